@@ -1,0 +1,71 @@
+// What a persistence domain is: the one seam under everything persistent.
+//
+// A domain says what it takes, on this machine, to move a store from the caches to where it survives.
+// Every load, store, compare-and-swap, copy and flush of persistent memory goes through one, so that
+// the hardware, the counting, the slowed-down and the simulated ones are interchangeable types.
+//
+// Laws that the compiler cannot check:
+//   L1  After `pwb(a)` then `pfence()` by one thread, every store to a's line that happened before the
+//       pwb survives whatever the domain promises to survive.
+//   L2  A `pfence` orders the caller's earlier write-backs and streamed bytes before its later stores.
+//   L3  `psync` is a `pfence` after which the caller may tell the world.
+//   L4  Stores of one thread to one line reach memory in order, if each later one is a release.
+//   L5  An aligned 8-byte store is never torn.
+//   L6  No streamed byte is published, on any domain, before a fence by the thread that wrote it.
+//   L7  A domain only removes work: what is written under one domain can be read under every other.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+namespace outlast::domain {
+
+/// Names a flush, fence or store in the source: failure label, coverage counter and mutation point of
+/// the verifier; nothing at all in production. Taken as the last, defaulted parameter.
+using site = std::source_location;
+
+/// The families of promises. Stored in the pool's dirty mark: the values are part of the format.
+enum class kind : unsigned {
+  process = 1,           ///< survives the death of the process, not of the machine
+  adr = 2,               ///< survives power loss once flushed and fenced
+  cache_persistent = 3,  ///< survives power loss once globally visible (eADR, battery)
+  file = 4,              ///< survives power loss once the device has been synced
+  simulated = 5,
+};
+
+/// A persistence domain: see the laws above. All members are static; a domain has no state of its own.
+template <class D>
+concept persistence_domain = requires(const void* address, void* destination, std::size_t size,
+                                      std::atomic<std::uint64_t>& word, std::uint64_t value,
+                                      std::uint64_t& expected, std::memory_order order, site where) {
+  /// For people: `process`, `adr`, ...
+  { D::name() } -> std::convertible_to<std::string_view>;
+  { D::current_kind() } -> std::same_as<kind>;
+  /// False where `pwb` has nothing to do: tags and flushes then cost nothing.
+  { D::flushes() } noexcept -> std::same_as<bool>;
+  /// True if a locked instruction orders earlier flushes (x86-64). Off unless somebody measured.
+  { D::rmw_fences } -> std::convertible_to<bool>;
+  D::pwb(address, where);
+  D::pfence(where);
+  D::psync(where);
+  { D::load(word, order, where) } -> std::same_as<std::uint64_t>;
+  D::store(word, value, order, where);
+  { D::exchange(word, value, order, where) } -> std::same_as<std::uint64_t>;
+  { D::compare_exchange(word, expected, value, order, where) } -> std::same_as<bool>;
+  { D::fetch_add(word, value, order, where) } -> std::same_as<std::uint64_t>;
+  /// Writes bytes that no other thread reads yet.
+  D::write(destination, address, size, where);
+  D::zero(destination, size, where);
+  /// The same past the caches: see L6.
+  D::stream(destination, address, size, where);
+  /// A place where the simulator may switch threads; nothing elsewhere.
+  D::schedule_point();
+  /// The caller spins.
+  D::relax();
+};
+
+}  // namespace outlast::domain

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/concept.hpp>
+
+namespace outlast::domain {
+
+/// `D`, with exact counts of flushes and fences in the caller's thread context. One concern, stacked
+/// on any domain: `counting<adr>`.
+template <persistence_domain D>
+struct counting : D {
+  static void pwb(const void* address, site where = site::current()) {
+    ++base::this_thread().flushes;
+    D::pwb(address, where);
+  }
+  static void pfence(site where = site::current()) {
+    ++base::this_thread().fences;
+    D::pfence(where);
+  }
+  static void psync(site where = site::current()) {
+    ++base::this_thread().fences;
+    D::psync(where);
+  }
+};
+
+}  // namespace outlast::domain

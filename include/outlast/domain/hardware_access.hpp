@@ -1,0 +1,89 @@
+// Loads and stores of the domains that run on the machine itself.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/hw/flush.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace outlast::domain {
+
+/// What every hardware domain shares: memory is accessed as it is. Base class of static members.
+struct hardware_access {
+  static constexpr bool rmw_fences = false;
+
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order order,
+                site = site::current()) noexcept {
+    return word.load(order);
+  }
+  template <class T>
+  static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site = site::current()) noexcept {
+    word.store(value, order);
+  }
+  template <class T>
+  static T exchange(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site = site::current()) noexcept {
+    return word.exchange(value, order);
+  }
+  /// Strong. `expected` receives the value read where it fails.
+  template <class T>
+  static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
+                               std::memory_order order, site = site::current()) noexcept {
+    return word.compare_exchange_strong(expected, desired, order, failure_order(order));
+  }
+  template <class T>
+  static T fetch_add(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site = site::current()) noexcept {
+    return word.fetch_add(value, order);
+  }
+  template <class T>
+  static T fetch_sub(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site = site::current()) noexcept {
+    return word.fetch_sub(value, order);
+  }
+  template <class T>
+  static T fetch_and(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site = site::current()) noexcept {
+    return word.fetch_and(value, order);
+  }
+  template <class T>
+  static T fetch_or(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site = site::current()) noexcept {
+    return word.fetch_or(value, order);
+  }
+  template <class T>
+  static T fetch_xor(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site = site::current()) noexcept {
+    return word.fetch_xor(value, order);
+  }
+  static void write(void* destination, const void* source, std::size_t size,
+                    site = site::current()) noexcept {
+    std::memcpy(destination, source, size);
+    // Opaque to the optimiser: a store to media is never dead (errata 4.1).
+    asm volatile("" : : "r"(destination) : "memory");
+  }
+  static void zero(void* destination, std::size_t size, site = site::current()) noexcept {
+    std::memset(destination, 0, size);
+    asm volatile("" : : "r"(destination) : "memory");
+  }
+  static void stream(void* destination, const void* source, std::size_t size,
+                     site = site::current()) noexcept {
+    hw::stream_copy(destination, source, size);
+  }
+  static void schedule_point() noexcept {}
+  static void relax() noexcept { hw::pause(); }
+
+ private:
+  static constexpr std::memory_order failure_order(std::memory_order order) noexcept {
+    if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
+    if (order == std::memory_order_release) return std::memory_order_relaxed;
+    return order;
+  }
+};
+
+}  // namespace outlast::domain

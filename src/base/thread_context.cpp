@@ -1,0 +1,90 @@
+#include <outlast/base/thread_context.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <vector>
+
+namespace outlast::base {
+
+constinit thread_local thread_context* current_thread = nullptr;
+
+namespace {
+
+class registry {
+ public:
+  thread_context& acquire() {
+    const std::lock_guard lock(mutex_);
+    ++live_;
+    if (!free_.empty()) {
+      thread_context& context = contexts_[free_.top()];
+      free_.pop();
+      return context;
+    }
+    thread_context& context = contexts_.emplace_back();
+    context.slot = static_cast<std::uint32_t>(contexts_.size() - 1);
+    return context;
+  }
+
+  void release(thread_context& context) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (thread_exit_listener* listener : listeners_) listener->thread_exited(context.slot);
+    context.flush_pending = false;
+    --live_;
+    free_.push(context.slot);
+  }
+
+  void add(thread_exit_listener* listener) {
+    const std::lock_guard lock(mutex_);
+    listeners_.push_back(listener);
+  }
+
+  void remove(thread_exit_listener* listener) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase(listeners_, listener);
+  }
+
+  std::size_t live() {
+    const std::lock_guard lock(mutex_);
+    return live_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<thread_context> contexts_;  // stable addresses: slots are indices
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
+  std::vector<thread_exit_listener*> listeners_;
+  std::size_t live_ = 0;
+};
+
+/// Never destroyed: threads may exit after static destruction has begun.
+registry& the_registry() {
+  static auto* const instance = new registry;
+  return *instance;
+}
+
+struct slot_holder {
+  thread_context* context = nullptr;
+  ~slot_holder() {
+    if (context == nullptr) return;
+    the_registry().release(*context);
+    current_thread = nullptr;
+  }
+};
+
+}  // namespace
+
+thread_context& register_this_thread() {
+  thread_local slot_holder holder;
+  if (holder.context == nullptr) holder.context = &the_registry().acquire();
+  current_thread = holder.context;
+  return *holder.context;
+}
+
+thread_exit_listener::thread_exit_listener() { the_registry().add(this); }
+thread_exit_listener::~thread_exit_listener() { the_registry().remove(this); }
+
+std::size_t registered_threads() { return the_registry().live(); }
+

@@ -88,3 +88,4 @@ thread_exit_listener::~thread_exit_listener() { the_registry().remove(this); }
 
 std::size_t registered_threads() { return the_registry().live(); }
 
+}  // namespace outlast::base

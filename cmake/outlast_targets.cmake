@@ -1,0 +1,40 @@
+# The two libraries, and the two functions by which a layer adds its files: a new header or source is
+# one line in include/outlast/<layer>/headers.cmake or src/<layer>/sources.cmake.
+
+# outlast_add_library(<target> <exported name> <file name>)
+function(outlast_add_library target exported file)
+  add_library(${target} STATIC)
+  add_library(outlast::${exported} ALIAS ${target})
+  set_target_properties(
+    ${target}
+    PROPERTIES EXPORT_NAME ${exported}
+               OUTPUT_NAME ${file}
+               LINKER_LANGUAGE CXX
+               POSITION_INDEPENDENT_CODE ON
+               VERIFY_INTERFACE_HEADER_SETS ${OUTLAST_TESTS})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:outlast_own_code>)
+endfunction()
+
+# Adds public headers of a layer; `.` names include/outlast itself.
+function(outlast_headers target layer)
+  if(NOT ARGN)
+    return()
+  endif()
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/include/outlast/${layer}/)
+  target_sources(
+    ${target}
+    PUBLIC FILE_SET public_headers
+           TYPE HEADERS
+           BASE_DIRS ${PROJECT_SOURCE_DIR}/include
+           FILES ${ARGN})
+endfunction()
+
+# Adds compiled halves of a layer.
+function(outlast_sources target layer)
+  if(NOT ARGN)
+    return()
+  endif()
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/${layer}/)
+  target_sources(${target} PRIVATE ${ARGN})
+endfunction()

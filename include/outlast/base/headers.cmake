@@ -1,0 +1,8 @@
+outlast_headers(outlast_library base
+  cache_line.hpp
+  error.hpp
+  hash.hpp
+  marked_ptr.hpp
+  per_thread.hpp
+  thread_context.hpp
+)

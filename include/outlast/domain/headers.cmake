@@ -1,0 +1,11 @@
+outlast_headers(outlast_library domain
+  adr.hpp
+  cache_persistent.hpp
+  concept.hpp
+  counting.hpp
+  hardware_access.hpp
+  native.hpp
+  persist.hpp
+  process.hpp
+  slow_ns.hpp
+)

@@ -1,0 +1,3 @@
+outlast_headers(outlast_library hw
+  flush.hpp
+)

@@ -1,0 +1,2 @@
+outlast_headers(outlast_library lockfree
+)

@@ -1,3 +1,4 @@
 outlast_sources(outlast_library domain
+  file.cpp
   native.cpp
 )

@@ -5,20 +5,20 @@
 
 namespace outlast::domain {
 
-/// `D`, with exact counts of flushes and fences in the caller's thread context. One concern, stacked
-/// on any domain: `counting<adr>`.
+/// `D`, with exact counts of flushes and fences in the caller's thread context; zero where D has
+/// nothing to flush and so nothing to wait for. One concern, stacked on any domain: `counting<adr>`.
 template <persistence_domain D>
 struct counting : D {
   static void pwb(const void* address, site where = site::current()) {
-    ++base::this_thread().flushes;
+    if (D::flushes()) ++base::this_thread().flushes;
     D::pwb(address, where);
   }
   static void pfence(site where = site::current()) {
-    ++base::this_thread().fences;
+    if (D::flushes()) ++base::this_thread().fences;
     D::pfence(where);
   }
   static void psync(site where = site::current()) {
-    ++base::this_thread().fences;
+    if (D::flushes()) ++base::this_thread().fences;
     D::psync(where);
   }
 };

@@ -3,6 +3,7 @@ outlast_headers(outlast_library domain
   cache_persistent.hpp
   concept.hpp
   counting.hpp
+  file.hpp
   hardware_access.hpp
   native.hpp
   persist.hpp

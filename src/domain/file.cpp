@@ -1,0 +1,135 @@
+#include <outlast/base/error.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/file.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace outlast::domain {
+namespace {
+
+struct noted_pages {
+  std::vector<std::uintptr_t> pages;
+};
+
+struct file_pool {
+  std::uintptr_t base;
+  std::size_t size;
+  std::string path;
+  int error_number;
+};
+
+std::mutex pools_mutex;
+std::vector<file_pool> file_pools;
+std::vector<std::unique_ptr<noted_pages>> all_notes;  // one per thread slot that ever flushed
+std::atomic<unsigned> syncs_to_fail{0};
+std::atomic<int> error_to_report{0};
+
+std::uintptr_t page_size() noexcept {
+  static const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+noted_pages& notes() {
+  base::thread_context& context = base::this_thread();
+  if (context.domain_state == nullptr) {
+    const std::lock_guard lock(pools_mutex);
+    context.domain_state = all_notes.emplace_back(std::make_unique<noted_pages>()).get();
+  }
+  return *static_cast<noted_pages*>(context.domain_state);
+}
+
+/// Null if no registered pool holds `address`. The mutex is held.
+file_pool* find_pool(std::uintptr_t address) noexcept {
+  for (file_pool& pool : file_pools) {
+    if (address >= pool.base && address - pool.base < pool.size) return &pool;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void throw_poisoned(const file_pool& pool) {
+  throw error(errc::io_failure, pool.path,
+              "the device reported '" + std::generic_category().message(pool.error_number) +
+                  "' while data was synced; the pool accepts no more writes: close it, check the "
+                  "device, and open it again, which recovers what was acknowledged");
+}
+
+int sync_range(std::uintptr_t first, std::size_t size) noexcept {
+  for (unsigned left = syncs_to_fail.load(std::memory_order_relaxed); left != 0;) {
+    if (syncs_to_fail.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+      return error_to_report.load(std::memory_order_relaxed);
+    }
+  }
+  return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
+}
+
+/// Ranges outside of every open pool (memory of tests, a pool closed meanwhile) report no error.
+/// Returns the pool concerned if it is poisoned.
+std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) {
+  const int error_number = sync_range(first, size);
+  const std::lock_guard lock(pools_mutex);
+  file_pool* const pool = find_pool(first);
+  if (pool == nullptr) return std::nullopt;
+  if (error_number != 0 && pool->error_number == 0) pool->error_number = error_number;
+  if (pool->error_number == 0) return std::nullopt;
+  return *pool;
+}
+
+}  // namespace
+
+void file::pwb(const void* address, site) {
+  std::vector<std::uintptr_t>& pages = notes().pages;
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~(page_size() - 1);
+  if (pages.empty() || pages.back() != page) pages.push_back(page);
+}
+
+void file::psync(site) {
+  hw::store_fence();
+  std::vector<std::uintptr_t> pages;
+  pages.swap(notes().pages);
+  std::sort(pages.begin(), pages.end());
+  std::optional<file_pool> poisoned_pool;  // the others are synced all the same
+  for (std::size_t i = 0; i < pages.size();) {
+    const std::uintptr_t first = pages[i];
+    std::uintptr_t end = first + page_size();
+    while (++i < pages.size() && pages[i] <= end) end = pages[i] + page_size();
+    if (auto failed = sync_or_poison(first, end - first)) poisoned_pool = std::move(failed);
+  }
+  if (poisoned_pool) throw_poisoned(*poisoned_pool);
+}
+
+void file::pool_opened(const void* base, std::size_t size, const std::string& path) {
+  const std::lock_guard lock(pools_mutex);
+  file_pools.push_back({reinterpret_cast<std::uintptr_t>(base), size, path, 0});
+}
+
+void file::pool_closed(const void* base) noexcept {
+  const std::lock_guard lock(pools_mutex);
+  std::erase_if(file_pools, [base](const file_pool& pool) {
+    return pool.base == reinterpret_cast<std::uintptr_t>(base);
+  });
+}
+
+bool file::poisoned(const void* address) noexcept {
+  const std::lock_guard lock(pools_mutex);
+  const file_pool* const pool = find_pool(reinterpret_cast<std::uintptr_t>(address));
+  return pool != nullptr && pool->error_number != 0;
+}
+
+void file::fail_next_syncs(unsigned count, int error_number) noexcept {
+  error_to_report.store(error_number, std::memory_order_relaxed);
+  syncs_to_fail.store(count, std::memory_order_relaxed);
+}
+
+}  // namespace outlast::domain

@@ -1,0 +1,39 @@
+# Installation: libraries, headers, find_package, pkg-config, Debian package.
+
+include(CMakePackageConfigHelpers)
+
+set(outlast_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/outlast)
+set(outlast_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(library IN ITEMS outlast_library outlast_verify)
+  get_target_property(header_sets ${library} INTERFACE_HEADER_SETS)
+  set(header_arguments)
+  foreach(header_set IN LISTS header_sets)
+    list(APPEND header_arguments FILE_SET ${header_set})
+  endforeach()
+  install(TARGETS ${library} EXPORT outlast_targets ${header_arguments})
+endforeach()
+
+install(EXPORT outlast_targets NAMESPACE outlast:: DESTINATION ${outlast_config_dir})
+configure_package_config_file(cmake/outlastConfig.cmake.in outlastConfig.cmake
+                              INSTALL_DESTINATION ${outlast_config_dir})
+write_basic_package_version_file(outlastConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/outlastConfig.cmake
+              ${PROJECT_BINARY_DIR}/outlastConfigVersion.cmake DESTINATION ${outlast_config_dir})
+
+# Relative to the file itself: an installed tree may be moved.
+file(RELATIVE_PATH outlast_prefix_from_pc /${outlast_pkgconfig_dir} /)
+string(REGEX REPLACE "/$" "" outlast_prefix_from_pc ${outlast_prefix_from_pc})
+foreach(file IN ITEMS outlast outlast_verify)
+  configure_file(cmake/${file}.pc.in ${PROJECT_BINARY_DIR}/${file}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${file}.pc DESTINATION ${outlast_pkgconfig_dir})
+endforeach()
+
+if(TARGET outlast)
+  install(TARGETS outlast)
+endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(outlast_package)
+endif()

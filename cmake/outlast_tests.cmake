@@ -37,3 +37,27 @@ function(outlast_add_test name)
     DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT})
 endfunction()
+
+# outlast_add_compile_fail(<name> MATCHES <regex> [SOURCE <file>] [LIBRARIES <target>...])
+# <name>.cpp, or SOURCE, must not compile, and the compiler's message must match. The same file must
+# compile with -DOUTLAST_GOOD, so that the refusal is due to the line that the test is about.
+function(outlast_add_compile_fail name)
+  cmake_parse_arguments(PARSE_ARGV 1 fail "" "MATCHES;SOURCE" "LIBRARIES")
+  if(NOT fail_MATCHES)
+    message(FATAL_ERROR "outlast_add_compile_fail(${name}): MATCHES is missing")
+  endif()
+  if(NOT fail_SOURCE)
+    set(fail_SOURCE ${name}.cpp)
+  endif()
+  foreach(variant IN ITEMS bad good)
+    set(target compile_fail.${name}.${variant})
+    add_library(${target} OBJECT EXCLUDE_FROM_ALL ${fail_SOURCE})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PRIVATE outlast_library ${fail_LIBRARIES})
+    add_test(NAME ${target} COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target ${target})
+    # One at a time: each is a run of the build tool in the same tree.
+    set_tests_properties(${target} PROPERTIES LABELS compile_fail TIMEOUT 120 RESOURCE_LOCK build_tree)
+  endforeach()
+  target_compile_definitions(compile_fail.${name}.good PRIVATE OUTLAST_GOOD)
+  set_tests_properties(compile_fail.${name}.bad PROPERTIES PASS_REGULAR_EXPRESSION "${fail_MATCHES}")
+endfunction()

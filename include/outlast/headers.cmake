@@ -1,2 +1,3 @@
 outlast_headers(outlast_library .
+  domain.hpp
 )

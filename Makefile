@@ -1,0 +1,76 @@
+# The commands of this project. `make demo` and `make test` install the Debian packages that they miss
+# (with sudo where needed); the others expect them.
+
+JOBS ?= $(shell nproc)
+LONG_CRASH_EXECUTIONS ?= 200000
+
+CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test check bench bench-quick crash crash-long kill format package clean \
+  demo-dependencies test-dependencies bench-dependencies arm64-dependencies
+
+## build: a release build in build/release, its programs in build/release/bin
+build: build-release
+
+## demo: kill a program while it writes, again and again, and lose nothing (ARGS=... are passed on)
+demo: demo-dependencies
+	cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target outlast
+	build/release/bin/outlast demo $(ARGS)
+
+## test: everything that must hold before a change goes in; the last summary is the whole suite's
+test: test-dependencies
+	$(MAKE) check
+	$(MAKE) build-dev
+	$(MAKE) test-clang
+	$(MAKE) test-asan
+	$(MAKE) test-tsan
+	$(MAKE) test-dev
+
+## check: layers, orderings, words, lengths, links; needs no build
+check:
+	tools/check_layers
+	tools/check_pairs
+	tools/check_text
+
+## test-dev, test-clang, test-asan, test-tsan: one configuration of `make test`
+test-dev test-clang test-asan test-tsan: test-%: build-%
+	$(CTEST) --preset $*
+
+## test-arm64: cross-compile for ARM64 and run the tests under qemu-user
+test-arm64: arm64-dependencies
+	$(MAKE) build-arm64
+	$(CTEST) --preset arm64
+
+build-%:
+	cmake --preset $* >/dev/null
+	cmake --build --preset $* -j $(JOBS)
+
+## bench-quick, bench: the figures, in about a minute or properly (ARGS=... are passed on)
+bench-quick bench: bench-dependencies build-release
+	build/release/bin/outlast bench $(if $(filter bench-quick,$@),--quick) $(ARGS) \
+	  $$(find bench/figures -name '*.toml' | sort)
+
+## crash, crash-long: the structures under the crash explorer; hours of it
+crash crash-long: build-dev
+	$(if $(filter crash-long,$@),OUTLAST_CRASH_EXECUTIONS=$(LONG_CRASH_EXECUTIONS)) \
+	  $(CTEST) --preset dev -L '^crash$$' $(if $(filter crash-long,$@),--timeout 36000)
+
+## kill: a real process is killed while it runs, and its pool judged
+kill: build-dev
+	$(CTEST) --preset dev -L '^kill$$'
+
+## package: the Debian package, in build/release
+package: build-release
+	cd build/release && cpack -G DEB
+
+## format: clang-format decides
+format:
+	git ls-files -z '*.hpp' '*.cpp' | xargs -0 clang-format-19 -i
+
+clean:
+	rm -rf build
+
+demo-dependencies test-dependencies bench-dependencies arm64-dependencies: %-dependencies:
+	@tools/install-dependencies $*

@@ -1,0 +1,178 @@
+"""Goal: the checkers can fail. Method: a small good tree, and one fault at a time seeded into it."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+
+TABLE = """
+| layer | stands on | what it is |
+|---|---|---|
+| `base` | | bottom |
+| `hw` | `base` | instructions |
+| `left` | `hw` | a brother |
+| `right` | `hw` | his brother |
+"""
+
+GOOD_TREE = {
+    "include/outlast/README.md": TABLE,
+    "include/outlast/base/a.hpp": "#include <cstdint>\n",
+    "include/outlast/base/headers.cmake": "outlast_headers(outlast_library base\n  a.hpp\n)\n",
+    "include/outlast/hw/b.hpp": "#include <outlast/base/a.hpp>\n#include <immintrin.h>\n",
+    "include/outlast/hw/headers.cmake": "outlast_headers(outlast_library hw\n  b.hpp\n)\n",
+    "include/outlast/left/c.hpp": "#include <outlast/base/a.hpp>\n#include <outlast/hw/b.hpp>\n",
+    "include/outlast/left/headers.cmake": "outlast_headers(outlast_library left\n  c.hpp\n)\n",
+    "src/right/d.cpp": "#include <outlast/right.hpp>\n#include <src/right/inner.hpp>\n",
+    "src/right/sources.cmake": "outlast_sources(outlast_library right\n  d.cpp\n)\n",
+}
+
+UNFINISHED = "TO" + "DO"
+
+GOOD_ORDERINGS = """
+// (1) acquire-load; synchronizes-with (2)
+x.load();
+// (2) release-CAS; synchronizes-with (1).  (P1) persisted-before (P2): the node precedes its link.
+y.cas();  // (P2) the link
+"""
+
+
+def run(tool, *arguments):
+    answer = subprocess.run([sys.executable, TOOLS / tool, *arguments], capture_output=True, text=True,
+                            check=False)
+    return answer.returncode, answer.stdout + answer.stderr
+
+
+class Seeded(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name, text in GOOD_TREE.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def expect(self, tool, fault, *arguments):
+        status, output = run(tool, *(arguments or [str(self.root)]))
+        self.assertEqual(status, 0 if fault is None else 1, output)
+        if fault is not None:
+            self.assertIn(fault, output)
+
+
+class Layers(Seeded):
+    def seed(self, name, include, fault):
+        self.write(name, f"#include {include}\n")
+        self.expect("check_layers", fault)
+
+    def test_the_good_tree_passes(self):
+        self.expect("check_layers", None)
+
+    def test_an_upward_edge_fails(self):
+        self.seed("include/outlast/base/a.hpp", "<outlast/hw/b.hpp>", "does not stand on `hw`")
+
+    def test_a_sideways_edge_fails(self):
+        self.seed("src/right/d.cpp", "<outlast/left/c.hpp>", "does not stand on `left`")
+
+    def test_an_upward_edge_to_a_gathering_header_fails(self):
+        self.seed("src/hw/e.cpp", "<outlast/left.hpp>", "does not stand on `left`")
+
+    def test_an_edge_hidden_by_spaces_fails(self):
+        self.write("include/outlast/base/a.hpp", "  #  include  <outlast/right/d.hpp>\n")
+        self.expect("check_layers", "does not stand on `right`")
+
+    def test_a_folder_without_a_row_fails(self):
+        self.seed("include/outlast/stray/f.hpp", "<cstdint>", "in no row")
+
+    def test_a_header_that_includes_sources_fails(self):
+        self.seed("include/outlast/right/g.hpp", "<src/right/inner.hpp>", "not installed")
+
+    def test_a_relative_path_fails(self):
+        self.seed("include/outlast/hw/b.hpp", '"../base/a.hpp"', "in full")
+
+    def test_instructions_outside_hw_fail(self):
+        self.seed("include/outlast/left/c.hpp", "<immintrin.h>", "only hw includes")
+
+    def test_a_table_in_the_wrong_order_fails(self):
+        self.write("include/outlast/README.md", "| `hw` | `base` | x |\n| `base` | | y |\n")
+        self.expect("check_layers", "no row above it")
+
+
+class Pairs(Seeded):
+    def seed(self, text, fault):
+        self.write("orderings.hpp", text)
+        self.expect("check_pairs", fault, str(self.root / "orderings.hpp"))
+
+    def test_good_orderings_pass(self):
+        self.seed(GOOD_ORDERINGS, None)
+
+    def test_a_missing_partner_fails(self):
+        self.seed("// (1) release; synchronizes-with (7)\n", "no ordering (7)")
+
+    def test_one_missing_partner_among_several_fails(self):
+        self.seed(GOOD_ORDERINGS.replace("with (1)", "with (1, 5)"), "no ordering (5)")
+
+    def test_a_one_sided_pair_fails(self):
+        self.seed("// (1) acquire; synchronizes-with (2)\nx();\n// (2) release-store\n",
+                  "does not name (1) in return")
+
+    def test_a_missing_persistence_partner_fails(self):
+        self.seed("// (P3) persisted-before (P5): the node precedes its link\n", "no ordering (P5)")
+
+    def test_mixed_kinds_fail(self):
+        self.seed("// (P3) persisted-before (5)\nx();\n// (5) the link\n", "plain numbers")
+
+    def test_a_number_used_twice_fails(self):
+        self.seed(GOOD_ORDERINGS + "\nz();\n// (1) another load\n", "named again")
+
+    def test_a_reference_from_an_unnumbered_comment_fails(self):
+        self.seed("// this load synchronizes-with (1)\nx();\n// (1) release\n", "has no number")
+
+    def test_a_reference_broken_over_two_lines_is_read(self):
+        self.seed("// (1) release-store; synchronizes-with\n// (8)\n", "no ordering (8)")
+
+
+class Text(Seeded):
+    def seed(self, name, text, fault):
+        self.write(name, text)
+        self.expect("check_text", fault)
+
+    def test_the_good_tree_passes(self):
+        self.expect("check_text", None)
+
+    def test_unfinished_work_fails(self):
+        self.seed("docs/a.md", f"{UNFINISHED}: write this\n", "unfinished work")
+
+    def test_a_machine_path_fails(self):
+        self.seed("docs/a.md", "see /" + "work/notes/x\n", "somebody's machine")
+
+    def test_a_long_line_fails(self):
+        self.seed("include/outlast/base/a.hpp", "//" + 99 * "x" + "\n", "101 columns")
+
+    def test_a_long_file_fails(self):
+        self.seed("include/outlast/base/a.hpp", 701 * "int x;\n", "701 lines")
+
+    def test_a_long_function_fails(self):
+        body = "int f(int x) {\n" + 70 * "  ++x;\n" + "  return x;\n}\n"
+        self.seed("include/outlast/base/a.hpp", body, "a function of 73 lines")
+
+    def test_a_raw_thread_local_fails(self):
+        self.seed("src/right/d.cpp", "thread_local int x;\n", "thread_local")
+
+    def test_a_dead_link_fails(self):
+        self.seed("docs/a.md", "[there](nowhere.md)\n", "leads nowhere")
+
+    def test_a_forgotten_source_fails(self):
+        self.seed("src/right/forgotten.cpp", "int x;\n", "in no list")
+
+    def test_a_forgotten_header_fails(self):
+        self.seed("include/outlast/base/forgotten.hpp", "inline int x;\n", "in no list")
+
+
+if __name__ == "__main__":
+    unittest.main()

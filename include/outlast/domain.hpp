@@ -9,3 +9,4 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/domain/slow_ns.hpp>
+#include <outlast/domain/without_flushes.hpp>

@@ -1,3 +1,4 @@
 outlast_headers(outlast_library .
   domain.hpp
+  durable.hpp
 )

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library base
+  announce.hpp
   cache_line.hpp
   error.hpp
   hash.hpp

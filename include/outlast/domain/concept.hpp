@@ -25,8 +25,17 @@
 namespace outlast::domain {
 
 /// Names a flush, fence or store in the source: failure label, coverage counter and mutation point of
-/// the verifier; nothing at all in production. Taken as the last, defaulted parameter.
-using site = std::source_location;
+/// the verifier; nothing at all in production. Taken as the last, defaulted parameter:
+/// `site where = site::current()`. Code that fences twice on behalf of one caller tells the two apart
+/// by their step.
+struct site : std::source_location {
+  constexpr site(std::source_location location, unsigned at_step = 0) noexcept
+      : std::source_location(location), step(at_step) {}
+
+  [[nodiscard]] constexpr site at(unsigned other_step) const noexcept { return {*this, other_step}; }
+
+  unsigned step = 0;
+};
 
 /// The families of promises. Stored in the pool's dirty mark: the values are part of the format.
 enum class kind : unsigned {

@@ -9,4 +9,5 @@ outlast_headers(outlast_library domain
   persist.hpp
   process.hpp
   slow_ns.hpp
+  without_flushes.hpp
 )

@@ -1,2 +1,5 @@
 outlast_headers(outlast_library reclaim
+  concept.hpp
+  epochs.hpp
+  leak.hpp
 )

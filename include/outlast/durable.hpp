@@ -1,0 +1,4 @@
+// Door 1: make lock-free code of your own durable.
+#pragma once
+
+#include <outlast/durable/policy.hpp>

@@ -1,0 +1,58 @@
+// A small value as an unsigned integer whose every bit is defined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace outlast::durable::detail {
+
+template <std::size_t Size>
+using uint_of_size = std::conditional_t<
+    (Size > 4), std::uint64_t,
+    std::conditional_t<(Size > 2), std::uint32_t,
+                       std::conditional_t<(Size > 1), std::uint16_t, std::uint8_t>>>;
+
+/// The integer that stands for a T in a cell.
+template <class T>
+using word_of = uint_of_size<sizeof(T)>;
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+#define OUTLAST_HAS_CLEAR_PADDING 1
+#endif
+#endif
+
+/// Padding is cleared, so that a compare-and-swap never fails on bits that mean nothing.
+template <class T>
+[[nodiscard]] inline word_of<T> to_word(T value) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<word_of<T>>(value);
+  } else {
+    if constexpr (!std::has_unique_object_representations_v<T> && !std::is_floating_point_v<T>) {
+#if defined(OUTLAST_HAS_CLEAR_PADDING)
+      __builtin_clear_padding(&value);
+#else
+      static_assert(std::has_unique_object_representations_v<T>,
+                    "this compiler cannot clear padding: give the type explicit padding members");
+#endif
+    }
+    word_of<T> word = 0;
+    std::memcpy(&word, &value, sizeof(T));
+    return word;
+  }
+}
+
+template <class T>
+[[nodiscard]] inline T from_word(word_of<T> word) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(word);
+  } else {
+    T value;
+    std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
+    return value;
+  }
+}
+
+}  // namespace outlast::durable::detail

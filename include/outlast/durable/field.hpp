@@ -1,0 +1,45 @@
+// Members of persistent nodes that are no cells.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace outlast::durable {
+
+/// Immutable once published: written by the constructor, through the domain, and flushed with its
+/// node before the node is linked. Any trivially copyable T.
+/// Thread-safety: as a const object.
+template <class T, domain::persistence_domain D>
+class field {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "what lives in a pool must be trivially copyable: no pointers into the heap, no "
+                "standard containers");
+
+ public:
+  explicit field(const T& value, domain::site where = domain::site::current()) {
+    D::write(bytes_, std::addressof(value), sizeof(T), where);
+  }
+  field(const field&) = delete;
+  field& operator=(const field&) = delete;
+
+  [[nodiscard]] const T& get() const noexcept {
+    return *std::launder(reinterpret_cast<const T*>(bytes_));
+  }
+  operator const T&() const noexcept { return get(); }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+/// Volatile although it stands in a node: rebuilt at each open, never trusted after a crash, and so
+/// never flushed. Plain access; the structure says who may touch it when.
+template <class T>
+struct volatile_member {
+  T value{};
+};
+
+}  // namespace outlast::durable

@@ -1,0 +1,92 @@
+// One operation on a durable structure, from its first load to its answer.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/reclaim/concept.hpp>
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::durable {
+
+/// The guard of one operation: keeps reclamation away from what the operation may see, and makes what
+/// it depends on durable before it returns (Definition 1, condition 4: `completeOp`).
+///
+/// `Flushing` is the domain that this policy flushes through, `D` the pool's own. Declare it first
+/// in every public operation of a structure, as a named variable: its scope is the operation.
+///
+/// Thread-safety: belongs to one thread. Durability: when it is destroyed, everything that the
+/// operation stored or p-loaded is durable. Errors: on a domain whose fence can fail (`file`) the
+/// destructor throws what the fence throws; the operation then has an unknown fate, as after a crash.
+template <domain::persistence_domain D, domain::persistence_domain Flushing,
+          reclaim::reclaimer Reclaimer>
+class [[nodiscard]] operation {
+  using site = domain::site;
+
+ public:
+  explicit operation(Reclaimer& reclaimer)
+      : reclaimer_(reclaimer), session_(reclaimer.enter()) {}
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+
+  ~operation() noexcept(false) {
+    const leaver leave_after_the_fence{*this};
+    domain::fence<Flushing>();
+  }
+
+  /// A new node in `arena`, reachable by nobody yet and not flushed yet: see `persist_private`.
+  /// If the pool is full, retired nodes are freed and the allocation is tried once more.
+  /// Throws out_of_space; nothing has changed then.
+  template <class Node, class... Args>
+  [[nodiscard]] Node* make(alloc::arena<D>& arena, Args&&... args) {
+    static_assert(std::is_trivially_destructible_v<Node>,
+                  "no destructor runs for a node in a pool: nothing persistent is written in one");
+    void* const memory = allocate(arena, sizeof(Node), alignof(Node));
+    return ::new (memory) Node(std::forward<Args>(args)...);
+  }
+
+  /// Starts the write-back of a node that is about to be linked. The linking store waits for it.
+  template <class Node>
+  void persist_private(const Node& node, site where = site::current()) {
+    domain::flush<Flushing>(&node, sizeof(Node), where);
+  }
+
+  /// Gives back a node that was never linked.
+  template <class Node>
+  void unmake(alloc::arena<D>& arena, Node* node) noexcept {
+    arena.deallocate(node, sizeof(Node));
+  }
+
+  /// Gives back a node that the caller's own store has unlinked, once nobody can hold it any more.
+  template <class Node>
+  void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
+    // The general law of reclamation: what unlinked the node is durable before it is retired.
+    domain::fence<Flushing>(where);
+    reclaimer_.retire(node, &arena, [](void* context, void* object) noexcept {
+      static_cast<alloc::arena<D>*>(context)->deallocate(object, sizeof(Node));
+    });
+  }
+
+ private:
+  struct leaver {
+    operation& self;
+    ~leaver() { self.reclaimer_.leave(self.session_); }
+  };
+
+  void* allocate(alloc::arena<D>& arena, std::size_t bytes, std::size_t align) {
+    try {
+      return arena.allocate(bytes, align);
+    } catch (const out_of_space&) {
+      reclaimer_.collect();
+      return arena.allocate(bytes, align);
+    }
+  }
+
+  Reclaimer& reclaimer_;
+  typename Reclaimer::session session_;
+};
+
+}  // namespace outlast::durable

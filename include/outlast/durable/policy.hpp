@@ -1,0 +1,85 @@
+// What a store means: the policies that a structure can be built on.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/without_flushes.hpp>
+#include <outlast/durable/cell.hpp>
+#include <outlast/durable/field.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/durable/tags.hpp>
+#include <outlast/domain/native.hpp>
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace outlast::durable {
+
+/// A durability policy: the types that a structure declares its members with.
+///   P::cell<T>             shared and mutable
+///   P::field<T>            immutable once published
+///   P::volatile_member<T>  rebuilt at each open
+///   P::operation<R>        the guard of one operation, over reclaimer R
+///   P::spare_bits          low bits of a pointer to an 8-byte aligned node that P leaves free
+///   P::layout()            policies with equal layouts can open each other's pools
+template <class P>
+concept durability_policy = requires {
+  typename P::domain_type;
+  typename P::template cell<std::uint64_t>;
+  typename P::template field<std::uint64_t>;
+  typename P::template volatile_member<std::uint64_t>;
+  { P::name() } -> std::convertible_to<std::string>;
+  { P::layout() } -> std::convertible_to<std::string_view>;
+  { P::spare_bits } -> std::convertible_to<unsigned>;
+  { P::durable } -> std::convertible_to<bool>;
+};
+
+/// Flush if tagged. [Wei22]  `Tag` says how a load finds out that it need not flush, `Placement` which
+/// accesses are p-instructions.
+template <class Tag = tag::adjacent, placement Placement = automatic,
+          domain::persistence_domain D = domain::native>
+struct flit {
+  static_assert(tag::tag<Tag, D>);
+  using domain_type = D;
+  using tag_type = Tag;
+  using placement_type = Placement;
+  template <class T>
+  using cell = durable::cell<T, Tag, Placement, D>;
+  template <class T>
+  using field = durable::field<T, D>;
+  template <class T>
+  using volatile_member = durable::volatile_member<T>;
+  template <class Reclaimer>
+  using operation = durable::operation<D, D, Reclaimer>;
+
+  static constexpr bool durable = true;
+  static constexpr unsigned spare_bits = 3;
+  static std::string name() {
+    return "flit<" + Tag::name() + "," + std::string(Placement::name()) + ">";
+  }
+  static std::string_view layout() { return Tag::layout(); }
+};
+
+/// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline of
+/// every figure.
+template <domain::persistence_domain D = domain::native>
+struct transient {
+  using domain_type = D;
+  using unflushed = domain::without_flushes<D>;
+  template <class T>
+  using cell = durable::cell<T, tag::always, automatic, unflushed>;
+  template <class T>
+  using field = durable::field<T, unflushed>;
+  template <class T>
+  using volatile_member = durable::volatile_member<T>;
+  template <class Reclaimer>
+  using operation = durable::operation<D, unflushed, Reclaimer>;
+
+  static constexpr bool durable = false;
+  static constexpr unsigned spare_bits = 3;
+  static std::string name() { return "transient"; }
+  static std::string_view layout() { return "transient"; }
+};
+
+}  // namespace outlast::durable

@@ -1,0 +1,40 @@
+// What an access is for. Structures name the role; a placement decides what it costs.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+
+namespace outlast::durable {
+
+/// The part that an access to a shared cell plays in its operation. [Wei22] [Fri20]
+enum class role : unsigned char {
+  traverse,  ///< a load on the way to where the operation takes place
+  decide,    ///< a load on which the operation's result or next store depends
+  link,      ///< the store that makes a new node reachable
+  unlink,    ///< the store that makes a node unreachable
+  mark,      ///< the store that deletes or replaces a node logically
+  index,     ///< an access to a search aid that recovery can rebuild
+  update,    ///< a store of a new value in place
+  init,      ///< a store to a node that no other thread can reach
+  help,      ///< a store on another operation's behalf
+};
+
+/// Every load and store is a p-instruction: any linearizable structure becomes durably linearizable.
+/// [Wei22, Theorem 3.1]
+struct automatic {
+  static constexpr std::string_view name() noexcept { return "automatic"; }
+  /// Must the loaded value survive if anything that follows does?
+  static constexpr bool persists_load(role) noexcept { return true; }
+  /// Must the stored value survive once the operation returns or anything that follows it does?
+  static constexpr bool persists_store(role) noexcept { return true; }
+};
+
+/// Decides, per role, which accesses are p-instructions.
+template <class P>
+concept placement = requires(role r) {
+  { P::name() } -> std::convertible_to<std::string_view>;
+  { P::persists_load(r) } -> std::same_as<bool>;
+  { P::persists_store(r) } -> std::same_as<bool>;
+};
+
+}  // namespace outlast::durable

@@ -1,0 +1,138 @@
+// Tags: how a p-load finds out that it need not flush. [Wei22, 5 and 5.1]
+//
+// A p-store raises the tag of its place before it stores and lowers it when what it stored is
+// durable; a p-load that finds the tag down knows that everything it could have read is durable.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/durable/tag_table.hpp>
+
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace outlast::durable::tag {
+
+/// What a cell holds beside its value.
+struct nothing {};
+
+/// A tag: where the flit-counter of a place is. `D` is the domain, `Place` a cell's `beside` member.
+/// Laws: T1 raised() is true while any p-store to `address` is between raise() and lower();
+/// T2 raise() happens before the store it announces can be seen; T3 lower() happens after the store
+/// is durable.
+template <class T, class D>
+concept tag = requires(typename T::beside& beside, const typename T::beside& peek,
+                       const void* address, domain::site where) {
+  { T::name() } -> std::convertible_to<std::string>;
+  /// Part of a structure's fingerprint: tags with equal layouts can open each other's pools.
+  { T::layout() } -> std::convertible_to<std::string_view>;
+  T::template raise<D>(beside, address, where);
+  T::template lower<D>(beside, address, where);
+  { T::template raised<D>(peek, address, where) } -> std::same_as<bool>;
+  T::template recover<D>(beside, where);
+};
+
+/// No counter: every p-load flushes (the paper's plain variant).
+struct always {
+  using beside = nothing;
+  static std::string name() { return "always"; }
+  static constexpr std::string_view layout() noexcept { return "word"; }
+  template <class D>
+  static void raise(beside&, const void*, domain::site) noexcept {}
+  template <class D>
+  static void lower(beside&, const void*, domain::site) noexcept {}
+  template <class D>
+  static bool raised(const beside&, const void*, domain::site) noexcept {
+    return true;
+  }
+  template <class D>
+  static void recover(beside&, domain::site) noexcept {}
+};
+
+/// The counter stands beside the value, in the same line: no further cache miss, twice the memory.
+/// It lies in the pool, so a crash can leave it raised: recovery clears it (errata 2.4).
+struct adjacent {
+  struct beside {
+    std::atomic<std::uint64_t> counter;
+  };
+  static std::string name() { return "adjacent"; }
+  static constexpr std::string_view layout() noexcept { return "word+counter"; }
+  template <class D>
+  static void raise(beside& place, const void*, domain::site where) {
+    D::fetch_add(place.counter, 1, std::memory_order_relaxed, where);
+  }
+  template <class D>
+  static void lower(beside& place, const void*, domain::site where) {
+    D::fetch_sub(place.counter, 1, std::memory_order_release, where);
+  }
+  template <class D>
+  static bool raised(const beside& place, const void*, domain::site where) {
+    return D::load(place.counter, std::memory_order_acquire, where) != 0;
+  }
+  template <class D>
+  static void recover(beside& place, domain::site where) {
+    if (raised<D>(place, nullptr, where)) {
+      D::store(place.counter, 0, std::memory_order_relaxed, where);
+    }
+  }
+};
+
+namespace detail {
+
+/// A counter in the shared volatile table, chosen by `key`.
+template <std::size_t Bytes>
+[[nodiscard]] inline std::atomic_ref<flit_counter> counter_for(std::uintptr_t key) noexcept {
+  constexpr unsigned index_bits = std::bit_width(Bytes / sizeof(flit_counter)) - 1;
+  return std::atomic_ref(
+      durable::detail::tag_table[(key * 0x9e3779b97f4a7c15ULL) >> (64 - index_bits)]);
+}
+
+template <std::size_t Bytes, unsigned AddressShift>
+struct table {
+  static_assert(std::has_single_bit(Bytes) && Bytes >= smallest_tag_table_bytes &&
+                    Bytes <= largest_tag_table_bytes,
+                "a tag table has a power of two of bytes, from 4 KiB to 64 MiB");
+  using beside = nothing;
+  static constexpr std::string_view layout() noexcept { return "word"; }
+  static std::atomic_ref<flit_counter> counter(const void* address) noexcept {
+    return counter_for<Bytes>(reinterpret_cast<std::uintptr_t>(address) >> AddressShift);
+  }
+  template <class D>
+  static void raise(beside&, const void* address, domain::site) {
+    D::schedule_point();
+    counter(address).fetch_add(1, std::memory_order_relaxed);
+  }
+  template <class D>
+  static void lower(beside&, const void* address, domain::site) {
+    D::schedule_point();
+    counter(address).fetch_sub(1, std::memory_order_release);
+  }
+  template <class D>
+  static bool raised(const beside&, const void* address, domain::site) {
+    D::schedule_point();
+    return counter(address).load(std::memory_order_acquire) != 0;
+  }
+  template <class D>
+  static void recover(beside&, domain::site) noexcept {}
+};
+
+}  // namespace detail
+
+/// One counter per word, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).
+template <std::size_t Bytes = std::size_t{1} << 20>
+struct hashed : detail::table<Bytes, 3> {
+  static std::string name() { return "hashed<" + std::to_string(Bytes) + ">"; }
+};
+
+/// One counter per cache line, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).
+template <std::size_t Bytes = std::size_t{1} << 20>
+struct line : detail::table<Bytes, 6> {
+  static std::string name() { return "line<" + std::to_string(Bytes) + ">"; }
+};
+
+}  // namespace outlast::durable::tag

@@ -1,0 +1,33 @@
+// What a reclaimer is: who may still hold a node that was unlinked, and when it may be reused.
+//
+// Laws that the compiler cannot check:
+//   L1  A node retired while an operation runs is not reused before that operation leaves.
+//   L2  What unlinked a node is durable before the node is retired: otherwise a crash could bring the
+//       link back after the block got new content. The operation guard keeps this law.
+//   L3  Threads that are idle, dead, or never retire anything hold back nothing.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace outlast::reclaim {
+
+/// Gives a retired object's memory back. `context` is whatever `retire` was given.
+using disposer = void (*)(void* context, void* object) noexcept;
+
+template <class R>
+concept reclaimer = requires(R& r, void* object, void* context, disposer dispose) {
+  typename R::session;
+  /// Begins an operation of the calling thread; operations nest.
+  { r.enter() } -> std::same_as<typename R::session>;
+  /// Ends it.
+  r.leave(r.enter());
+  /// Hands over an unlinked object.
+  r.retire(object, context, dispose);
+  /// Frees what can be freed now.
+  r.collect();
+  /// Frees everything. The caller guarantees that no operation runs.
+  r.collect_all();
+};
+
+}  // namespace outlast::reclaim

@@ -1,0 +1,207 @@
+// Epoch-based reclamation: an unlinked node is reused two epochs later. [Fra04]
+//
+// Each operation announces the epoch in which it runs and withdraws the announcement when it ends.
+// The epoch moves on when every announcement names the present one; what was retired in epoch e is
+// freed from e + 2 on, since by then every operation that could have seen it has ended.
+//
+// When not to use: an operation that stays inside for long (a stalled thread, an iteration over a
+// large structure) holds back the reuse of everything retired meanwhile. It holds back nothing else.
+#pragma once
+
+#include <outlast/base/announce.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/reclaim/concept.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace outlast::reclaim {
+
+/// Epochs of one pool. All state is volatile: a crash abandons it, recovery starts anew.
+///
+/// Thread-safety: all members may be called concurrently, except `collect_all` and the destructor.
+/// Progress: enter and leave are wait-free after a thread's first call; retire is lock-free but for
+/// the moment in which it takes over the limbo of threads that exited (a try-lock, never waited for).
+template <domain::persistence_domain D>
+class epochs : base::thread_exit_listener {
+ public:
+  class record;
+  using session = record*;
+
+  /// One per pool: `pool.service<reclaim::epochs<D>>()`; what it is made from does not matter.
+  template <class... Ignored>
+  explicit epochs(Ignored&&...)
+      : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {}
+
+  /// Begins an operation of the calling thread.
+  [[nodiscard]] session enter() {
+    record& mine = records_.local();
+    if (mine.nesting_++ != 0) return &mine;
+    D::schedule_point();
+    const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
+    // (1) full barrier: visible before any load of the operation; synchronizes-with (2). Weaker would
+    // let the operation read a node that an advance, not seeing the announcement, lets be freed.
+    base::announce(mine.announced_, epoch << 1 | active);
+    return &mine;
+  }
+
+  /// Ends it.
+  void leave(session mine) noexcept {
+    if (--mine->nesting_ != 0) return;
+    // (3) release; synchronizes-with (2): the operation's loads are over before it is withdrawn.
+    mine->announced_.store(0, std::memory_order_release);
+  }
+
+  /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking is
+  /// durable. `dispose(context, object)` runs later on some thread.
+  void retire(void* object, void* context, disposer dispose) {
+    record& mine = records_.local();
+    const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    mine.bag_for(epoch).objects.push_back({object, context, dispose});
+    if (++mine.retired_since_advance_ < retire_interval) return;
+    mine.retired_since_advance_ = 0;
+    collect();
+  }
+
+  /// Moves the epoch on if it can and frees what the caller may free.
+  void collect() {
+    try_advance();
+    const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    records_.local().free_older_than(epoch);
+    free_orphans(epoch);
+  }
+
+  /// Frees everything retired so far. The caller guarantees that no operation runs.
+  void collect_all() {
+    records_.for_each([](record& each) { each.free_older_than(forever); });
+    free_orphans(forever);
+  }
+
+  /// Called in the child of a fork: every later use throws error{forked}.
+  void forbid() noexcept { records_.forbid(); }
+
+  /// Objects that wait to be freed. For tests and statistics; exact only at rest.
+  [[nodiscard]] std::size_t in_limbo() const {
+    std::size_t sum = 0;
+    records_.for_each([&](const record& each) { sum += each.size(); });
+    const std::lock_guard lock(orphans_mutex_);
+    for (const bag& each : orphans_) sum += each.objects.size();
+    return sum;
+  }
+
+ private:
+  struct retired {
+    void* object;
+    void* context;
+    disposer dispose;
+  };
+  struct bag {
+    std::uint64_t epoch = 0;
+    std::vector<retired> objects;
+
+    void dispose_all() noexcept {
+      for (const retired& each : objects) each.dispose(each.context, each.object);
+      objects.clear();
+    }
+  };
+
+  static constexpr std::uint64_t active = 1;
+  static constexpr unsigned retire_interval = 64;
+  static constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+  static constexpr bool may_free(std::uint64_t retired_in, std::uint64_t now) noexcept {
+    return now == forever || retired_in + 2 <= now;
+  }
+
+ public:
+  /// What a thread announces, and what it retired in the last three epochs.
+  class alignas(2 * base::cache_line_size) record {
+   public:
+    explicit record(epochs&) {}
+
+   private:
+    friend class epochs;
+
+    /// The bag of `epoch`. Its previous content, at least three epochs old, is freed.
+    bag& bag_for(std::uint64_t epoch) {
+      bag& chosen = bags_[epoch % bags_.size()];
+      if (chosen.epoch != epoch) {
+        chosen.dispose_all();
+        chosen.epoch = epoch;
+      }
+      return chosen;
+    }
+
+    void free_older_than(std::uint64_t now) noexcept {
+      for (bag& each : bags_) {
+        if (may_free(each.epoch, now)) each.dispose_all();
+      }
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept {
+      std::size_t sum = 0;
+      for (const bag& each : bags_) sum += each.objects.size();
+      return sum;
+    }
+
+    std::atomic<std::uint64_t> announced_{0};
+    unsigned nesting_ = 0;
+    unsigned retired_since_advance_ = 0;
+    std::array<bag, 3> bags_;
+  };
+
+ private:
+  void try_advance() {
+    D::schedule_point();
+    // (2) seq_cst loads; synchronizes-with (1, 3).
+    std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    bool all_here = true;
+    records_.for_each([&](record& each) {
+      const std::uint64_t announced = each.announced_.load(std::memory_order_seq_cst);
+      if (announced != 0 && announced >> 1 != epoch) all_here = false;
+    });
+    if (!all_here) return;
+    D::schedule_point();
+    epoch_.compare_exchange_strong(epoch, epoch + 1, std::memory_order_seq_cst);
+  }
+
+  /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to all.
+  void thread_exited(std::uint32_t slot) noexcept override {
+    record* const gone = records_.of_slot(slot);
+    if (gone == nullptr) return;
+    gone->nesting_ = 0;
+    gone->announced_.store(0, std::memory_order_release);
+    const std::lock_guard lock(orphans_mutex_);
+    for (bag& each : gone->bags_) {
+      if (!each.objects.empty()) orphans_.push_back(std::exchange(each, bag{}));
+    }
+    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
+  }
+
+  void free_orphans(std::uint64_t now) {
+    if (!has_orphans_.load(std::memory_order_relaxed)) return;
+    const std::unique_lock lock(orphans_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    for (bag& each : orphans_) {
+      if (may_free(each.epoch, now)) each.dispose_all();
+    }
+    std::erase_if(orphans_, [](const bag& each) { return each.objects.empty(); });
+    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
+  }
+
+  alignas(2 * base::cache_line_size) std::atomic<std::uint64_t> epoch_{1};
+  alignas(2 * base::cache_line_size) base::per_thread<record> records_;
+  mutable std::mutex orphans_mutex_;
+  std::vector<bag> orphans_;
+  std::atomic<bool> has_orphans_{false};
+};
+
+}  // namespace outlast::reclaim

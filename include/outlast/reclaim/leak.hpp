@@ -1,0 +1,26 @@
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/reclaim/concept.hpp>
+
+namespace outlast::reclaim {
+
+/// Never frees anything before the next recovery: the null twin of `epochs`, to see what reclamation
+/// costs. Thread-safe; wait-free.
+template <domain::persistence_domain D>
+class leak {
+ public:
+  struct session {};
+
+  template <class... Ignored>
+  explicit leak(Ignored&&...) {}
+
+  [[nodiscard]] session enter() noexcept { return {}; }
+  void leave(session) noexcept {}
+  void retire(void*, void*, disposer) noexcept {}
+  void collect() noexcept {}
+  void collect_all() noexcept {}
+  void forbid() noexcept {}
+};
+
+}  // namespace outlast::reclaim

@@ -9,9 +9,11 @@ namespace outlast::apps {
 /// throws; `exit_with` ends the program with a status of the command's own.
 using command = void (*)(CLI::App& tool);
 
+void add_bench(CLI::App& tool);
 void add_version(CLI::App& tool);
 
 inline constexpr command all_commands[] = {
+    add_bench,
     add_version,
 };
 

@@ -1,3 +1,4 @@
-# Sources of `outlast bench`, one a line. They are compiled into the command line tool.
+# `outlast bench` in the command line tool: it starts outlast-bench, which bench/CMakeLists.txt builds.
 outlast_app_sources(
+  ${PROJECT_SOURCE_DIR}/apps/bench.cpp
 )

@@ -1,0 +1,27 @@
+// From types to a registration: included by the generated sources.
+#pragma once
+
+#include <bench/engine/registry.hpp>
+#include <outlast/domain/counting.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace outlast::bench {
+
+template <class Set>
+[[nodiscard]] std::unique_ptr<subject> make_subject(const subject_options& options) {
+  return std::make_unique<set_subject<Set>>(options);
+}
+
+/// `Set<Domain>` timed, and `Set<counting<Domain>>` counted where the domain flushes at all.
+template <template <class> class Set, class Domain>
+[[nodiscard]] registration make_registration(combination names) {
+  registration entry{std::move(names), &make_subject<Set<Domain>>, {}};
+  if constexpr (Domain::flushes()) {
+    entry.make_counting = &make_subject<Set<domain::counting<Domain>>>;
+  }
+  return entry;
+}
+
+}  // namespace outlast::bench

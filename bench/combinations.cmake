@@ -1,0 +1,48 @@
+# What can be measured: every structure with every policy over every domain. A structure is a line here
+# and an adapter in bench/adapters/<structure>.hpp; a policy is its name and its type; a domain is the
+# name of a type in outlast::domain.
+
+set(OUTLAST_BENCH_STRUCTURES)
+
+set(OUTLAST_BENCH_POLICIES
+    "flit<adjacent,automatic>|durable::flit<durable::tag::adjacent, durable::automatic, Domain>"
+    "flit<hashed<1048576>,automatic>|durable::flit<durable::tag::hashed<1048576>, durable::automatic, Domain>"
+    "flit<line<1048576>,automatic>|durable::flit<durable::tag::line<1048576>, durable::automatic, Domain>"
+    "flit<always,automatic>|durable::flit<durable::tag::always, durable::automatic, Domain>")
+
+set(OUTLAST_BENCH_DOMAINS process adr)
+
+# The baseline, over `process` alone.
+set(OUTLAST_BENCH_TWIN "transient|durable::transient<Domain>")
+
+# Writes the sources into <directory> and lists them in OUTLAST_BENCH_COMBINATIONS.
+function(outlast_bench_generate directory)
+  set(sources)
+  set(OUTLAST_BENCH_DECLARATIONS "")
+  set(OUTLAST_BENCH_CALLS "")
+  foreach(OUTLAST_BENCH_STRUCTURE IN LISTS OUTLAST_BENCH_STRUCTURES)
+    foreach(OUTLAST_BENCH_DOMAIN IN LISTS OUTLAST_BENCH_DOMAINS)
+      set(policies ${OUTLAST_BENCH_POLICIES})
+      if(OUTLAST_BENCH_DOMAIN STREQUAL "process")
+        list(PREPEND policies ${OUTLAST_BENCH_TWIN})
+      endif()
+      foreach(policy IN LISTS policies)
+        string(REGEX REPLACE "[|].*" "" OUTLAST_BENCH_POLICY_NAME "${policy}")
+        string(REGEX REPLACE ".*[|]" "" OUTLAST_BENCH_POLICY_TYPE "${policy}")
+        string(MAKE_C_IDENTIFIER
+               "${OUTLAST_BENCH_STRUCTURE}_${OUTLAST_BENCH_POLICY_NAME}_${OUTLAST_BENCH_DOMAIN}" id)
+        string(REGEX REPLACE "__+" "_" OUTLAST_BENCH_ID "${id}")
+        set(source ${directory}/${OUTLAST_BENCH_ID}.cpp)
+        configure_file(${PROJECT_SOURCE_DIR}/bench/combination.cpp.in ${source} @ONLY)
+        list(APPEND sources ${source})
+        string(APPEND OUTLAST_BENCH_DECLARATIONS
+               "registration ${OUTLAST_BENCH_ID}_registration();\n")
+        string(APPEND OUTLAST_BENCH_CALLS "  all.add(${OUTLAST_BENCH_ID}_registration());\n")
+      endforeach()
+    endforeach()
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/bench/all_combinations.cpp.in
+                 ${directory}/all_combinations.cpp @ONLY)
+  list(APPEND sources ${directory}/all_combinations.cpp)
+  set(OUTLAST_BENCH_COMBINATIONS ${sources} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,121 @@
+// outlast-bench: measures experiments and micro benchmarks. `outlast bench` starts it.
+#include <bench/engine/experiment.hpp>
+#include <bench/engine/machine.hpp>
+#include <bench/engine/report.hpp>
+#include <bench/engine/runner.hpp>
+#include <bench/micro/micro.hpp>
+#include <bench/options.hpp>
+
+#include <nlohmann/json.hpp>
+#include <outlast/base/error.hpp>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+namespace outlast::bench {
+namespace {
+
+/// A measuring run: refuses, or only exercises the code, in builds that must not record.
+class session {
+ public:
+  explicit session(const options& chosen) : chosen_(chosen), refusal_(recording_refusal()) {
+    if (refusal_.empty()) return;
+    if (!chosen.quick) throw error(errc::refused, "", "nothing is measured: " + refusal_);
+    std::cerr << "not recorded: " << refusal_ << '\n';
+  }
+
+  void run() {
+    for (const std::string& file : chosen_.files) run_file(file);
+    for (const std::string& name : chosen_.micros) run_micro(name);
+  }
+
+ private:
+  [[nodiscard]] bool records() const noexcept { return refusal_.empty(); }
+
+  void run_file(const std::string& file) {
+    const experiment full = load_experiment(file, known_);
+    const experiment what = adjusted(chosen_.quick ? quick_version(full) : full, chosen_);
+    if (records() && !chosen_.json) print_heading(std::cout, what);
+    std::vector<record> measured;
+    run_experiment(what, known_, {chosen_.pool_directory, chosen_.quick, chosen_.seed},
+                   [&](const record& one) {
+                     show(one, measured);
+                     measured.push_back(one);
+                   });
+    if (records() && !chosen_.json) print_verdicts(std::cout, what, measured);
+  }
+
+  void show(const record& one, const std::vector<record>& before) const {
+    if (!records()) return;
+    if (chosen_.json) {
+      std::cout << to_json(one) << std::endl;
+    } else {
+      print_row(std::cout, one, before.empty() ? nullptr : &before.back());
+    }
+  }
+
+  void run_micro(const std::string& name) {
+    const auto& all = micro_benchmarks();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const micro_benchmark& one) { return one.name == name; });
+    if (records() && !chosen_.json) std::cout << name << ": " << found->what << '\n';
+    found->run({chosen_.pool_directory, chosen_.quick},
+               [&](const micro_figure& figure) { show(figure); });
+    if (records() && !chosen_.json) std::cout << '\n';
+  }
+
+  void show(const micro_figure& figure) const {
+    if (!records()) return;
+    if (chosen_.json) {
+      std::cout << micro_json(figure).dump() << std::endl;
+    } else {
+      std::cout << "  " << std::left << std::setw(64) << figure.subject << std::right << std::fixed
+                << std::setprecision(2) << std::setw(12) << figure.value << ' ' << std::left
+                << std::setw(12) << figure.unit << std::right << "spread " << figure.spread
+                << std::endl;
+    }
+  }
+
+  static nlohmann::ordered_json micro_json(const micro_figure& figure) {
+    return {{"micro", figure.benchmark},         {"subject", figure.subject},
+            {"value", figure.value},             {"unit", figure.unit},
+            {"repetitions", figure.repetitions}, {"spread", figure.spread},
+            {"commit", build_commit()},          {"build", build_description()},
+            {"machine", machine_description()}};
+  }
+
+  const options& chosen_;
+  std::string refusal_;
+  registry known_ = all_combinations();
+};
+
+void list_combinations() {
+  const registry known = all_combinations();
+  for (const registration& entry : known.all()) {
+    std::cout << entry.names.structure << "  " << entry.names.policy << "  " << entry.names.domain
+              << '\n';
+  }
+  for (const micro_benchmark& one : micro_benchmarks()) {
+    std::cout << "--micro " << one.name << ": " << one.what << '\n';
+  }
+}
+
+}  // namespace
+}  // namespace outlast::bench
+
+int main(int argc, char** argv) {
+  try {
+    const outlast::bench::parsed_options parsed = outlast::bench::parse_options(argc, argv);
+    if (!parsed.chosen) return parsed.status;
+    if (parsed.chosen->list) {
+      outlast::bench::list_combinations();
+    } else {
+      outlast::bench::session(*parsed.chosen).run();
+    }
+    return 0;
+  } catch (const std::exception& failure) {
+    std::cerr << "outlast bench: " << failure.what() << '\n';
+    return 1;
+  }
+}

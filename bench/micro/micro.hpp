@@ -1,0 +1,68 @@
+// Costs that explain the figures. Each function measures one subject and hands over its figures.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::bench {
+
+struct micro_settings {
+  std::filesystem::path pool_directory;
+  bool quick = false;
+};
+
+/// One number with its unit: the median of `repetitions` runs.
+struct micro_figure {
+  std::string benchmark;  ///< `flush`, `recovery`, ...
+  std::string subject;    ///< what was measured, in words
+  double value = 0;
+  std::string unit;
+  double spread = 0;
+  unsigned repetitions = 0;
+};
+
+using micro_sink = std::function<void(const micro_figure&)>;
+
+/// A micro benchmark by name.
+struct micro_benchmark {
+  std::string_view name;
+  std::string_view what;
+  void (*run)(const micro_settings&, const micro_sink&);
+};
+
+/// Write-backs, fences, streaming stores on this machine's memory.
+void measure_flush_costs(const micro_settings& settings, const micro_sink& sink);
+/// Reopening a hash table after a kill: nodes per second, milliseconds.
+void measure_recovery(const micro_settings& settings, const micro_sink& sink);
+/// Opening cleanly closed pools of several sizes.
+void measure_open(const micro_settings& settings, const micro_sink& sink);
+/// The pool's allocator beside malloc's rivals that are installed.
+void measure_allocator(const micro_settings& settings, const micro_sink& sink);
+
+/// Calls `once()` `repetitions` times and hands over the median of what it returns.
+template <class Once>
+void report_median(const micro_sink& sink, micro_figure figure, unsigned repetitions, Once&& once);
+
+[[nodiscard]] const std::vector<micro_benchmark>& micro_benchmarks();
+
+}  // namespace outlast::bench
+
+#include <bench/engine/statistics.hpp>
+
+namespace outlast::bench {
+
+template <class Once>
+void report_median(const micro_sink& sink, micro_figure figure, unsigned repetitions,
+                   Once&& once) {
+  std::vector<double> values;
+  for (unsigned i = 0; i < repetitions; ++i) values.push_back(once());
+  figure.value = median(values);
+  figure.spread = spread(values);
+  figure.repetitions = repetitions;
+  sink(figure);
+}
+
+}  // namespace outlast::bench

@@ -1,0 +1,69 @@
+// A set of keys without a pool, to test the engine by itself.
+#pragma once
+
+#include <bench/adapters/registration.hpp>
+#include <bench/engine/subject.hpp>
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/domain/process.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace outlast::test {
+
+/// One flag per key; each successful update persists it: one flush and one fence over a domain that
+/// flushes.
+template <class Domain>
+class fake_set {
+ public:
+  explicit fake_set(const bench::subject_options& options) : present_(options.mix.range()) {}
+
+  bool insert(std::uint64_t key) { return change(key, 0, 1); }
+  bool erase(std::uint64_t key) { return change(key, 1, 0); }
+  bool contains(std::uint64_t key) const { return present_[key].load() != 0; }
+  std::uint64_t count() const {
+    return std::accumulate(present_.begin(), present_.end(), std::uint64_t{0});
+  }
+
+ private:
+  bool change(std::uint64_t key, int from, int to) {
+    if (!present_[key].compare_exchange_strong(from, to)) return false;
+    domain::persist<Domain>(&present_[key], sizeof present_[key]);
+    return true;
+  }
+
+  std::vector<std::atomic<int>> present_;
+};
+
+/// Loses every fourth insert that it reports as done.
+template <class Domain>
+class losing_set : public fake_set<Domain> {
+ public:
+  using fake_set<Domain>::fake_set;
+  bool insert(std::uint64_t key) {
+    const bool inserted = fake_set<Domain>::insert(key);
+    if (inserted && calls_.fetch_add(1) % 4 == 0) static_cast<void>(this->erase(key));
+    return inserted;
+  }
+
+ private:
+  std::atomic<unsigned> calls_{0};
+};
+
+[[nodiscard]] inline bench::registry fake_registry() {
+  bench::registry known;
+  known.add(bench::make_registration<fake_set, domain::process>(
+      {"fake_set", "transient", "process"}));
+  known.add(bench::make_registration<fake_set, domain::process>(
+      {"fake_set", "flit<adjacent,automatic>", "process"}));
+  known.add(bench::make_registration<fake_set, domain::adr>(
+      {"fake_set", "flit<adjacent,automatic>", "adr"}));
+  known.add(bench::make_registration<losing_set, domain::process>(
+      {"losing_set", "transient", "process"}));
+  return known;
+}
+
+}  // namespace outlast::test

@@ -1,0 +1,123 @@
+// The crash explorer: interleavings x crash points x cache evictions x crashes during recovery.
+//
+//   scenario    (from a seed) a few operations for each thread and a prefilled subject
+//   execution   (from seed and number) one interleaving of them
+//   crash point before every fence that guarantees something, every invocation and response, and at
+//               the end; also inside recovery
+//   image       one choice of what survived; those met before with the same history are skipped
+//
+// For each image: the subject is opened on it, read, judged; then a few more operations run and the
+// power is cut again. Afterwards everything is undone and the interrupted execution goes on.
+#pragma once
+
+#include <outlast/verify/machine.hpp>
+#include <outlast/verify/report.hpp>
+#include <outlast/verify/subject.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace outlast::verify {
+
+enum class strategy_kind { random, pct };
+
+struct options {
+  std::uint64_t seed = 1;  ///< of the first scenario; the next ones count up
+  double seconds = 10;     ///< 0: no limit
+  std::uint64_t max_executions = 0;          ///< 0: no limit
+  std::uint64_t executions_per_scenario = 50;
+  strategy_kind strategy = strategy_kind::pct;
+  unsigned pct_depth = 3;
+  scope within;
+  memory_model model;
+  unsigned eviction_cap = 64;     ///< images of one crash point that are all considered
+  unsigned eviction_samples = 16; ///< random ones where there are more
+  unsigned nested = 1;            ///< crashes in and after recovery, within one another
+  unsigned operations_after = 2;  ///< after each recovery
+  bool close_at_end = true;       ///< some executions end in good order, under crash points
+  bool minimise = true;           ///< shorten the schedule of a counterexample
+  std::optional<site_id> muted;   ///< a flush or fence that is switched off
+};
+
+/// The place of one execution in the space explored: what a replay needs.
+struct coordinates {
+  std::uint64_t seed = 0;
+  std::uint64_t execution = 0;
+  std::optional<schedule> decisions;
+};
+
+/// Thread-safety: none. One explorer per operating-system thread at a time.
+class explorer final : private crash_observer {
+ public:
+  /// Keeps a reference to `tested`.
+  explorer(subject& tested, const options& how);
+  ~explorer();
+
+  /// Explores until the limits of the options, or the first counterexample.
+  [[nodiscard]] report run();
+  /// Runs one execution again.
+  [[nodiscard]] report replay(const coordinates& where);
+  /// The flushes, fences and stores that were passed.
+  [[nodiscard]] const site_table& sites() noexcept { return machine_.sites(); }
+
+ private:
+  /// A life of the subject between two crashes.
+  struct life {
+    const abstract_state* initial;
+    const history* seen;
+    std::uint64_t last_version = 0;
+    std::uint64_t last_history = 0;
+  };
+  struct scenario {
+    std::uint64_t seed = 0;
+    std::vector<std::vector<call>> calls;
+    abstract_state initial;
+    std::uint32_t horizon = 64;
+  };
+  class image_set;
+
+  void crash_point() override;
+  void try_all(const std::vector<std::vector<std::uint64_t>>& sets);
+  void try_some(const std::vector<std::vector<std::uint64_t>>& sets);
+  void consider(const crash_choice& choice);
+  void live_again(const life& before, std::uint64_t seed);
+  void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
+  void judge(world& opened, const life& lived, abstract_state& state, const char* when);
+
+  bool build_scenario(std::uint64_t seed);
+  void prefill(random& source);
+  void execute(std::uint64_t number, strategy& order);
+  void open_for_execution();
+  void run_thread(unsigned thread);
+  void finish_execution(std::uint64_t number);
+  void check_seam(bool everywhere);
+  [[nodiscard]] bool time_is_up() const;
+  [[nodiscard]] std::unique_ptr<strategy> chosen_strategy() const;
+
+  void fail(const std::string& what);
+  void fail_if(const mishap& ended, const char* when);
+  void describe_crash(const crash_choice& choice);
+  void describe_history();
+  void minimise_schedule();
+  bool still_fails(const schedule& decisions);
+  [[nodiscard]] std::string replay_command(const failure& found) const;
+  report finish_report();
+
+  subject& tested_;
+  options how_;
+  machine machine_;
+  scenario scene_;
+  history history_;
+  std::vector<life> lives_;
+  std::unique_ptr<world> world_;
+  std::unique_ptr<image_set> images_;
+  report counts_;
+  bool armed_ = false;
+  std::uint64_t execution_ = 0;
+  double started_ = 0;
+};
+
+}  // namespace outlast::verify

@@ -1,0 +1,55 @@
+// What the threads asked for and what they were told.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace outlast::verify {
+
+/// One operation on a subject; what `kind` means is the oracle's business.
+struct call {
+  std::uint8_t kind = 0;
+  std::uint64_t key = 0;
+  std::uint64_t argument = 0;
+};
+
+/// What an operation answered.
+struct outcome {
+  bool ok = false;
+  std::uint64_t value = 0;
+  friend bool operator==(const outcome&, const outcome&) = default;
+};
+
+/// One operation in a history; `responded` is `never` while it is pending.
+struct event {
+  static constexpr std::uint32_t never = ~std::uint32_t{0};
+  std::uint8_t thread = 0;
+  call what;
+  outcome result;
+  std::uint32_t invoked = 0;
+  std::uint32_t responded = never;
+
+  [[nodiscard]] bool pending() const noexcept { return responded == never; }
+};
+
+/// Invocations and responses with a logical clock.
+class history {
+ public:
+  /// Returns the event's number, for `respond`.
+  std::size_t invoke(unsigned thread, const call& what);
+  void respond(std::size_t event_number, const outcome& result);
+  void clear();
+
+  [[nodiscard]] const std::vector<event>& events() const noexcept { return events_; }
+  /// Equal for equal histories; a function of content and order.
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+
+ private:
+  void mix(std::uint64_t word);
+
+  std::vector<event> events_;
+  std::uint32_t clock_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace outlast::verify

@@ -1,0 +1,149 @@
+// The simulated machine: its memory, its threads, and the places where it may lose power.
+//
+// `domain::simulated` forwards every access of persistent memory to the machine that is current on the
+// calling operating-system thread. Threads of the machine are fibers: one runs at a time, and another
+// may be chosen at each access. Everything that a subject does runs on a fiber, so that code that
+// loops for ever, throws, or follows a wild pointer ends the fiber, not the exploration.
+#pragma once
+
+#include <outlast/base/thread_context.hpp>
+#include <outlast/verify/fiber.hpp>
+#include <outlast/verify/memory.hpp>
+#include <outlast/verify/mutants.hpp>
+#include <outlast/verify/strategy.hpp>
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace outlast::verify {
+
+/// Told whenever the power may be cut with a result not seen before: before a fence that guarantees
+/// something.
+class crash_observer {
+ public:
+  virtual void crash_point() = 0;
+
+ protected:
+  ~crash_observer() = default;
+};
+
+/// How code that ran on a fiber ended. Empty: it returned.
+using mishap = std::optional<std::string>;
+
+/// Thread-safety: none; one operating-system thread makes, drives and destroys it.
+class machine {
+ public:
+  struct limits {
+    std::uint32_t steps = 200'000;  ///< accesses of one guarded run before it counts as stuck
+    std::size_t stack_bytes = 256 * 1024;
+  };
+
+  machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds);
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  /// The machine of the calling thread; null where none was made.
+  [[nodiscard]] static machine* current() noexcept { return current_; }
+
+  [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
+  [[nodiscard]] site_table& sites() noexcept { return sites_; }
+  void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
+  /// Switches the flush or fence of one site off.
+  void mute(std::optional<site_id> site) noexcept { muted_ = site; }
+
+  // Driving.
+
+  /// Runs `body` alone to its end, with no thread switches; may be called while threads are
+  /// suspended, and inside itself.
+  [[nodiscard]] mishap run_alone(const std::function<void()>& body);
+  /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`; returns when all have ended, or
+  /// the first met a mishap. Then the others are abandoned where they stand.
+  [[nodiscard]] mishap run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                                   strategy& order);
+  /// The decisions taken in the last `run_threads`.
+  [[nodiscard]] const schedule& decisions() const noexcept { return decisions_; }
+  /// Ends the running body here, for good, as a mishap.
+  [[noreturn]] void abandon(std::string what);
+
+  // The seam: called by the simulated domain.
+
+  /// A scheduling point.
+  void access();
+  /// A scheduling point at which the caller cannot go on until another thread has moved.
+  void relax();
+  void store(void* destination, const void* source, std::size_t size, store_kind kind,
+             const domain::site& where, bool untorn);
+  void write_back(const void* address, const domain::site& where);
+  void fence(const domain::site& where);
+  /// What a locked instruction does to outstanding write-backs on this machine.
+  void locked_instruction();
+
+ private:
+  static constexpr unsigned nobody = ~0U;
+  static constexpr unsigned deepest = 6;
+
+  struct guarded {  // one body on one fiber
+    std::unique_ptr<fiber> stack;
+    base::thread_context context;
+    const std::function<void()>* alone_body = nullptr;
+    unsigned number = 0;
+    bool finished = true;
+    bool waiting = false;
+    mishap ended;
+    std::uint32_t steps = 0;
+    fiber* caller = nullptr;
+  };
+
+  static void alone_entry(void* self);
+  static void thread_entry(void* self);
+  static void on_signal(int number);
+  static void install_signal_handlers();
+  void catch_mishap(guarded& runner, const std::function<void()>& body);
+  [[nodiscard]] guarded& running();
+  [[nodiscard]] unsigned thread_number() const noexcept;
+  void prepare(guarded& runner, fiber::entry run);
+  void count_step(guarded& runner);
+  [[nodiscard]] unsigned decide(unsigned current);
+  void list_runnable(unsigned current);
+  void go_on(unsigned thread);
+  void leave_for_good(guarded& runner);
+  void possible_crash();
+
+  static thread_local machine* current_;
+
+  verify::memory memory_;
+  site_table sites_;
+  limits bounds_;
+  crash_observer* observer_ = nullptr;
+  std::optional<site_id> muted_;
+  fiber main_;
+  std::vector<std::unique_ptr<guarded>> threads_;
+  std::array<std::unique_ptr<guarded>, deepest> alone_;
+  unsigned alone_depth_ = 0;
+  unsigned running_thread_ = nobody;
+  unsigned thread_count_ = 0;
+  const std::function<void(unsigned)>* thread_body_ = nullptr;
+  strategy* order_ = nullptr;
+  schedule decisions_;
+  std::vector<unsigned> runnable_;
+  std::uint32_t horizon_ = 64;
+  std::unique_ptr<std::byte[]> signal_stack_;
+
+ public:
+  /// How many decisions an execution is expected to take, and the generator of its choices.
+  void expect_decisions(std::uint32_t count) noexcept { horizon_ = count; }
+  void seed_decisions(random source) noexcept { decision_source_ = source; }
+
+ private:
+  random decision_source_{0};
+};
+
+}  // namespace outlast::verify

@@ -1,0 +1,45 @@
+// Sites and mutants: every flush and fence that a run passes has a number, and can be switched off
+// without recompiling. A verifier that finds nothing wrong after that has proved nothing.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/verify/memory.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace outlast::verify {
+
+enum class site_kind : std::uint8_t { store, write_back, fence };
+
+/// The places in the source that a run has passed. Numbers are given in order of appearance.
+class site_table {
+ public:
+  struct entry {
+    domain::site where;
+    site_kind kind;
+    std::uint64_t passed;
+  };
+
+  site_table();
+  /// The number of the site, counting the passage.
+  [[nodiscard]] site_id pass(const domain::site& where, site_kind kind) {
+    const std::size_t h = slot_of(where, kind);
+    const site_id id = slots_[h] != 0 ? static_cast<site_id>(slots_[h] - 1) : add(h, where, kind);
+    ++entries_[id].passed;
+    return id;
+  }
+  [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
+  /// "harris_list.hpp:123 flush", or with the function's name where `verbose`.
+  [[nodiscard]] std::string describe(site_id id) const;
+
+ private:
+  [[nodiscard]] std::size_t slot_of(const domain::site& where, site_kind kind) const noexcept;
+  site_id add(std::size_t slot, const domain::site& where, site_kind kind);
+
+  std::vector<entry> entries_;
+  std::vector<std::uint16_t> slots_;
+};
+
+}  // namespace outlast::verify

@@ -1,0 +1,156 @@
+// The domain under which everything is verified.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/verify/machine.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace outlast::domain {
+
+/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access is
+/// a place where another of the machine's threads may go on, every fence one where it may lose power.
+/// Without a machine, and outside its memory, accesses are ordinary ones and flushes do nothing.
+struct simulated {
+  static constexpr bool rmw_fences = false;
+
+  static constexpr std::string_view name() noexcept { return "simulated"; }
+  static constexpr kind current_kind() noexcept { return kind::simulated; }
+  static constexpr bool flushes() noexcept { return true; }
+
+  static void pwb(const void* address, site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->write_back(address, where);
+  }
+  static void pfence(site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->fence(where);
+  }
+  static void psync(site where = site::current()) { pfence(where); }
+
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order, site = site::current()) {
+    schedule_point();
+    return peek(word);
+  }
+  template <class T>
+  static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    schedule_point();
+    put(word, value, order, where);
+  }
+  template <class T>
+  static T exchange(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    return modify(word, order, where, [&](T) { return value; });
+  }
+  template <class T>
+  static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
+                               std::memory_order order, site where = site::current()) {
+    begin_locked();
+    const T seen = peek(word);
+    if (std::memcmp(&seen, &expected, sizeof(T)) != 0) {
+      expected = seen;
+      return false;
+    }
+    put(word, desired, order, where);
+    return true;
+  }
+  template <class T>
+  static T fetch_add(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old + value); });
+  }
+  template <class T>
+  static T fetch_sub(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old - value); });
+  }
+  template <class T>
+  static T fetch_and(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old & value); });
+  }
+  template <class T>
+  static T fetch_or(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old | value); });
+  }
+  template <class T>
+  static T fetch_xor(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old ^ value); });
+  }
+
+  static void write(void* destination, const void* source, std::size_t size,
+                    site where = site::current()) {
+    bytes(destination, source, size, verify::store_kind::plain, where);
+  }
+  static void zero(void* destination, std::size_t size, site where = site::current()) {
+    static constexpr std::byte zeros[256] = {};
+    auto* to = static_cast<std::byte*>(destination);
+    while (size > 0) {
+      const std::size_t part = size < sizeof(zeros) ? size : sizeof(zeros);
+      bytes(to, zeros, part, verify::store_kind::plain, where);
+      to += part;
+      size -= part;
+    }
+  }
+  static void stream(void* destination, const void* source, std::size_t size,
+                     site where = site::current()) {
+    bytes(destination, source, size, verify::store_kind::streamed, where);
+  }
+  static void schedule_point() {
+    if (auto* const m = verify::machine::current()) m->access();
+  }
+  static void relax() {
+    if (auto* const m = verify::machine::current()) m->relax();
+  }
+
+ private:
+  /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
+  /// and 16-byte words need no library.
+  template <class T>
+  static T peek(const std::atomic<T>& word) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
+    return value;
+  }
+  template <class T>
+  static void put(std::atomic<T>& word, const T& value, std::memory_order order, site where) {
+    const bool release = order == std::memory_order_release || order == std::memory_order_acq_rel ||
+                         order == std::memory_order_seq_cst;
+    const auto kind = release ? verify::store_kind::release : verify::store_kind::plain;
+    if (auto* const m = verify::machine::current()) {
+      m->store(&word, &value, sizeof(T), kind, where, true);
+    } else {
+      std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
+    }
+  }
+  template <class T, class Next>
+  static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
+    begin_locked();
+    const T old = peek(word);
+    put(word, static_cast<T>(next(old)), order, where);
+    return old;
+  }
+  static void begin_locked() {
+    if (auto* const m = verify::machine::current()) {
+      m->access();
+      m->locked_instruction();
+    }
+  }
+  static void bytes(void* destination, const void* source, std::size_t size,
+                    verify::store_kind kind, site where) {
+    if (auto* const m = verify::machine::current()) {
+      m->store(destination, source, size, kind, where, false);
+    } else {
+      std::memcpy(destination, source, size);
+    }
+  }
+};
+
+static_assert(persistence_domain<simulated>);
+
+}  // namespace outlast::domain

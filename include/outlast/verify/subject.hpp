@@ -1,0 +1,69 @@
+// What is verified: something that opens in a piece of memory, does operations, and can be opened
+// again on what a crash left.
+#pragma once
+
+#include <outlast/verify/history.hpp>
+#include <outlast/verify/oracle.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace outlast::verify {
+
+/// A subject in operation: its volatile half. Destroying it writes nothing persistent.
+class world {
+ public:
+  virtual ~world() = default;
+  /// Does one operation; called by the machine's threads.
+  virtual outcome apply(const call& what) = 0;
+  /// Reads everything.
+  virtual abstract_state observe() = 0;
+  /// Examines what the oracle cannot see (allocator, pool). Empty, or what is wrong.
+  virtual std::string check() { return {}; }
+  /// Ends in good order: the next `open` finds a clean memory.
+  virtual void close() {}
+};
+
+/// Thread-safety: used by one thread.
+class subject {
+ public:
+  virtual ~subject() = default;
+  /// For people: structure and policy.
+  [[nodiscard]] virtual std::string structure() const = 0;
+  [[nodiscard]] virtual std::string policy() const = 0;
+  [[nodiscard]] virtual const oracle& judge() const = 0;
+  [[nodiscard]] virtual std::size_t memory_bytes() const { return std::size_t{1} << 20; }
+  /// Opens the subject in `memory`, which is zeroed if `fresh`; else recovers what is there. Recovery
+  /// may be cut off at any fence and begun again.
+  [[nodiscard]] virtual std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) = 0;
+};
+
+/// A subject that needs bare memory only: `World(memory, fresh)`.
+template <class World>
+class bare_subject final : public subject {
+ public:
+  bare_subject(std::string structure, std::string policy, std::shared_ptr<const oracle> judge,
+               std::size_t memory_bytes = 16 * 1024)
+      : structure_(std::move(structure)),
+        policy_(std::move(policy)),
+        judge_(std::move(judge)),
+        memory_bytes_(memory_bytes) {}
+  [[nodiscard]] std::string structure() const override { return structure_; }
+  [[nodiscard]] std::string policy() const override { return policy_; }
+  [[nodiscard]] const oracle& judge() const override { return *judge_; }
+  [[nodiscard]] std::size_t memory_bytes() const override { return memory_bytes_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    return std::make_unique<World>(memory, fresh);
+  }
+
+ private:
+  std::string structure_;
+  std::string policy_;
+  std::shared_ptr<const oracle> judge_;
+  std::size_t memory_bytes_;
+};
+
+}  // namespace outlast::verify

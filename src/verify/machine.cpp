@@ -1,0 +1,264 @@
+#include <outlast/verify/machine.hpp>
+
+#include <cstring>
+#include <exception>
+#include <utility>
+
+namespace outlast::verify {
+namespace {
+
+constexpr std::size_t signal_stack_bytes = 64 * 1024;
+constexpr int watched_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+
+std::string sentence_of(const std::exception& problem) {
+  return std::string("threw: ") + problem.what();
+}
+
+}  // namespace
+
+thread_local machine* machine::current_ = nullptr;
+
+machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds)
+    : memory_(memory_bytes, threads + 1, model),
+      bounds_(bounds),
+      signal_stack_(new std::byte[signal_stack_bytes]) {
+  main_.context = &base::this_thread();
+  for (unsigned t = 0; t < threads; ++t) {
+    guarded& runner = *threads_.emplace_back(std::make_unique<guarded>());
+    runner.stack = std::make_unique<fiber>(bounds.stack_bytes);
+    runner.number = t;
+  }
+  for (auto& slot : alone_) slot = std::make_unique<guarded>();
+  stack_t stack{};
+  stack.ss_sp = signal_stack_.get();
+  stack.ss_size = signal_stack_bytes;
+  ::sigaltstack(&stack, nullptr);
+  install_signal_handlers();
+  current_ = this;
+}
+
+machine::~machine() {
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  ::sigaltstack(&none, nullptr);
+  current_ = nullptr;
+}
+
+void machine::install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = &machine::on_signal;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  for (const int number : watched_signals) ::sigaction(number, &action, nullptr);
+}
+
+/// A subject that faults ends its fiber. Anything else dies as it would have without us.
+void machine::on_signal(int number) {
+  machine* const self = current_;
+  if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != nobody)) {
+    self->abandon(std::string("was ended by a signal: ") + ::strsignal(number));
+  }
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+void machine::prepare(guarded& runner, fiber::entry run) {
+  if (runner.stack == nullptr) runner.stack = std::make_unique<fiber>(bounds_.stack_bytes);
+  const std::uint32_t slot = runner.context.slot;
+  runner.context = base::thread_context{};
+  runner.context.slot = slot;
+  runner.stack->context = &runner.context;
+  runner.finished = false;
+  runner.waiting = false;
+  runner.ended.reset();
+  runner.steps = 0;
+  runner.stack->prepare(run, this);
+}
+
+machine::guarded& machine::running() {
+  return alone_depth_ > 0 ? *alone_[alone_depth_ - 1] : *threads_[running_thread_];
+}
+
+unsigned machine::thread_number() const noexcept {
+  return alone_depth_ > 0 || running_thread_ == nobody
+             ? static_cast<unsigned>(threads_.size())
+             : running_thread_;
+}
+
+void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& problem) {
+    runner.ended = sentence_of(problem);
+  } catch (...) {
+    runner.ended = "threw something that is no std::exception";
+  }
+}
+
+// --- alone ---
+
+mishap machine::run_alone(const std::function<void()>& body) {
+  if (alone_depth_ == deepest) return "nests too deep";
+  fiber* const caller = alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get()
+                                                                      : &main_;
+  guarded& runner = *alone_[alone_depth_];
+  runner.alone_body = &body;
+  runner.caller = caller;
+  prepare(runner, &machine::alone_entry);
+  const unsigned depth = alone_depth_++;
+  fiber::switch_between(*caller, *runner.stack);
+  alone_depth_ = depth;
+  return runner.ended;
+}
+
+void machine::alone_entry(void* self) {
+  machine& me = *static_cast<machine*>(self);
+  guarded& runner = me.running();
+  me.catch_mishap(runner, *runner.alone_body);
+  me.leave_for_good(runner);
+}
+
+// --- threads ---
+
+mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                            strategy& order) {
+  thread_count_ = threads;
+  thread_body_ = &body;
+  order_ = &order;
+  decisions_.clear();
+  for (unsigned t = 0; t < threads; ++t) {
+    threads_[t]->context.slot = t + 1;
+    threads_[t]->caller = &main_;
+    prepare(*threads_[t], &machine::thread_entry);
+  }
+  order.begin(decision_source_, threads, horizon_);
+  const unsigned first = decide(nobody);
+  running_thread_ = first;
+  fiber::switch_between(main_, *threads_[first]->stack);
+  const unsigned last = std::exchange(running_thread_, nobody);
+  alone_depth_ = 0;
+  mishap ended = threads_[last]->ended;
+  if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
+  return ended;
+}
+
+void machine::thread_entry(void* self) {
+  machine& me = *static_cast<machine*>(self);
+  const unsigned number = me.running_thread_;
+  guarded& runner = *me.threads_[number];
+  me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
+  runner.finished = true;
+  me.list_runnable(nobody);
+  if (!runner.ended && !me.runnable_.empty()) me.go_on(me.decide(nobody));
+  me.leave_for_good(runner);
+}
+
+void machine::leave_for_good(guarded& runner) {
+  runner.finished = true;
+  fiber::switch_between(*runner.stack, *runner.caller);
+  std::abort();  // nobody resumes a finished fiber
+}
+
+void machine::abandon(std::string what) {
+  guarded& runner = running();
+  runner.ended = std::move(what);
+  leave_for_good(runner);
+  std::abort();
+}
+
+void machine::list_runnable(unsigned current) {
+  runnable_.clear();
+  if (current != nobody && !threads_[current]->finished && !threads_[current]->waiting) {
+    runnable_.push_back(current);
+  }
+  for (unsigned t = 0; t < thread_count_; ++t) {
+    if (t != current && !threads_[t]->finished && !threads_[t]->waiting) runnable_.push_back(t);
+  }
+  if (!runnable_.empty()) return;
+  for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
+    threads_[t]->waiting = false;
+    if (!threads_[t]->finished) runnable_.push_back(t);
+  }
+}
+
+unsigned machine::decide(unsigned current) {
+  list_runnable(current);
+  if (runnable_.size() == 1) return runnable_.front();
+  const unsigned next = order_->choose(runnable_, current);
+  decisions_.push_back(static_cast<std::uint8_t>(next));
+  return next;
+}
+
+void machine::go_on(unsigned thread) {
+  if (thread == running_thread_) return;
+  guarded& from = *threads_[running_thread_];
+  running_thread_ = thread;
+  fiber::switch_between(*from.stack, *threads_[thread]->stack);
+}
+
+void machine::count_step(guarded& runner) {
+  if (++runner.steps > bounds_.steps) {
+    abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
+  }
+}
+
+void machine::access() {
+  if (alone_depth_ > 0) {
+    count_step(*alone_[alone_depth_ - 1]);
+    return;
+  }
+  if (running_thread_ == nobody) return;
+  count_step(*threads_[running_thread_]);
+  for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+  go_on(decide(running_thread_));
+}
+
+void machine::relax() {
+  if (alone_depth_ > 0 || running_thread_ == nobody) {
+    access();
+    return;
+  }
+  guarded& me = *threads_[running_thread_];
+  count_step(me);
+  me.waiting = true;
+  go_on(decide(running_thread_));
+  me.waiting = false;
+}
+
+// --- the seam ---
+
+void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
+                    const domain::site& where, bool untorn) {
+  if (!memory_.contains(destination)) {
+    std::memcpy(destination, source, size);
+    return;
+  }
+  const site_id site = sites_.pass(where, site_kind::store);
+  memory_.store(thread_number(), destination, source, size, kind, site, untorn);
+}
+
+void machine::write_back(const void* address, const domain::site& where) {
+  access();
+  const site_id site = sites_.pass(where, site_kind::write_back);
+  if (muted_ == site || !memory_.contains(address)) return;
+  memory_.write_back(thread_number(), address);
+}
+
+void machine::possible_crash() {
+  if (observer_ != nullptr && memory_.fence_matters(thread_number())) observer_->crash_point();
+}
+
+void machine::fence(const domain::site& where) {
+  access();
+  const site_id site = sites_.pass(where, site_kind::fence);
+  if (muted_ == site) return;
+  possible_crash();
+  memory_.fence(thread_number());
+}
+
+void machine::locked_instruction() {
+  if (!memory_.model().rmw_fences) return;
+  possible_crash();
+  memory_.fence(thread_number());
+}
+
+}  // namespace outlast::verify

@@ -1,0 +1,149 @@
+#include <outlast/verify/oracle.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace outlast::verify {
+namespace {
+
+constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
+                                                       "get",    "put",   "update"};
+
+/// One key of a map.
+struct entry {
+  bool present = false;
+  std::uint64_t value = 0;
+  friend bool operator==(const entry&, const entry&) = default;
+};
+
+entry find(const abstract_state& map, std::uint64_t key) {
+  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
+    if (map[i] == key) return {true, map[i + 1]};
+  }
+  return {};
+}
+
+/// What the operation does to its key, and what it answers.
+std::pair<entry, outcome> effect(const entry& before, const call& what) {
+  const entry written{true, what.argument};
+  switch (static_cast<map_operation>(what.kind)) {
+    case map_operation::insert:
+      return {before.present ? before : written, {!before.present, 0}};
+    case map_operation::erase: return {entry{}, {before.present, 0}};
+    case map_operation::contains: return {before, {before.present, 0}};
+    case map_operation::get: return {before, {before.present, before.value}};
+    case map_operation::put: return {written, {!before.present, 0}};
+    case map_operation::update: return {before.present ? written : before, {before.present, 0}};
+  }
+  return {before, {}};
+}
+
+std::optional<entry> map_step(const entry& before, const event& e) {
+  const auto [after, answer] = effect(before, e.what);
+  if (!e.pending() && answer != e.result) return std::nullopt;
+  return after;
+}
+
+std::vector<std::uint64_t> keys_of(const abstract_state& a, const history& h,
+                                   const abstract_state& b) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < a.size(); i += 2) keys.push_back(a[i]);
+  for (std::size_t i = 0; i < b.size(); i += 2) keys.push_back(b[i]);
+  for (const event& e : h.events()) keys.push_back(e.what.key);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+/// Keys ascend strictly: no key twice.
+bool well_formed(const abstract_state& map) {
+  for (std::size_t i = 2; i < map.size(); i += 2) {
+    if (map[i - 2] >= map[i]) return false;
+  }
+  return map.size() % 2 == 0;
+}
+
+}  // namespace
+
+bool map_oracle::explains(const abstract_state& initial, const history& seen,
+                          const abstract_state& found) const {
+  if (!well_formed(found)) return false;
+  std::vector<const event*> mine;
+  for (const std::uint64_t key : keys_of(initial, seen, found)) {
+    mine.clear();
+    for (const event& e : seen.events()) {
+      if (e.what.key == key) mine.push_back(&e);
+    }
+    if (!linearizable<entry>(mine, find(initial, key), find(found, key), map_step, rules_)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+call map_oracle::draw(random& source, const scope& within, std::uint64_t serial) const {
+  const map_operation kind = offered_[source.below(offered_.size())];
+  return {static_cast<std::uint8_t>(kind), 1 + source.below(within.keys), 100 + serial};
+}
+
+std::string map_oracle::describe(const call& what) const {
+  std::string text(map_names[what.kind]);
+  text += '(' + std::to_string(what.key);
+  const auto kind = static_cast<map_operation>(what.kind);
+  const bool writes = kind == map_operation::insert || kind == map_operation::put ||
+                      kind == map_operation::update;
+  if (writes) text += ", " + std::to_string(what.argument);
+  return text + ')';
+}
+
+std::string map_oracle::describe(const abstract_state& state) const {
+  std::string text = "{";
+  for (std::size_t i = 0; i + 1 < state.size(); i += 2) {
+    text += (i > 0 ? ", " : "") + std::to_string(state[i]) + ": " + std::to_string(state[i + 1]);
+  }
+  return text + "}";
+}
+
+std::optional<abstract_state> sequence_oracle::step(const abstract_state& before,
+                                                    const event& e) const {
+  abstract_state after = before;
+  if (static_cast<sequence_operation>(e.what.kind) == sequence_operation::add) {
+    after.push_back(e.what.argument);
+    return after;
+  }
+  if (before.empty()) {
+    return e.pending() || !e.result.ok ? std::optional(after) : std::nullopt;
+  }
+  const bool stack = order_ == discipline::stack;
+  const outcome answer{true, stack ? after.back() : after.front()};
+  after.erase(stack ? after.end() - 1 : after.begin());
+  return e.pending() || e.result == answer ? std::optional(after) : std::nullopt;
+}
+
+bool sequence_oracle::explains(const abstract_state& initial, const history& seen,
+                               const abstract_state& found) const {
+  std::vector<const event*> all;
+  for (const event& e : seen.events()) all.push_back(&e);
+  const auto apply = [this](const abstract_state& s, const event& e) { return step(s, e); };
+  return linearizable<abstract_state>(all, initial, found, apply, rules_);
+}
+
+call sequence_oracle::draw(random& source, const scope&, std::uint64_t serial) const {
+  if (source.one_in(2)) return {static_cast<std::uint8_t>(sequence_operation::take), 0, 0};
+  return {static_cast<std::uint8_t>(sequence_operation::add), 0, 100 + serial};
+}
+
+std::string sequence_oracle::describe(const call& what) const {
+  const bool add = static_cast<sequence_operation>(what.kind) == sequence_operation::add;
+  return add ? "add(" + std::to_string(what.argument) + ")" : "take()";
+}
+
+std::string sequence_oracle::describe(const abstract_state& state) const {
+  std::string text = "[";
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(state[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace outlast::verify

@@ -1,2 +1,3 @@
 outlast_sources(outlast_library alloc
+  arena.cpp
 )

@@ -1,0 +1,237 @@
+// The blocks of one root.
+//
+// Allocating and freeing touch an array of pointers that belongs to the calling thread; nothing else,
+// and nothing persistent. The arrays are filled from and emptied into spans: runs of pages cut into
+// equal blocks, whose free blocks are bits of a volatile bitmap. A span's descriptor in the pool's page
+// table is the only thing that is ever flushed: once per span. What is free is not written down
+// anywhere but at a clean close; after a crash it is found out, by tracing from the owner's root or by
+// asking each block whether it is alive. So nothing leaks and nothing is owned twice, whatever the
+// moment of the crash.
+//
+// When not to use: blocks whose contents another process must find without recovery; allocation from a
+// signal handler.
+//
+// Memory: 9 bytes of address space per page of the pool's capacity, 192 bytes per span, and per thread
+// the pointers of the size classes that it uses. Literature: Cai et al., Understanding and Optimizing
+// Persistent Memory Allocation (ISMM 2020), for the idea that a crash makes free lists unnecessary.
+#pragma once
+
+#include <outlast/alloc/size_classes.hpp>
+#include <outlast/alloc/span.hpp>
+#include <outlast/alloc/thread_cache.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/page_space.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace outlast::alloc {
+
+using pool_format::recovery_mode;
+
+/// What an arena holds; a snapshot while nothing else runs, a rough picture otherwise.
+struct arena_statistics {
+  std::size_t spans = 0;         ///< runs cut into small blocks
+  std::size_t span_pages = 0;    ///< their pages
+  std::size_t small_blocks = 0;  ///< allocated, or kept at hand by a thread
+  std::size_t small_free = 0;    ///< free in a span
+  std::size_t cached = 0;        ///< kept at hand by threads
+  std::size_t large_blocks = 0;
+  std::size_t large_pages = 0;
+};
+
+/// Allocator of the blocks of one root of a pool.
+///
+/// Thread-safety: allocate(), deallocate(), usable_size(), trim() and recovery::mark() may be called
+/// concurrently; everything else wants the caller to be alone.
+/// Progress: lock-free, with two exceptions: a thread's first use of a size class allocates volatile
+/// memory, and for a while after load_clean() two threads that need the same span wait for each other.
+/// Before the first allocation the caller says where the blocks in use come from: load_clean(),
+/// begin_recovery() or recover_by_scan(); nothing of these for a root that is new.
+template <domain::persistence_domain D>
+class arena {
+ public:
+  /// Blocks of `owner`. In scan mode every block is aligned to 16 bytes, and its first 16 bytes are
+  /// durably zero when it is handed out for the first time since its pages changed owner or stride.
+  arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode = recovery_mode::trace);
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  /// A block of `bytes` bytes at a multiple of `align`, a power of two. Contents are undefined. Throws
+  /// out_of_space with no effect; that may happen while other threads keep the last free blocks at
+  /// hand. Allocated for this process: it outlives a crash if the owner's recovery finds it.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align = 8) {
+    if (bytes <= largest_small && align <= pool_format::page_size) [[likely]] {
+      const std::size_t needed = base::round_up(bytes, std::max(align, least_align_));
+      bin& at_hand = caches_.local().bins[class_of(needed)];
+      if (!at_hand.empty()) [[likely]]
+        return at_hand.pop();
+    }
+    return allocate_slowly(bytes, align);
+  }
+
+  /// Frees a block of this arena, from any thread. What made it unreachable is durable already.
+  /// Needs volatile memory on a thread's first use of a size class.
+  void deallocate(void* block) noexcept {
+    const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
+    bin& at_hand = caches_.local().bins[index];
+    if (!at_hand.full()) [[likely]] {
+      at_hand.push(block);
+    } else {
+      deallocate_slowly(block);
+    }
+  }
+  /// The same; the size is not needed.
+  void deallocate(void* block, std::size_t) noexcept { deallocate(block); }
+
+  /// Bytes that the caller may use of a block: at least what it asked for. Wait-free.
+  [[nodiscard]] std::size_t usable_size(const void* block) const;
+
+  /// Takes over what save_occupancy() stored. Returns at once: spans are read when they are needed.
+  void load_clean();
+
+  /// Recovery by trace: everything that is not marked becomes free.
+  class recovery {
+   public:
+    /// Marks a block as in use, by its address. False if it was marked before. Throws corruption,
+    /// naming the offset, if it is no block of this arena. Lock-free; several threads may mark.
+    bool mark(const void* block) { return arena_->mark(block, large_marks_); }
+    /// Frees all blocks that were not marked. Runs that become free are given back durably; nothing
+    /// else is written, so that a crash in here or later repeats nothing wrong. Called once.
+    void finish() { arena_->finish_recovery(large_marks_); }
+
+   private:
+    friend arena;
+    explicit recovery(arena& of) : arena_(&of), large_marks_(of.pages_.capacity() / 64 + 1) {}
+    arena* arena_;
+    zeroed_array<volatile_word<D, std::uint64_t>> large_marks_;
+  };
+  [[nodiscard]] recovery begin_recovery();
+
+  /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
+  /// for each block. What it answers false for becomes free. Durable as recovery::finish().
+  template <class IsLive>
+  void recover_by_scan(IsLive&& is_live);
+
+  /// Writes down which blocks are allocated; durable at return. The arena is not used any more.
+  void save_occupancy();
+
+  /// Gives runs without an allocated block back to the pool, durably. Returns how many. Lock-free.
+  std::size_t trim();
+
+  /// Calls `visit(void* block, std::size_t usable)` for each allocated block.
+  template <class Visit>
+  void for_each_block(Visit&& visit);
+  [[nodiscard]] arena_statistics statistics() const;
+
+  /// For tests: the n-th allocation from now on throws out_of_space (n >= 1); 0 calls it off.
+  void fail_nth(std::uint64_t n);
+  /// In the child of a fork: every use from now on throws error{forked}.
+  void forbid() noexcept { caches_.forbid(); }
+
+  [[nodiscard]] std::uint16_t owner() const noexcept { return owner_; }
+  [[nodiscard]] recovery_mode mode() const noexcept { return mode_; }
+  [[nodiscard]] page_space<D>& pages() const noexcept { return pages_; }
+
+ private:
+  using span_type = span<D>;
+  using marks = zeroed_array<volatile_word<D, std::uint64_t>>;
+  using run_kind = pool_format::run_kind;
+  using run_word = pool_format::run_word;
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  static constexpr auto acquire = std::memory_order_acquire;
+  static constexpr auto release = std::memory_order_release;
+  static constexpr auto acq_rel = std::memory_order_acq_rel;
+  static constexpr std::size_t granule = 16;
+  static constexpr std::size_t adopt_step = 64;
+
+  [[nodiscard]] void* allocate_slowly(std::size_t bytes, std::size_t align);
+  [[nodiscard]] void* allocate_small(class_index index);
+  [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t align);
+  void deallocate_slowly(void* block) noexcept;
+  void free_large(void* block) noexcept;
+  void keep(class_index index, void* block);
+  void make_room(bin& full);
+  [[nodiscard]] std::size_t take_blocks(class_index index, void** out, std::size_t most);
+  [[nodiscard]] std::size_t take_from_stack(class_index index, void** out, std::size_t most);
+  void return_blocks(void* const* blocks, std::size_t count);
+  [[nodiscard]] std::size_t return_some(span_type& from, void* const* blocks, std::size_t count);
+  void put(span_type& into, std::size_t word, std::uint64_t bits);
+  [[nodiscard]] bool empty_bins(thread_cache& cache);
+  [[nodiscard]] std::size_t bin_capacity(class_index index) const;
+  [[nodiscard]] bool reclaim();
+  void count_down_to_failure();
+  [[noreturn]] void throw_out_of_space(std::size_t bytes) const;
+
+  [[nodiscard]] span_type* new_span(class_index index);
+  [[nodiscard]] std::optional<std::uint32_t> claim_span_pages(class_index index,
+                                                              std::uint32_t& pages);
+  [[nodiscard]] span_type& new_record();
+  void attach(span_type& record);
+  void attach_rest(span_type& record);
+  void dispose(span_type& empty) noexcept;
+  void push(span_type& item) { with_free_[item.size_class()].push(spans_, item); }
+  [[nodiscard]] std::size_t trim_class(class_index index);
+
+  [[nodiscard]] bool owns(run_word run) const noexcept {
+    return run.kind != run_kind::free && run.owner == owner_;
+  }
+  [[nodiscard]] static span_type* being_adopted() noexcept {
+    return reinterpret_cast<span_type*>(std::uintptr_t{1});
+  }
+  [[nodiscard]] span_type* span_of(const void* block);
+  [[nodiscard]] span_type* adopt(std::uint32_t first);
+  [[nodiscard]] span_type* adopt_run(std::uint32_t first);
+  [[nodiscard]] bool adopt_some(std::size_t most);
+  [[nodiscard]] span_type& describe_run(std::uint32_t first, run_word run);
+  [[nodiscard]] std::size_t read_occupancy(span_type& into);
+  void write_occupancy(const span_type& of);
+
+  [[nodiscard]] bool mark(const void* block, marks& large_marks);
+  [[nodiscard]] bool mark_large(const void* block, marks& large_marks);
+  [[noreturn]] void throw_no_block(const void* block) const;
+  void finish_recovery(marks& large_marks);
+  void free_unmarked_large(marks& large_marks);
+  void invert_marks(span_type& marked);
+  void take_over(span_type& recovered, std::size_t free);
+  template <class IsLive>
+  void scan_span(span_type& scanned, std::uint64_t generation, IsLive&& is_live);
+  template <class Visit>
+  void for_each_own_run(Visit&& visit) const;
+  template <class Visit>
+  void for_each_span(Visit&& visit) const;
+
+  page_space<D>& pages_;
+  std::uint16_t owner_;
+  recovery_mode mode_;
+  std::size_t least_align_;
+  zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no span that is known yet
+  zeroed_array<volatile_word<D, span_type*>> span_of_page_;
+  base::per_thread<thread_cache> caches_;
+  std::array<span_stack<D>, class_count + 1> with_free_;
+  span_table<D> spans_;
+  span_stack<D> spare_records_;
+  volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at
+  std::uint32_t adopt_end_ = 0;
+  volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
+};
+
+extern template class arena<domain::native>;
+
+}  // namespace outlast::alloc
+
+#include <outlast/alloc/impl/arena.hpp>

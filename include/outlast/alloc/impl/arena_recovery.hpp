@@ -1,0 +1,308 @@
+// Bodies of outlast::alloc::arena: taking over after a clean close, recovery after a crash.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+
+namespace outlast::alloc {
+
+template <domain::persistence_domain D>
+template <class Visit>
+void arena<D>::for_each_own_run(Visit&& visit) const {
+  pages_.for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    const run_word run = pages_.run_at(first);
+    if (owns(run)) visit(first, run);
+  });
+}
+
+/// The spans that are known, each once.
+template <domain::persistence_domain D>
+template <class Visit>
+void arena<D>::for_each_span(Visit&& visit) const {
+  for (std::uint32_t i = 1; i <= spans_.made(); ++i) {
+    span_type& each = spans_.at(i);
+    const std::uint32_t first = each.first_page();
+    if (first != 0 && span_of_page_[first].load(acquire) == &each) visit(each);
+  }
+}
+
+// ---- clean close ----
+
+template <domain::persistence_domain D>
+void arena<D>::load_clean() {
+  adopt_end_ = std::min(pages_.high_water(), pages_.limit());
+  adopt_cursor_.store(pages_.first_page(), relaxed);
+}
+
+/// The span that `block` lies in; null if it is a large block.
+template <domain::persistence_domain D>
+auto arena<D>::span_of(const void* block) -> span_type* {
+  const std::uint32_t page = pages_.page_of(block);
+  span_type* const known = span_of_page_[page].load(acquire);
+  if (known != nullptr && known != being_adopted()) return known;
+  return adopt(pages_.run_holding(page));
+}
+
+/// Looks at the next runs of the pool for spans of this arena that a clean close has left. False if
+/// there are no more runs to look at.
+template <domain::persistence_domain D>
+bool arena<D>::adopt_some(std::size_t most) {
+  std::uint32_t page = adopt_cursor_.load(acquire);
+  if (page >= adopt_end_) return false;
+  while (page < adopt_end_ && most != 0) {
+    const run_word run = pages_.valid_run_at(page);
+    const std::uint32_t next = page + run.pages;
+    if (!adopt_cursor_.compare_exchange(page, next, acq_rel)) continue;
+    if (owns(run) && run.kind == run_kind::small) {
+      (void)adopt(page);
+      --most;
+    }
+    page = next;
+  }
+  return true;
+}
+
+/// Makes the span that begins at page `first` known, unless it is or none begins there.
+template <domain::persistence_domain D>
+auto arena<D>::adopt(std::uint32_t first) -> span_type* {
+  for (;;) {
+    span_type* known = span_of_page_[first].load(acquire);
+    if (known == being_adopted()) {
+      D::relax();
+    } else if (known != nullptr) {
+      return known;
+    } else if (span_of_page_[first].compare_exchange(known, being_adopted(), acq_rel)) {
+      return adopt_run(first);
+    }
+  }
+}
+
+/// The caller has claimed page `first`. The descriptor is read only now: a span that was given back
+/// has lost it before its page could be claimed, a new one gets it after it is known by its page.
+template <domain::persistence_domain D>
+auto arena<D>::adopt_run(std::uint32_t first) -> span_type* {
+  struct unclaim {
+    volatile_word<D, span_type*>& at;
+    span_type* found = nullptr;
+    ~unclaim() { at.store(found, release); }
+  };
+  std::size_t free = 0;
+  span_type* adopted = nullptr;
+  {
+    unclaim claimed{span_of_page_[first]};
+    const run_word run = pages_.run_at(first);
+    if (!owns(run) || run.kind != run_kind::small) return nullptr;
+    adopted = &describe_run(first, run);
+    free = read_occupancy(*adopted);
+    attach_rest(*adopted);
+    claimed.found = adopted;
+  }
+  class_of_page_[first].store(adopted->size_class(), relaxed);
+  if (free != 0 && adopted->count(free)) push(*adopted);
+  return adopted;
+}
+
+/// A record of the span that begins at page `first`, none of its blocks free.
+template <domain::persistence_domain D>
+auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
+  const std::uint64_t stride = pages_.line(first).block_size;
+  const class_index index = class_with_stride(stride);
+  const std::size_t blocks = index == 0 ? 0 : run.pages * pool_format::page_size / stride;
+  if (blocks == 0 || blocks > most_blocks) {
+    throw corruption("", "the descriptor of page " + std::to_string(first) + " names " +
+                             std::to_string(run.pages) + " pages of blocks of " +
+                             std::to_string(stride) + " bytes, which no span has");
+  }
+  span_type& record = new_record();
+  record.describe(static_cast<std::byte*>(pages_.address_of(first)), first, run.pages, index);
+  return record;
+}
+
+/// Sets the bits of the blocks that are free by the saved occupancy. How many.
+template <domain::persistence_domain D>
+std::size_t arena<D>::read_occupancy(span_type& into) {
+  std::size_t free = 0;
+  for (std::size_t i = 0; i < into.blocks(); ++i) {
+    const std::size_t offset = i * into.stride();
+    const auto page =
+        into.first_page() + static_cast<std::uint32_t>(offset / pool_format::page_size);
+    const std::size_t at = offset % pool_format::page_size / granule;
+    const std::uint64_t word = D::load(pages_.line(page).occupied[at / 64], relaxed);
+    if ((word >> (at % 64) & 1) != 0) continue;
+    put(into, i / 64, std::uint64_t{1} << (i % 64));
+    ++free;
+  }
+  return free;
+}
+
+template <domain::persistence_domain D>
+void arena<D>::save_occupancy() {
+  caches_.for_each([this](thread_cache& cache) { (void)empty_bins(cache); });
+  // Spans that were never needed since load_clean() are as they were written down then.
+  for_each_span([this](const span_type& each) { write_occupancy(each); });
+  // (P4) persisted-before the pool's clean mark.
+  domain::fence<D>();
+}
+
+template <domain::persistence_domain D>
+void arena<D>::write_occupancy(const span_type& of) {
+  constexpr std::size_t page_size = pool_format::page_size;
+  std::size_t i = 0;
+  for (std::uint32_t page = 0; page < of.pages(); ++page) {
+    std::array<std::uint64_t, 4> occupied = {};
+    for (; i < of.blocks() && i * of.stride() < (page + 1) * page_size; ++i) {
+      const std::size_t at = i * of.stride() % page_size / granule;
+      const bool free = (of.free_word(i / 64).load(relaxed) >> (i % 64) & 1) != 0;
+      if (!free) occupied[at / 64] |= std::uint64_t{1} << (at % 64);
+    }
+    pool_format::page_line& line = pages_.line(of.first_page() + page);
+    for (std::size_t w = 0; w < 4; ++w) D::store(line.occupied[w], occupied[w], release);
+    domain::flush<D>(&line.occupied, sizeof line.occupied);
+  }
+}
+
+// ---- recovery by trace ----
+
+template <domain::persistence_domain D>
+auto arena<D>::begin_recovery() -> recovery {
+  for_each_own_run([this](std::uint32_t first, run_word run) {
+    if (run.kind == run_kind::small) attach(describe_run(first, run));
+  });
+  return recovery(*this);
+}
+
+/// Until finish_recovery() the bits of a span stand for its marked blocks.
+template <domain::persistence_domain D>
+bool arena<D>::mark(const void* block, marks& large_marks) {
+  if (!pages_.contains(block)) throw_no_block(block);
+  span_type* const holder = span_of_page_[pages_.page_of(block)].load(relaxed);
+  if (holder == nullptr) return mark_large(block, large_marks);
+  const std::uint32_t index = holder->index_of(block);
+  if (index >= holder->blocks() || holder->block(index) != block) throw_no_block(block);
+  return holder->put(index / 64, std::uint64_t{1} << (index % 64));
+}
+
+template <domain::persistence_domain D>
+bool arena<D>::mark_large(const void* block, marks& large_marks) {
+  const std::uint32_t page = pages_.page_of(block);
+  const run_word run = pages_.run_at(page);
+  if (!owns(run) || run.kind != run_kind::large || pages_.address_of(page) != block) {
+    throw_no_block(block);
+  }
+  const std::uint64_t bit = std::uint64_t{1} << (page % 64);
+  return (large_marks[page / 64].fetch_or(bit, relaxed) & bit) == 0;
+}
+
+template <domain::persistence_domain D>
+void arena<D>::throw_no_block(const void* block) const {
+  throw corruption("", "offset " +
+                           std::to_string(static_cast<std::ptrdiff_t>(pages_.offset_of(block))) +
+                           " is referred to and is no block of root " + std::to_string(owner_));
+}
+
+template <domain::persistence_domain D>
+void arena<D>::finish_recovery(marks& large_marks) {
+  for_each_span([this](span_type& each) { invert_marks(each); });
+  free_unmarked_large(large_marks);
+}
+
+template <domain::persistence_domain D>
+void arena<D>::invert_marks(span_type& marked) {
+  std::size_t free = 0;
+  for (std::size_t w = 0; w < marked.words(); ++w) {
+    const std::uint64_t bits = ~marked.free_word(w).load(relaxed) & marked.valid_bits(w);
+    marked.free_word(w).store(bits, relaxed);
+    free += static_cast<std::size_t>(std::popcount(bits));
+  }
+  take_over(marked, free);
+}
+
+/// A span whose free bits are set after a crash: on its stack, or given back.
+template <domain::persistence_domain D>
+void arena<D>::take_over(span_type& recovered, std::size_t free) {
+  if (free == recovered.blocks()) {
+    dispose(recovered);
+  } else if (free != 0 && recovered.count(free)) {
+    push(recovered);
+  }
+}
+
+template <domain::persistence_domain D>
+void arena<D>::free_unmarked_large(marks& large_marks) {
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    if (run.kind != run_kind::large) return;
+    const bool marked = (large_marks[first / 64].load(relaxed) >> (first % 64) & 1) != 0;
+    if (!marked) pages_.free_run(pages_.address_of(first));
+  });
+}
+
+// ---- recovery by scan ----
+
+template <domain::persistence_domain D>
+template <class IsLive>
+void arena<D>::recover_by_scan(IsLive&& is_live) {
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    const pool_format::page_line& line = pages_.line(first);
+    void* const begin = pages_.address_of(first);
+    if (run.kind == run_kind::small) {
+      scan_span(describe_run(first, run), line.generation, is_live);
+    } else if (run.kind == run_kind::large) {
+      if (!is_live(begin, std::size_t{line.block_size}, line.generation)) pages_.free_run(begin);
+    }
+  });
+}
+
+template <domain::persistence_domain D>
+template <class IsLive>
+void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, IsLive&& is_live) {
+  std::size_t free = 0;
+  for (std::size_t i = 0; i < scanned.blocks(); ++i) {
+    if (is_live(scanned.block(i), scanned.stride(), generation)) continue;
+    put(scanned, i / 64, std::uint64_t{1} << (i % 64));
+    ++free;
+  }
+  attach(scanned);
+  take_over(scanned, free);
+}
+
+// ---- looking around ----
+
+template <domain::persistence_domain D>
+template <class Visit>
+void arena<D>::for_each_block(Visit&& visit) {
+  while (adopt_some(adopt_step)) {
+  }
+  caches_.for_each([this](thread_cache& cache) { (void)empty_bins(cache); });
+  for_each_span([&](const span_type& each) {
+    for (std::size_t i = 0; i < each.blocks(); ++i) {
+      const bool free = (each.free_word(i / 64).load(acquire) >> (i % 64) & 1) != 0;
+      if (!free) visit(each.block(i), each.stride());
+    }
+  });
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    if (run.kind != run_kind::large) return;
+    visit(pages_.address_of(first), std::size_t{run.pages} * pool_format::page_size);
+  });
+}
+
+template <domain::persistence_domain D>
+arena_statistics arena<D>::statistics() const {
+  arena_statistics result;
+  for_each_span([&](const span_type& each) {
+    const auto free = static_cast<std::size_t>(std::max<std::int64_t>(each.free_blocks(), 0));
+    ++result.spans;
+    result.span_pages += each.pages();
+    result.small_free += free;
+    result.small_blocks += each.blocks() - free;
+  });
+  caches_.for_each([&](const thread_cache& cache) {
+    for (const bin& each : cache.bins) result.cached += each.size();
+  });
+  for_each_own_run([&](std::uint32_t, run_word run) {
+    if (run.kind != run_kind::large) return;
+    ++result.large_blocks;
+    result.large_pages += run.pages;
+  });
+  return result;
+}
+
+}  // namespace outlast::alloc

@@ -1,0 +1,55 @@
+// Blocks that a thread keeps at hand: volatile arrays of pointers, one per size class.
+#pragma once
+
+#include <outlast/alloc/size_classes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+
+namespace outlast::alloc {
+
+/// A stack of free blocks of one class. Closed until first use: then both fast paths see it as empty
+/// and full at once, and fall through to their slow paths.
+class bin {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return top_ == bottom_; }
+  [[nodiscard]] bool full() const noexcept { return top_ == limit_; }
+  [[nodiscard]] bool closed() const noexcept { return bottom_ == limit_; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(top_ - bottom_);
+  }
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return static_cast<std::size_t>(limit_ - bottom_);
+  }
+  [[nodiscard]] void* pop() noexcept { return *--top_; }
+  void push(void* block) noexcept { *top_++ = block; }
+  [[nodiscard]] void** blocks() noexcept { return bottom_; }
+
+  /// Room for `capacity` blocks, always the same number. May throw std::bad_alloc.
+  void open(std::size_t capacity) {
+    if (slots_ == nullptr) slots_ = std::make_unique<void*[]>(capacity);
+    bottom_ = top_ = slots_.get();
+    limit_ = bottom_ + capacity;
+  }
+  /// The bin is empty; every operation takes its slow path until it is opened.
+  void close() noexcept { limit_ = top_ = bottom_; }
+  /// `count` blocks were written to blocks().
+  void filled(std::size_t count) noexcept { top_ = bottom_ + count; }
+  /// The oldest `count` blocks are gone.
+  void drop_oldest(std::size_t count) noexcept { top_ = std::copy(bottom_ + count, top_, bottom_); }
+
+ private:
+  void** top_ = nullptr;
+  void** bottom_ = nullptr;
+  void** limit_ = nullptr;
+  std::unique_ptr<void*[]> slots_;
+};
+
+/// One thread's bins, indexed by class; bin 0 stays closed for ever.
+struct alignas(128) thread_cache {
+  std::array<bin, class_count + 1> bins;
+};
+
+}  // namespace outlast::alloc

@@ -1,0 +1,65 @@
+// What the pool's table says about each page: the on-media form of the allocator.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace outlast::pool_format {
+
+/// The unit in which a pool's space is handed out.
+inline constexpr std::size_t page_size = 4096;
+
+/// What a run of pages serves.
+enum class run_kind : std::uint8_t {
+  free = 0,
+  small = 1,   ///< equal blocks, `block_size` apart
+  large = 2,   ///< one block
+  region = 3,  ///< a reserved region, managed by the pool
+};
+
+/// How the blocks in use of a run are found again after a crash.
+enum class recovery_mode : std::uint8_t {
+  none = 0,   ///< never: the run is freed as a whole (regions)
+  trace = 1,  ///< from the owner's root, by its tracer
+  scan = 2,   ///< each block describes itself in its first 16 bytes
+};
+
+/// One line per page, in a table near the front of the pool. `word`, `block_size` and `generation`
+/// speak for a whole run and are meaningful in the line of its first page; in every other line `word`
+/// is 0. Made durable before any byte of the run is handed out, and back to 0 before its pages are.
+struct alignas(64) page_line {
+  /// Published last: kind (bits 0-7), recovery mode (8-15), owner root (16-31), pages (32-63).
+  std::atomic<std::uint64_t> word;
+  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: bytes asked for
+  std::uint64_t generation;  ///< grows each time the run begins anew: binds self-describing headers
+  std::uint64_t reserved;
+  /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a clean
+  /// close only.
+  std::atomic<std::uint64_t> occupied[4];
+};
+static_assert(sizeof(page_line) == 64);
+static_assert(offsetof(page_line, block_size) == 8);
+static_assert(offsetof(page_line, generation) == 16);
+static_assert(offsetof(page_line, reserved) == 24);
+static_assert(offsetof(page_line, occupied) == 32);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// The parts of `page_line::word`.
+struct run_word {
+  run_kind kind = run_kind::free;
+  std::uint8_t mode = 0;
+  std::uint16_t owner = 0;
+  std::uint32_t pages = 0;
+
+  [[nodiscard]] static constexpr run_word unpack(std::uint64_t word) noexcept {
+    return {static_cast<run_kind>(word & 0xff), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint16_t>(word >> 16), static_cast<std::uint32_t>(word >> 32)};
+  }
+  [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{mode} << 8 |
+           std::uint64_t{owner} << 16 | std::uint64_t{pages} << 32;
+  }
+};
+
+}  // namespace outlast::pool_format

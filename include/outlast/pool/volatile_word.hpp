@@ -1,0 +1,86 @@
+// Shared words of volatile memory, and big arrays of them.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace outlast {
+
+/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic with a scheduling
+/// point of `D` in front of each access. Costs nothing in production. Valid when filled with zeros.
+template <domain::persistence_domain D, class T>
+class volatile_word {
+  static_assert(std::atomic<T>::is_always_lock_free);
+
+ public:
+  volatile_word() = default;
+  explicit volatile_word(T value) noexcept : value_(value) {}
+
+  [[nodiscard]] T load(std::memory_order order) const {
+    D::schedule_point();
+    return value_.load(order);
+  }
+  void store(T value, std::memory_order order) {
+    D::schedule_point();
+    value_.store(value, order);
+  }
+  [[nodiscard]] T exchange(T value, std::memory_order order) {
+    D::schedule_point();
+    return value_.exchange(value, order);
+  }
+  /// Strong. `expected` receives the value read where it fails.
+  [[nodiscard]] bool compare_exchange(T& expected, T desired, std::memory_order order) {
+    D::schedule_point();
+    return value_.compare_exchange_strong(expected, desired, order);
+  }
+  T fetch_add(T value, std::memory_order order) {
+    D::schedule_point();
+    return value_.fetch_add(value, order);
+  }
+  T fetch_and(T value, std::memory_order order) {
+    D::schedule_point();
+    return value_.fetch_and(value, order);
+  }
+  T fetch_or(T value, std::memory_order order) {
+    D::schedule_point();
+    return value_.fetch_or(value, order);
+  }
+  /// Makes the word at least `value`. Lock-free.
+  void raise_to(T value, std::memory_order order) {
+    T now = load(std::memory_order_relaxed);
+    while (now < value && !compare_exchange(now, value, order)) {
+    }
+  }
+
+ private:
+  std::atomic<T> value_{};
+};
+
+/// A fixed array of zeros whose pages the system provides when they are first written: its size costs
+/// address space only. T must be valid when filled with zeros and need no destructor.
+template <class T>
+class zeroed_array {
+  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+
+ public:
+  zeroed_array() = default;
+  explicit zeroed_array(std::size_t count)
+      : items_(static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)))) {
+    if (items_ == nullptr) throw std::bad_alloc();
+  }
+
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return items_.get()[i]; }
+
+ private:
+  struct release {
+    void operator()(T* items) const noexcept { std::free(items); }
+  };
+  std::unique_ptr<T, release> items_;
+};
+
+}  // namespace outlast

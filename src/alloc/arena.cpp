@@ -1,0 +1,7 @@
+#include <outlast/alloc/arena.hpp>
+
+namespace outlast::alloc {
+
+template class arena<domain::native>;
+
+}  // namespace outlast::alloc

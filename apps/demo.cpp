@@ -1,0 +1,243 @@
+// outlast demo: a program is killed again and again while it writes, and loses nothing.
+//
+// A child process counts the words of a text in a durable hash table, word -> (how often, where
+// last). The parent kills it at random moments, starts it again on the same pool in a new process, and
+// compares what is left with what had been acknowledged; at the end, the whole table with an exact
+// count made by ordinary means.
+#include <apps/commands.hpp>
+#include <apps/demo/corpus.hpp>
+#include <apps/demo/report.hpp>
+#include <apps/demo/subject.hpp>
+#include <apps/demo/supervisor.hpp>
+#include <outlast/hw/flush.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace outlast::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int exit_lost = 1;
+constexpr int exit_error = 2;
+constexpr int exit_interrupted = 130;
+constexpr std::size_t most_text_bytes = 12 * 1024 * 1024;
+
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+/// What the command line says.
+struct demo_options {
+  std::vector<std::string> files;
+  std::vector<std::string> policies;
+  std::string pool_dir;
+  std::string fault = "none";
+  std::uint64_t kills = 100;
+  std::uint32_t threads = 0;
+  bool json = false;
+  bool no_measure = false;
+};
+
+/// A folder of our own for pools, removed with its content unless `keep` is called.
+class pool_folder {
+ public:
+  explicit pool_folder(const std::string& parent) {
+    const fs::path base = parent.empty() ? fs::temp_directory_path() : fs::path(parent);
+    if (!fs::is_directory(base)) {
+      throw std::runtime_error(base.string() + ": no such folder; --pool-dir names an existing one");
+    }
+    path_ = fs::absolute(base) / ("outlast-demo-" + std::to_string(::getpid()));
+    std::error_code code;
+    fs::create_directory(path_, code);
+    if (code) {
+      throw std::runtime_error(base.string() + ": pools cannot be created here: " + code.message());
+    }
+  }
+  ~pool_folder() {
+    std::error_code ignored;
+    if (!kept_) fs::remove_all(path_, ignored);
+  }
+  pool_folder(const pool_folder&) = delete;
+  pool_folder& operator=(const pool_folder&) = delete;
+
+  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  fs::path path_;
+  bool kept_ = false;
+};
+
+std::string all_choices() {
+  std::string names;
+  for (const demo::subject& each : demo::all_subjects()) {
+    names += (names.empty() ? "" : ", ") + std::string(each.choice);
+  }
+  return names;
+}
+
+bool can_run(const demo::subject& each) {
+  return !each.flushes || hw::best_flush_instruction() != hw::flush_instruction::none;
+}
+
+std::uint32_t subject_named(const std::string& name) {
+  const auto subjects = demo::all_subjects();
+  for (std::uint32_t i = 0; i < subjects.size(); ++i) {
+    if (subjects[i].choice != name) continue;
+    if (can_run(subjects[i])) return i;
+    throw std::runtime_error("policy '" + name +
+                             "': this CPU has no instruction that flushes to persistent memory");
+  }
+  throw std::runtime_error("unknown policy '" + name + "'; there are " + all_choices());
+}
+
+/// The rows asked for; all that this machine can run where none is named.
+std::vector<std::uint32_t> chosen_subjects(const std::vector<std::string>& names) {
+  std::vector<std::uint32_t> chosen;
+  for (const std::string& name : names) chosen.push_back(subject_named(name));
+  if (!names.empty()) return chosen;
+  const auto subjects = demo::all_subjects();
+  for (std::uint32_t i = 0; i < subjects.size(); ++i) {
+    if (can_run(subjects[i])) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+std::uint32_t chosen_threads(std::uint32_t asked) {
+  if (asked > 0) return asked;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+}
+
+demo::sabotage fault_named(const std::string& name) {
+  if (name == "lose") return demo::sabotage::lose;
+  if (name == "repeat") return demo::sabotage::repeat;
+  return demo::sabotage::none;
+}
+
+demo::corpus corpus_for(const std::vector<std::string>& files) {
+  if (files.empty()) return demo::read_default_corpus(most_text_bytes);
+  return demo::read_corpus({files.begin(), files.end()}, most_text_bytes);
+}
+
+void stop_on_interrupt() {
+  for (const int number : {SIGINT, SIGTERM}) {
+    std::signal(number, [](int) { interrupt_seen = 1; });
+  }
+}
+
+std::vector<demo::outcome> run_all(const demo_options& options, const demo::settings& how,
+                                   std::string_view text) {
+  const std::vector<std::uint32_t> chosen = chosen_subjects(options.policies);
+  const std::size_t steps_each = options.kills + (how.measure ? 1 : 0);
+  demo::progress shown(chosen.size() * steps_each);
+  demo::supervisor parent(how, text, shown);
+  std::vector<demo::outcome> outcomes;
+  for (const std::uint32_t subject : chosen) {
+    const demo::subject& who = demo::all_subjects()[subject];
+    shown.begin(who.policy + " on " + std::string(who.domain));
+    outcomes.push_back(parent.run(subject));
+    shown.skip_to(outcomes.size() * steps_each);
+    if (!options.json) continue;
+    shown.clear();
+    demo::print_json(std::cout, outcomes.back(), how.threads);
+  }
+  return outcomes;
+}
+
+/// Says what was lost, if anything was. Returns the exit status.
+int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
+  int status = 0;
+  for (const demo::outcome& result : outcomes) {
+    if (result.judged.clean()) continue;
+    std::cerr << "outlast demo: " << result.who.policy << " on " << result.who.domain << ": "
+              << result.judged.lost << " acknowledged updates lost, " << result.judged.wrong
+              << " entries wrong; for example " << result.judged.example << '\n';
+    status = exit_lost;
+  }
+  if (status != 0) {
+    folder.keep();
+    std::cerr << "outlast demo: the pools are kept in " << folder.path().string() << '\n';
+  }
+  return status;
+}
+
+int run_demo(const demo_options& options) {
+  const demo::corpus corpus = corpus_for(options.files);
+  pool_folder folder(options.pool_dir);
+  stop_on_interrupt();
+  demo::settings how{.kills = options.kills,
+                     .threads = chosen_threads(options.threads),
+                     .folder = folder.path(),
+                     .fault = fault_named(options.fault),
+                     .measure = !options.no_measure,
+                     .interrupted = [] { return interrupt_seen != 0; }};
+  if (!options.json) {
+    std::cout << "Counting the words of " << corpus.files << " files ("
+              << corpus.text.size() / 1024 << " KiB, again and again) with " << how.threads
+              << " threads in a durable hash table; " << options.kills
+              << " kills for each policy.\n"
+              << std::flush;
+  }
+  const std::vector<demo::outcome> outcomes = run_all(options, how, corpus.text);
+  if (!options.json) demo::print_table(std::cout, outcomes);
+  return judge(outcomes, folder);
+}
+
+int run_and_report(const demo_options& options) {
+  try {
+    return run_demo(options);
+  } catch (const demo::interruption&) {
+    return exit_interrupted;
+  } catch (const std::exception& failure) {
+    std::cerr << "outlast demo: " << failure.what() << '\n';
+    return exit_error;
+  }
+}
+
+void add_child(CLI::App& tool) {
+  const auto descriptor = std::make_shared<int>(-1);
+  CLI::App* const child = tool.add_subcommand("demo-child", "A child process of the demo");
+  child->group("");  // not for users
+  child->add_option("descriptor", *descriptor)->required();
+  child->callback([descriptor] { exit_with(demo::run_child(*descriptor)); });
+}
+
+}  // namespace
+
+void add_demo(CLI::App& tool) {
+  const auto options = std::make_shared<demo_options>();
+  CLI::App* const demo_command = tool.add_subcommand(
+      "demo", "Kill a program again and again while it writes, and show that it loses nothing");
+  demo_command->add_option("files", options->files,
+                      "Texts to ingest (default: the dictionary, package descriptions and licences "
+                      "of this system); the first 12 MiB are used");
+  demo_command->add_option("--kills", options->kills, "Kills for each policy")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->capture_default_str();
+  demo_command->add_option("--policies", options->policies, "Which rows (default: all): " + all_choices())
+      ->delimiter(',');
+  demo_command->add_option("--threads", options->threads, "Ingesting threads (default: one per CPU, <= 4)")
+      ->check(CLI::Range(1U, demo::most_threads));
+  demo_command->add_option("--pool-dir", options->pool_dir,
+                      "Where pools are created and removed (default: the folder for temporary files)");
+  demo_command->add_flag("--json", options->json, "Print one JSON object per policy on a line");
+  // For the tests of the demo itself.
+  demo_command->add_option("--sabotage", options->fault)
+      ->check(CLI::IsMember({"none", "lose", "repeat"}))
+      ->group("");
+  demo_command->add_flag("--no-measure", options->no_measure)->group("");
+  demo_command->callback([options] { exit_with(run_and_report(*options)); });
+  add_child(tool);
+}
+
+}  // namespace outlast::apps

@@ -1,0 +1,157 @@
+// Throughput beside the transient twin, and counts of flushes and fences.
+#pragma once
+
+#include <apps/demo/exchange.hpp>
+#include <apps/demo/table.hpp>
+#include <apps/demo/words.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/counting.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/hw/flush.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace outlast::apps::demo {
+
+/// The text cut into words beforehand, so that what is timed is the map and not the scanner.
+/// Immutable once built.
+class prepared_text {
+ public:
+  prepared_text(std::string_view text, std::uint32_t threads) : text_(text), tokens_(threads) {
+    for (word_scanner scanner(text); scanner.next(); ++words_) {
+      const std::uint32_t owner = owner_of(word_key(scanner.word()), threads);
+      tokens_[owner].push_back({static_cast<std::uint32_t>(scanner.offset()),
+                                static_cast<std::uint32_t>(scanner.word().size())});
+    }
+  }
+
+  [[nodiscard]] std::size_t words() const noexcept { return words_; }
+  [[nodiscard]] std::uint32_t threads() const noexcept {
+    return static_cast<std::uint32_t>(tokens_.size());
+  }
+
+  /// Ingests the words of `thread` as pass `pass` of the stream, at most `most` of them.
+  /// Returns how many there were.
+  template <class Table>
+  std::size_t ingest(Table& table, std::uint32_t thread, std::uint64_t pass,
+                     std::size_t most = std::numeric_limits<std::size_t>::max()) const {
+    const std::size_t count = std::min(most, tokens_[thread].size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const token at = tokens_[thread][i];
+      table.ingest(word_key(text_.substr(at.offset, at.length)),
+                   pass * text_.size() + at.offset + 1);
+    }
+    return count;
+  }
+
+ private:
+  struct token {
+    std::uint32_t offset;
+    std::uint32_t length;
+  };
+  std::string_view text_;
+  std::vector<std::vector<token>> tokens_;
+  std::size_t words_ = 0;
+};
+
+/// The middle of `values`; they are not empty.
+[[nodiscard]] inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// A table that is filled once and then timed pass by pass.
+template <class Policy>
+class timed_table {
+ public:
+  timed_table(exchange_header& header, const prepared_text& text, const char* file)
+      : table_(std::filesystem::path(header.folder) / file, header.pool_bytes),
+        text_(text) {
+    run(1);
+  }
+
+  /// Ingests `passes` passes with all threads. Returns million words per second.
+  double run(std::uint64_t passes) {
+    const auto start = std::chrono::steady_clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (std::uint32_t thread = 0; thread < text_.threads(); ++thread) {
+        threads.emplace_back([=, this] {
+          for (std::uint64_t i = 0; i < passes; ++i) text_.ingest(table_, thread, pass_ + i);
+        });
+      }
+    }
+    pass_ += passes;
+    const std::chrono::duration<double, std::micro> elapsed =
+        std::chrono::steady_clock::now() - start;
+    return static_cast<double>(passes * text_.words()) / elapsed.count();
+  }
+
+ private:
+  word_table<Policy> table_;
+  const prepared_text& text_;
+  std::uint64_t pass_ = 0;
+};
+
+/// Times `Policy` and its transient twin in turns: what disturbs one disturbs the other.
+template <class Policy>
+void measure_throughput(exchange_header& header, const prepared_text& text) {
+  constexpr std::size_t words_per_turn = 500'000;
+  constexpr int turns = 5;
+  timed_table<Policy> durable(header, text, "durable.pool");
+  timed_table<durable::transient<domain::process>> transient(header, text, "transient.pool");
+  const std::uint64_t passes = std::max<std::uint64_t>(1, words_per_turn / text.words());
+  std::vector<double> mops;
+  std::vector<double> ratios;
+  for (int turn = 0; turn < turns; ++turn) {
+    const double first = turn % 2 == 0 ? durable.run(passes) : transient.run(passes);
+    const double second = turn % 2 == 0 ? transient.run(passes) : durable.run(passes);
+    mops.push_back(turn % 2 == 0 ? first : second);
+    ratios.push_back(turn % 2 == 0 ? first / second : second / first);
+  }
+  header.measured.mops = median(mops);
+  header.measured.ratio_to_transient = median(ratios);
+}
+
+/// Counts what `Policy`, over a counting domain, issues per word in a filled table.
+template <class Policy>
+void count_flushes(exchange_header& header, const prepared_text& text) {
+  constexpr std::size_t words_counted = 100'000;
+  word_table<Policy> table(std::filesystem::path(header.folder) / "counted.pool",
+                           header.pool_bytes);
+  text.ingest(table, 0, 0, words_counted);
+  const base::thread_context& counts = base::this_thread();
+  const std::uint64_t flushes = counts.flushes;
+  const std::uint64_t fences = counts.fences;
+  const std::size_t words = text.ingest(table, 0, 1, words_counted);
+  const double per_word = words == 0 ? 0 : 1 / static_cast<double>(words);
+  header.measured.flushes_per_op = static_cast<double>(counts.flushes - flushes) * per_word;
+  header.measured.fences_per_op = static_cast<double>(counts.fences - fences) * per_word;
+}
+
+/// One child's life under `task::measure`. `Kind::policy<D>` is the policy under domain D.
+/// Flushes and fences are counted under the instructions of `adr` whatever the domain: elsewhere a
+/// flush is nothing, and what is worth knowing is what the policy asks for where it is something.
+template <class Kind, class Domain>
+void measure(exchange& shared) {
+  using counted_domain = domain::counting<domain::adr>;
+  exchange_header& header = shared.header();
+  const prepared_text text(shared.text(), header.threads);
+  measure_throughput<typename Kind::template policy<Domain>>(header, text);
+  if (hw::best_flush_instruction() != hw::flush_instruction::none) {
+    count_flushes<typename Kind::template policy<counted_domain>>(header, text);
+  }
+  header.reached.store(stage::finished, std::memory_order_release);
+}
+
+}  // namespace outlast::apps::demo

@@ -1,0 +1,14 @@
+// The demo's rows: one function, and one source of that name, for each.
+#pragma once
+
+#include <apps/demo/subject.hpp>
+
+namespace outlast::apps::demo {
+
+[[nodiscard]] subject flit_adjacent();
+[[nodiscard]] subject flit_hashed();
+[[nodiscard]] subject flit_line();
+[[nodiscard]] subject flit_always();
+[[nodiscard]] subject flit_adjacent_adr();
+
+}  // namespace outlast::apps::demo

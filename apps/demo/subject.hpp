@@ -1,0 +1,30 @@
+// What a kill of the demo may hit: a policy under a domain, by name.
+#pragma once
+
+#include <apps/demo/exchange.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::apps::demo {
+
+/// One row of the demo's table.
+struct subject {
+  std::string_view choice;  ///< as `--policies` calls it
+  std::string policy;       ///< as the code calls it
+  std::string_view domain;
+  bool flushes;             ///< needs a flush instruction
+  void (*ingest)(exchange&);
+  void (*measure)(exchange&);
+};
+
+/// All that exist, in the order of the table.
+[[nodiscard]] std::span<const subject> all_subjects();
+
+/// Runs the task that the exchange behind `descriptor` names, in a child process. Returns the exit
+/// status; what goes wrong is told in the exchange.
+[[nodiscard]] int run_child(int descriptor);
+
+}  // namespace outlast::apps::demo

@@ -1,0 +1,89 @@
+// The demo's parent: starts children, kills them, judges what is left.
+#pragma once
+
+#include <apps/demo/child_process.hpp>
+#include <apps/demo/exchange.hpp>
+#include <apps/demo/progress.hpp>
+#include <apps/demo/reference.hpp>
+#include <apps/demo/subject.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::apps::demo {
+
+/// How the demo was asked to run.
+struct settings {
+  std::uint64_t kills = 100;
+  std::uint32_t threads = 2;
+  std::filesystem::path folder;  ///< an existing one, for pools
+  sabotage fault = sabotage::none;
+  bool measure = true;
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+/// The user wants to stop.
+struct interruption : std::runtime_error {
+  interruption() : std::runtime_error("interrupted") {}
+};
+
+/// One row of the result.
+struct outcome {
+  subject who{};
+  std::uint64_t kills = 0;
+  std::uint64_t acknowledged = 0;
+  verdict judged;
+  double recovery_ms = 0;  ///< median, from opening the pool to the table ready
+  figures measured;
+};
+
+/// Runs subjects over one text. Not thread-safe.
+class supervisor {
+ public:
+  /// `text` must outlive it. Throws std::runtime_error if the pools would not fit the file system.
+  supervisor(settings how, std::string_view text, progress& shown);
+
+  /// Kills children of the subject as often as asked, lets a last one reach the end of the text and
+  /// compares the map with an exact count; stops early at the first contradiction. Throws
+  /// std::runtime_error if a child fails of itself.
+  [[nodiscard]] outcome run(std::uint32_t subject_index);
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  void prepare(std::uint32_t subject_index);
+  void kill_one(outcome& result);
+  void kill_while_it_recovers(outcome& result);
+  void kill_while_it_ingests(outcome& result);
+  void finish(outcome& result);
+  void measure(outcome& result);
+
+  void judge(outcome& result);
+  void start_task(task what, bool go = true);
+  void wait_for(child_process& child, stage wanted);
+  void pause_until(child_process& child, clock::time_point end);
+  void let_finish();
+  void check_on(child_process& child);
+  void take_acknowledgements();
+  [[nodiscard]] std::span<const survivor> survivors() const;
+  [[nodiscard]] std::vector<std::string> child_arguments() const;
+  [[nodiscard]] std::chrono::nanoseconds random_time(std::chrono::nanoseconds below);
+
+  settings how_;
+  std::string_view text_;
+  progress& shown_;
+  reference reference_;
+  exchange shared_;
+  std::mt19937_64 random_{std::random_device{}()};
+  std::vector<double> recoveries_ms_;
+  std::chrono::nanoseconds startup_{std::chrono::milliseconds(30)};
+};
+
+}  // namespace outlast::apps::demo

@@ -1,0 +1,161 @@
+// Goal: the judges of the kill tests and of the demo accept exactly what a kill may leave.
+// Method: histories written down by hand, right and wrong ones.
+#include <apps/demo/reference.hpp>
+#include <apps/demo/words.hpp>
+#include <tests/powercut/harness.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace outlast::test::powercut {
+
+std::vector<definition> definitions() { return {}; }
+
+namespace {
+
+using apps::demo::compare_with_exact_count;
+using apps::demo::occurrences;
+using apps::demo::reference;
+using apps::demo::survivor;
+using apps::demo::verdict;
+using apps::demo::word_key;
+using apps::demo::word_scanner;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string compare(map_judge& judge, const std::vector<entry>& survivors) {
+  return judge.compare(survivors);
+}
+
+TEST(MapJudge, accepts_what_was_acknowledged) {
+  map_judge judge;
+  judge.returned(0, {put, 1, 10});
+  judge.returned(1, {insert_if_absent, 2, 20});
+  judge.returned(1, {insert_if_absent, 2, 21});
+  judge.returned(0, {put, 3, 30});
+  judge.returned(0, {erase, 3, 0});
+  EXPECT_THAT(compare(judge, {{1, 10}, {2, 20}}), IsEmpty());
+}
+
+TEST(MapJudge, names_a_lost_key) {
+  map_judge judge;
+  judge.returned(0, {put, 1, 10});
+  EXPECT_THAT(compare(judge, {}), HasSubstr("key 1 with 10 is lost"));
+}
+
+TEST(MapJudge, names_a_key_that_came_back) {
+  map_judge judge;
+  judge.returned(0, {put, 1, 10});
+  judge.returned(0, {erase, 1, 0});
+  EXPECT_THAT(compare(judge, {{1, 10}}), HasSubstr("acknowledged was nothing"));
+}
+
+TEST(MapJudge, names_an_old_value_and_a_double_key) {
+  map_judge judge;
+  judge.returned(0, {put, 1, 10});
+  judge.returned(0, {put, 1, 11});
+  EXPECT_THAT(compare(judge, {{1, 10}}), HasSubstr("acknowledged was 11"));
+  EXPECT_THAT(compare(judge, {{1, 11}, {1, 11}}), HasSubstr("twice"));
+}
+
+TEST(MapJudge, lets_an_interrupted_operation_happen_or_not_but_then_stay_so) {
+  for (const bool happened : {false, true}) {
+    map_judge judge;
+    judge.returned(0, {put, 1, 10});
+    judge.interrupted(0, {put, 1, 11});
+    EXPECT_THAT(compare(judge, {{1, happened ? 11U : 10U}}), IsEmpty());
+    EXPECT_THAT(compare(judge, {{1, happened ? 10U : 11U}}), HasSubstr("key 1"));
+  }
+}
+
+TEST(MapJudge, grants_nothing_else_to_an_interrupted_operation) {
+  map_judge judge;
+  judge.returned(0, {put, 1, 10});
+  judge.interrupted(0, {erase, 1, 0});
+  EXPECT_THAT(compare(judge, {{1, 12}}), HasSubstr("key 1"));
+}
+
+std::vector<std::string> words_of(std::string_view text, std::size_t offset = 0) {
+  std::vector<std::string> words;
+  for (word_scanner scanner(text, offset); scanner.next();) words.emplace_back(scanner.word());
+  return words;
+}
+
+TEST(WordScanner, finds_maximal_runs_of_letters) {
+  EXPECT_THAT(words_of(" ab, c3d\nE"), ElementsAre("ab", "c", "d", "E"));
+  EXPECT_THAT(words_of("12 34"), IsEmpty());
+}
+
+TEST(WordScanner, skips_the_rest_of_a_word_that_began_before_its_offset) {
+  EXPECT_THAT(words_of("abc de", 1), ElementsAre("de"));
+  EXPECT_THAT(words_of("abc de", 3), ElementsAre("de"));
+  EXPECT_THAT(words_of("abc de", 4), ElementsAre("de"));
+}
+
+TEST(WordScanner, cuts_long_words) {
+  const std::string text(100, 'x');
+  EXPECT_THAT(words_of(text), ElementsAre(std::string(47, 'x')));
+}
+
+TEST(Occurrences, pack_a_count_of_24_bits_and_a_position_of_40) {
+  const occurrences most{0xff'ffff, 0xff'ffff'ffff};
+  EXPECT_EQ(occurrences::unpack(most.pack()), most);
+  EXPECT_EQ(most.followed_by(1), (occurrences{0, 1}));
+}
+
+survivor found(std::string_view word, std::uint64_t count, std::uint64_t last) {
+  return {word_key(word), occurrences{count, last}.pack()};
+}
+
+// Positions: a = 1, b = 3, a = 5; in the next pass 7, 9, 11.
+constexpr std::string_view text = "a b a ";
+
+TEST(DemoJudge, accepts_what_was_acknowledged_and_the_word_in_flight) {
+  reference exact(text, 1);
+  exact.advance(0, 3);
+  EXPECT_EQ(exact.acknowledged(), 2U);
+  EXPECT_TRUE(exact.judge(std::vector{found("a", 1, 1), found("b", 1, 3)}).clean());
+  EXPECT_TRUE(exact.judge(std::vector{found("a", 2, 5), found("b", 1, 3)}).clean());
+}
+
+TEST(DemoJudge, goes_on_into_the_next_pass) {
+  reference exact(text, 1);
+  exact.advance(0, 7);
+  EXPECT_EQ(exact.acknowledged(), 4U);
+  EXPECT_TRUE(exact.judge(std::vector{found("a", 3, 7), found("b", 1, 3)}).clean());
+}
+
+TEST(DemoJudge, counts_a_lost_update_and_a_lost_word) {
+  reference exact(text, 1);
+  exact.advance(0, 5);
+  EXPECT_EQ(exact.judge(std::vector{found("a", 1, 1), found("b", 1, 3)}).lost, 1U);
+  EXPECT_EQ(exact.judge(std::vector{found("a", 2, 5)}).lost, 1U);
+  EXPECT_EQ(exact.judge(std::vector<survivor>{}).lost, 3U);
+}
+
+TEST(DemoJudge, refuses_what_no_order_of_events_explains) {
+  reference exact(text, 1);
+  exact.advance(0, 3);
+  const auto wrong = [&](const std::vector<survivor>& map) { return exact.judge(map).wrong; };
+  EXPECT_EQ(wrong({found("a", 3, 7), found("b", 1, 3)}), 1U) << "two words ahead";
+  EXPECT_EQ(wrong({found("a", 1, 1), found("b", 2, 9)}), 1U) << "not the next word";
+  EXPECT_EQ(wrong({found("a", 1, 1), found("b", 1, 3), found("b", 1, 3)}), 1U) << "twice";
+  EXPECT_EQ(wrong({found("a", 1, 1), found("b", 1, 3), found("c", 1, 3)}), 1U) << "made up";
+}
+
+TEST(DemoJudge, compares_a_finished_map_with_a_count_of_its_own) {
+  EXPECT_TRUE(
+      compare_with_exact_count(text, 2, std::vector{found("a", 4, 11), found("b", 2, 9)}).clean());
+  EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 3, 11), found("b", 2, 9)}).lost,
+            1U);
+  EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 4, 11)}).lost, 2U);
+  EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 4, 5), found("b", 2, 9)}).wrong,
+            1U);
+}
+
+}  // namespace
+}  // namespace outlast::test::powercut

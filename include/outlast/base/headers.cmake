@@ -5,5 +5,7 @@ outlast_headers(outlast_library base
   hash.hpp
   marked_ptr.hpp
   per_thread.hpp
+  raw_atomic.hpp
+  sharded_count.hpp
   thread_context.hpp
 )

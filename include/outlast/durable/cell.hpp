@@ -1,6 +1,7 @@
 // A shared mutable word that survives: `std::atomic<T>` with roles.
 #pragma once
 
+#include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
@@ -41,10 +42,8 @@ class cell {
   cell() : cell(T{}) {}
   /// A cell of a node that nobody else can reach yet; flushed with its node.
   explicit cell(T value, site where = site::current()) {
-    D::store(word_, detail::to_word(value), std::memory_order_relaxed, where);
-    if constexpr (std::same_as<typename Tag::beside, tag::adjacent::beside>) {
-      D::store(beside_.counter, 0, std::memory_order_relaxed, where);
-    }
+    D::store(word_.value, detail::to_word(value), std::memory_order_relaxed, where);
+    Tag::template create<D>(beside_, where);
   }
   cell(const cell&) = delete;
   cell& operator=(const cell&) = delete;
@@ -66,7 +65,7 @@ class cell {
 
   T exchange(T value, role r = role::link, site where = site::current()) {
     return detail::from_word<T>(modify(r, where, [&] {
-      return D::exchange(word_, detail::to_word(value), std::memory_order_acq_rel, where);
+      return D::exchange(word_.value, detail::to_word(value), std::memory_order_acq_rel, where);
     }));
   }
 
@@ -92,35 +91,35 @@ class cell {
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_add(word_, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_add(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
     }));
   }
   T fetch_sub(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_sub(word_, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_sub(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
     }));
   }
   T fetch_and(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_and(word_, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_and(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
     }));
   }
   T fetch_or(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_or(word_, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_or(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
     }));
   }
   T fetch_xor(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_xor(word_, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_xor(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
     }));
   }
   T operator++(int)
@@ -146,7 +145,7 @@ class cell {
 
   /// Stores into a node that nobody else can reach: a private p-store whose flush is the node's.
   void init(T value, site where = site::current()) {
-    D::store(word_, detail::to_word(value), std::memory_order_relaxed, where);
+    D::store(word_.value, detail::to_word(value), std::memory_order_relaxed, where);
   }
 
   /// After a crash, before the cell is shared: a tag that the crash left raised comes down. Re-entrant.
@@ -162,14 +161,14 @@ class cell {
   }
 
   T load_as(std::memory_order order, role r, site where) const {
-    const word value = D::load(word_, order, where);
+    const word value = D::load(word_.value, order, where);
     if (Placement::persists_load(r)) flush_if_tagged(where);
     return detail::from_word<T>(value);
   }
 
   void store_as(T value, std::memory_order order, role r, site where) {
     modify(r, where, [&] {
-      D::store(word_, detail::to_word(value), order, where);
+      D::store(word_.value, detail::to_word(value), order, where);
       return word{};
     });
   }
@@ -178,12 +177,12 @@ class cell {
     word wanted = detail::to_word(expected);
     const word before = wanted;
     // Looking first spares a losing CAS the tag, the flush and the fence.
-    word seen = D::load(word_, std::memory_order_acquire, where);
+    word seen = D::load(word_.value, std::memory_order_acquire, where);
     if (seen == wanted) {
       modify(
           r, where,
           [&] {
-            D::compare_exchange(word_, wanted, detail::to_word(desired), order, where);
+            D::compare_exchange(word_.value, wanted, detail::to_word(desired), order, where);
             return wanted;
           },
           [&] { return wanted == before; });
@@ -230,7 +229,7 @@ class cell {
     return modify(r, where, change, [] { return true; });
   }
 
-  alignas(sizeof(word)) std::atomic<word> word_;
+  alignas(sizeof(word)) base::raw_atomic<word> word_;
   [[no_unique_address]] mutable typename Tag::beside beside_;
 };
 

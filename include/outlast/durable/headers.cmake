@@ -4,6 +4,7 @@ outlast_headers(outlast_library durable
   field.hpp
   operation.hpp
   policy.hpp
+  root_session.hpp
   roles.hpp
   tag_table.hpp
   tags.hpp

@@ -4,7 +4,7 @@
 // durable; a p-load that finds the tag down knows that everything it could have read is durable.
 #pragma once
 
-#include <outlast/base/cache_line.hpp>
+#include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/durable/tag_table.hpp>
 
@@ -31,6 +31,7 @@ concept tag = requires(typename T::beside& beside, const typename T::beside& pee
   { T::name() } -> std::convertible_to<std::string>;
   /// Part of a structure's fingerprint: tags with equal layouts can open each other's pools.
   { T::layout() } -> std::convertible_to<std::string_view>;
+  T::template create<D>(beside, where);
   T::template raise<D>(beside, address, where);
   T::template lower<D>(beside, address, where);
   { T::template raised<D>(peek, address, where) } -> std::same_as<bool>;
@@ -42,6 +43,8 @@ struct always {
   using beside = nothing;
   static std::string name() { return "always"; }
   static constexpr std::string_view layout() noexcept { return "word"; }
+  template <class D>
+  static void create(beside&, domain::site) noexcept {}
   template <class D>
   static void raise(beside&, const void*, domain::site) noexcept {}
   template <class D>
@@ -58,26 +61,30 @@ struct always {
 /// It lies in the pool, so a crash can leave it raised: recovery clears it (errata 2.4).
 struct adjacent {
   struct beside {
-    std::atomic<std::uint64_t> counter;
+    base::raw_atomic<std::uint64_t> counter;
   };
   static std::string name() { return "adjacent"; }
   static constexpr std::string_view layout() noexcept { return "word+counter"; }
   template <class D>
+  static void create(beside& place, domain::site where) {
+    D::store(place.counter.value, 0, std::memory_order_relaxed, where);
+  }
+  template <class D>
   static void raise(beside& place, const void*, domain::site where) {
-    D::fetch_add(place.counter, 1, std::memory_order_relaxed, where);
+    D::fetch_add(place.counter.value, 1, std::memory_order_relaxed, where);
   }
   template <class D>
   static void lower(beside& place, const void*, domain::site where) {
-    D::fetch_sub(place.counter, 1, std::memory_order_release, where);
+    D::fetch_sub(place.counter.value, 1, std::memory_order_release, where);
   }
   template <class D>
   static bool raised(const beside& place, const void*, domain::site where) {
-    return D::load(place.counter, std::memory_order_acquire, where) != 0;
+    return D::load(place.counter.value, std::memory_order_acquire, where) != 0;
   }
   template <class D>
   static void recover(beside& place, domain::site where) {
     if (raised<D>(place, nullptr, where)) {
-      D::store(place.counter, 0, std::memory_order_relaxed, where);
+      D::store(place.counter.value, 0, std::memory_order_relaxed, where);
     }
   }
 };
@@ -102,6 +109,8 @@ struct table {
   static std::atomic_ref<flit_counter> counter(const void* address) noexcept {
     return counter_for<Bytes>(reinterpret_cast<std::uintptr_t>(address) >> AddressShift);
   }
+  template <class D>
+  static void create(beside&, domain::site) noexcept {}
   template <class D>
   static void raise(beside&, const void* address, domain::site) {
     D::schedule_point();

@@ -1,2 +1,9 @@
 outlast_headers(outlast_library lockfree
+  detail/bucket_index.hpp
+  detail/chain.hpp
+  detail/hash_table_session.hpp
+  detail/recovery.hpp
+  detail/value_slot.hpp
+  harris_list.hpp
+  hash_table.hpp
 )

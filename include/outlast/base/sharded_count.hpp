@@ -1,0 +1,47 @@
+// A count that many threads change without meeting.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/per_thread.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace outlast::base {
+
+/// A signed sum kept in one line per thread. `add` is wait-free after a thread's first call; `sum`
+/// adds up all lines and is exact only while nobody adds. Volatile.
+class sharded_count {
+ public:
+  sharded_count() : shards_([](std::uint32_t) { return std::make_unique<shard>(); }) {}
+
+  /// Adds `change` and returns how often the calling thread has added so far.
+  std::uint64_t add(std::int64_t change) {
+    shard& mine = shards_.local();
+    mine.value.store(mine.value.load(std::memory_order_relaxed) + change,
+                     std::memory_order_relaxed);
+    return ++mine.additions;
+  }
+
+  [[nodiscard]] std::int64_t sum() const {
+    std::int64_t total = initial_.load(std::memory_order_relaxed);
+    shards_.for_each(
+        [&](const shard& each) { total += each.value.load(std::memory_order_relaxed); });
+    return total;
+  }
+
+  /// Starts from `value`. Not thread-safe: before the count is shared.
+  void start_at(std::int64_t value) noexcept { initial_.store(value, std::memory_order_relaxed); }
+
+ private:
+  struct alignas(2 * cache_line_size) shard {
+    std::atomic<std::int64_t> value{0};
+    std::uint64_t additions = 0;
+  };
+
+  std::atomic<std::int64_t> initial_{0};
+  per_thread<shard> shards_;
+};
+
+}  // namespace outlast::base

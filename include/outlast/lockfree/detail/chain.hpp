@@ -1,0 +1,167 @@
+// The linked list of Harris, as one core for every structure that is made of sorted chains. [Har01]
+//
+// An entry is deleted by marking its own `next` link and later unlinked by whoever passes; it is
+// replaced by marking its link while pointing it at the replacement, which the unlinking then puts in
+// its place: deletion and replacement are decided by one compare-and-swap on one word, so they are
+// totally ordered. [Mic02 for unlinking one entry at a time]
+#pragma once
+
+#include <outlast/base/marked_ptr.hpp>
+#include <outlast/durable/roles.hpp>
+
+#include <cstdint>
+
+namespace outlast::lockfree::detail {
+
+using durable::role;
+
+/// The marks of a link.
+inline constexpr std::uintptr_t deleted = 1;   ///< the entry that holds the link is deleted
+inline constexpr std::uintptr_t sentinel = 2;  ///< the entry that the link names is a sentinel
+
+/// Where an entry is or belongs.
+template <class Cell>
+struct position {
+  Cell* before;                  ///< the link that names it
+  typename Cell::value_type at;  ///< what the link held: the first entry not before the probe
+  bool found;                    ///< that entry matches
+};
+
+/// The operations of a chain, as one operation of a structure sees them.
+///
+/// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only nodes
+/// are ever deleted. A probe answers, about what it looks for:
+///   ends_at(link)    nothing from this link on can match (at the least: the link is null)
+///   precedes(entry)  the entry stands before it
+///   matches(entry)   the entry is it; asked only where precedes() is false
+///
+/// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes each
+/// entry that it meets once.
+template <class Entry, class Node, class Operation, class Arena>
+class chain {
+ public:
+  using link = base::marked_ptr<Entry, 2>;
+  using cell = decltype(Entry::next);
+  using place = position<cell>;
+
+  chain(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
+
+  /// Where the probe belongs; unlinks every deleted entry on the way.
+  template <class Probe>
+  place locate(cell& start, const Probe& probe) {
+    for (;;) {
+      cell* before = &start;
+      link at = before->load(role::traverse);
+      if (walk(before, at, probe)) {
+        return {before, at, !probe.ends_at(at) && probe.matches(*at)};
+      }
+    }
+  }
+
+  /// The node that matches, or null. Passes deleted entries without touching them.
+  template <class Probe>
+  Node* find(cell& start, const Probe& probe) {
+    link at = start.load(role::traverse);
+    while (!probe.ends_at(at)) {
+      const link next = at->next.load(role::traverse);
+      if (!next.has(deleted) && !probe.precedes(*at)) {
+        return probe.matches(*at) ? static_cast<Node*>(at.get()) : nullptr;
+      }
+      at = next.without(deleted);
+    }
+    return nullptr;
+  }
+
+  /// Links what `make()` returns, unless something matches: then returns that. Null if linked.
+  /// Throws what make throws, before anything changed.
+  template <class Probe, class Make>
+  Entry* insert(cell& start, const Probe& probe, Make&& make) {
+    Node* fresh = nullptr;
+    for (;;) {
+      const place here = locate(start, probe);
+      if (here.found) {
+        if (fresh != nullptr) operation_.unmake(arena_, fresh);
+        return here.at.get();
+      }
+      if (fresh == nullptr) fresh = make();
+      fresh->next.init(here.at);
+      operation_.persist_private(*fresh);
+      link expected = here.at;
+      // The p-store fences before it stores: the node is durable before the link that names it.
+      if (here.before->compare_exchange(expected, link(fresh), role::link)) return nullptr;
+    }
+  }
+
+  /// Deletes what matches. False if nothing does.
+  template <class Probe>
+  bool erase(cell& start, const Probe& probe) {
+    for (;;) {
+      const place here = locate(start, probe);
+      if (!here.found) return false;
+      link next = here.at->next.load(role::decide);
+      if (next.has(deleted)) continue;
+      if (!here.at->next.compare_exchange(next, next.with(deleted), role::mark)) continue;
+      unlink(start, probe, here, next);
+      return true;
+    }
+  }
+
+  /// Puts what `make()` returns in the place of what matches. False if nothing does.
+  template <class Probe, class Make>
+  bool replace(cell& start, const Probe& probe, Make&& make) {
+    Node* fresh = nullptr;
+    for (;;) {
+      const place here = locate(start, probe);
+      if (!here.found) {
+        if (fresh != nullptr) operation_.unmake(arena_, fresh);
+        return false;
+      }
+      if (fresh == nullptr) fresh = make();
+      link next = here.at->next.load(role::decide);
+      if (next.has(deleted)) continue;
+      fresh->next.init(next);
+      operation_.persist_private(*fresh);
+      if (!here.at->next.compare_exchange(next, link(fresh, deleted), role::mark)) continue;
+      unlink(start, probe, here, link(fresh));
+      return true;
+    }
+  }
+
+ private:
+  /// Moves on to the first live entry that does not precede the probe. False: start over.
+  template <class Probe>
+  bool walk(cell*& before, link& at, const Probe& probe) {
+    while (!probe.ends_at(at)) {
+      const link next = at->next.load(role::traverse);
+      if (next.has(deleted)) {
+        if (!try_unlink(*before, at, next.without(deleted))) return false;
+        at = next.without(deleted);
+      } else if (probe.precedes(*at)) {
+        before = &at->next;
+        at = next;
+      } else {
+        return true;
+      }
+    }
+    return true;
+  }
+
+  bool try_unlink(cell& before, link entry, link after) {
+    link expected = entry;
+    if (!before.compare_exchange(expected, after, role::unlink)) return false;
+    operation_.retire(arena_, static_cast<Node*>(entry.get()));
+    return true;
+  }
+
+  /// The caller has deleted the entry at `here`. Where its link is not what it was, another passer
+  /// unlinks the entry; a walk of our own makes sure that one does before the operation returns.
+  template <class Probe>
+  void unlink(cell& start, const Probe& probe, const place& here, link after) {
+    if (!try_unlink(*here.before, here.at, after)) (void)locate(start, probe);
+  }
+
+  Operation& operation_;
+  Arena& arena_;
+};
+
+}  // namespace outlast::lockfree::detail

@@ -1,0 +1,330 @@
+// What hangs off the pool while a hash table is attached: its directory, its growth, its recovery.
+// Part of hash_table.hpp.
+#pragma once
+
+#include <outlast/lockfree/hash_table.hpp>
+
+namespace outlast::lockfree {
+
+template <class Key, class Value, durable::durability_policy Policy, class Hash,
+          template <class> class Reclaimer>
+class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
+    : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+  using base_type::arena;
+  using base_type::pool;
+
+  /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
+  struct alignas(base::cache_line_size) root_block {
+    std::atomic<std::uint64_t> grows;
+    std::atomic<std::uint64_t> count_at_close;
+    std::atomic<std::uint64_t> segments[detail::most_levels];
+    std::uint64_t reserved[5];
+  };
+  static_assert(sizeof(root_block) == 6 * base::cache_line_size);
+  static_assert(offsetof(root_block, segments) == 16);
+
+ public:
+  session(pool_type& in, const typename base_type::attached_root& root,
+          const table_options& options)
+      : base_type(in, root), nodes_(in.template service<reclaimer>()) {
+    using state = typename pool_type::root_state;
+    if (root.state == state::fresh) {
+      create(options);
+      return;
+    }
+    block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
+    attach_segments();
+    if (root.pointers_base != in.base()) relocate();
+    if (root.state == state::clean) {
+      arena().load_clean();
+      count_.start_at(static_cast<std::int64_t>(load(block_->count_at_close)));
+    } else {
+      recover();
+    }
+  }
+
+  /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
+  way_in enter(operation& op, std::uint64_t hash) {
+    const unsigned level = this->level();
+    const std::uint64_t wanted = detail::bucket_order(hash, level);
+    sentinel_entry& own = sentinel_of(wanted);
+    sentinel_entry& start = is_ready(own) ? own : link_or_go_round(op, wanted);
+    return {*this, &start.next, hash | detail::node_bits, level, &start == &own};
+  }
+
+  /// An insert succeeded: now and then, look whether the table should grow.
+  void inserted() {
+    const std::uint64_t additions = count_.add(1);
+    if (additions % growth_check_interval != 0 || !grows_) return;
+    if (count_.sum() > std::int64_t{1} << level()) grow();
+  }
+
+  void before_close() override {
+    // What flags sentinels as ready was never flushed; a clean open trusts it.
+    for (unsigned s = 0; s <= level(); ++s) {
+      domain::flush<D>(segment(s), detail::sentinels_in(s) * sizeof(sentinel_entry));
+    }
+    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(root_block));
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& first() noexcept { return segment(0)->next; }
+  [[nodiscard]] unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+
+ private:
+  static constexpr std::uint64_t growth_check_interval = 32;
+
+  static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
+    return D::load(word, std::memory_order_acquire);
+  }
+
+  [[nodiscard]] sentinel_entry* segment(unsigned s) const noexcept {
+    return segments_[s].load(std::memory_order_acquire);
+  }
+  [[nodiscard]] sentinel_entry& sentinel_of(std::uint64_t order) const noexcept {
+    const detail::sentinel_place place = detail::place_of(order);
+    return segment(place.segment)[place.index];
+  }
+  static bool is_ready(const sentinel_entry& bucket) {
+    return (D::load(bucket.order.value, std::memory_order_acquire) & detail::ready_bit) != 0;
+  }
+  [[nodiscard]] sentinel_entry& ready_ancestor(std::uint64_t order) const {
+    for (;;) {
+      order = detail::parent_of(order);
+      sentinel_entry& ancestor = sentinel_of(order);
+      if (is_ready(ancestor)) return ancestor;
+    }
+  }
+
+  /// The sentinel of bucket `order`, linked now if nobody else is at it, or else an ancestor's. The
+  /// ancestors are linked first: each is then found in a few steps from its own.
+  sentinel_entry& link_or_go_round(operation& op, std::uint64_t order) {
+    sentinel_entry& own = sentinel_of(order);
+    if (is_ready(own) || link_sentinel(op, own, order)) return own;
+    return ready_ancestor(order);
+  }
+
+  /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation then
+  /// enters at an ancestor, so a thread that stops in here stops nobody.
+  bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
+    std::uint64_t unclaimed = 0;
+    if (!D::compare_exchange(own.order.value, unclaimed, order, std::memory_order_acq_rel)) {
+      return is_ready(own);
+    }
+    cell& start = link_or_go_round(op, detail::parent_of(order)).next;
+    chain_type in_chain(op, arena());
+    for (;;) {
+      const auto here = in_chain.locate(start, sentinel_probe{order});
+      own.next.init(here.at);
+      op.persist_private(own);
+      link expected = here.at;
+      if (here.before->compare_exchange(expected, link(&own, detail::sentinel),
+                                        durable::role::link)) {
+        break;
+      }
+    }
+    // A way in only now that the link is durable: the p-store above has returned. (I3)
+    D::store(own.order.value, order | detail::ready_bit, std::memory_order_release);
+    return true;
+  }
+
+  /// Doubles the buckets. One thread at a time does; the others go on with what there is.
+  void grow() {
+    if (growing_.exchange(true, std::memory_order_acquire)) return;
+    const unsigned next = level() + 1;
+    if (next < detail::most_levels && count_.sum() > std::int64_t{1} << level()) {
+      try {
+        add_segment(next);
+        level_.store(next, std::memory_order_release);
+      } catch (const out_of_space&) {
+        // The table stays as it is: longer chains, nothing lost.
+      }
+    }
+    growing_.store(false, std::memory_order_release);
+  }
+
+  /// A segment of blank sentinels, durable before the root block names it.
+  void add_segment(unsigned s) {
+    const std::size_t bytes = detail::sentinels_in(s) * sizeof(sentinel_entry);
+    void* const memory = arena().allocate(bytes, base::cache_line_size);
+    D::zero(memory, bytes);
+    domain::persist<D>(memory, bytes);
+    D::store(block_->segments[s], offset_of(memory), std::memory_order_release);
+    domain::persist<D>(&block_->segments[s], sizeof(block_->segments[s]));
+    segments_[s].store(static_cast<sentinel_entry*>(memory), std::memory_order_release);
+  }
+
+  [[nodiscard]] std::uint64_t offset_of(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) - pool().base();
+  }
+
+  void create(const table_options& options) {
+    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(memory, sizeof(root_block));
+    block_ = static_cast<root_block*>(memory);
+    grows_ = options.grows;
+    D::store(block_->grows, options.grows ? 1 : 0, std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(root_block));
+    const std::size_t buckets =
+        std::bit_ceil(std::clamp<std::size_t>(options.buckets, 1, std::size_t{1} << 40));
+    const auto last = static_cast<unsigned>(std::countr_zero(buckets));
+    for (unsigned s = 0; s <= last; ++s) add_segment(s);
+    D::store(segment(0)->order.value, detail::ready_bit, std::memory_order_relaxed);
+    domain::persist<D>(segment(0), sizeof(sentinel_entry));
+    level_.store(last, std::memory_order_release);
+    pool().publish_root(this->root().index, block_);
+  }
+
+  /// Takes over the directory: the segments that the root block names, without a gap.
+  void attach_segments() {
+    grows_ = load(block_->grows) != 0;
+    unsigned s = 0;
+    for (; s < detail::most_levels; ++s) {
+      const std::uint64_t offset = load(block_->segments[s]);
+      if (offset == 0) break;
+      if (offset >= pool().size_bytes()) {
+        detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
+      }
+      segments_[s].store(reinterpret_cast<sentinel_entry*>(pool().base() + offset),
+                         std::memory_order_relaxed);
+    }
+    if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
+    level_.store(s - 1, std::memory_order_release);
+  }
+
+  // --- recovery -------------------------------------------------------------------------------
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    recovered_ = true;
+    auto marking = arena().begin_recovery();
+    marking.mark(block_);
+    for (unsigned s = 0; s <= level(); ++s) marking.mark(segment(s));
+    const auto reached = std::make_unique<std::vector<bool>[]>(level() + 1);
+    for (unsigned s = 0; s <= level(); ++s) reached[s].resize(detail::sentinels_in(s));
+    detail::unlinked_nodes<D> unlinked;
+    recover_chain(marking, reached.get(), unlinked);
+    blank_unreached(reached.get());
+    marking.finish();
+    unlinked.free_in(arena());
+  }
+
+  template <class Marking>
+  void recover_chain(Marking& marking, std::vector<bool>* reached,
+                     detail::unlinked_nodes<D>& unlinked) {
+    std::int64_t count = 0;
+    std::uint64_t last_order = 0;
+    link at(segment(0), detail::sentinel);
+    cell* before = nullptr;
+    while (at) {
+      const bool is_sentinel = at.has(detail::sentinel);
+      entry& here = is_sentinel ? recover_sentinel(at, reached) : recover_node(at, marking);
+      const std::uint64_t order = order_word(here);
+      if (order < last_order) detail::report_corrupt_chain(pool().path(), "is out of order");
+      last_order = order;
+      const link next = here.next.load();
+      if (next.has(detail::deleted)) {
+        if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
+        before->store(next.without(detail::deleted), durable::role::unlink);
+        unlinked.add(&here);
+      } else {
+        before = &here.next;
+        count += is_sentinel ? 0 : 1;
+      }
+      at = next.without(detail::deleted);
+    }
+    count_.start_at(count);
+  }
+
+  /// A linked sentinel is ready. Its order follows from its place.
+  entry& recover_sentinel(link at, std::vector<bool>* reached) {
+    const detail::sentinel_place place = place_of_address(at.get());
+    if (reached[place.segment][place.index]) {
+      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+    }
+    reached[place.segment][place.index] = true;
+    entry& here = *at;
+    here.next.recover();
+    const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
+    if (order_word(here) != order) D::store(here.order.value, order, std::memory_order_relaxed);
+    return here;
+  }
+
+  template <class Marking>
+  entry& recover_node(link at, Marking& marking) {
+    if (!marking.mark(at.get())) {
+      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+    }
+    node& here = static_cast<node&>(*at);
+    here.next.recover();
+    here.value.recover();
+    if ((order_word(here) & detail::node_bits) != detail::node_bits) {
+      detail::report_corrupt_chain(pool().path(), "has a node with the order of a bucket");
+    }
+    return here;
+  }
+
+  /// Sentinels that a crash caught before they were linked are blank again.
+  void blank_unreached(const std::vector<bool>* reached) {
+    for (unsigned s = 0; s <= level(); ++s) {
+      for (std::size_t i = 0; i < reached[s].size(); ++i) {
+        sentinel_entry& bucket = segment(s)[i];
+        if (reached[s][i] || (order_word(bucket) == 0 && !bucket.next.load())) continue;
+        D::zero(&bucket, sizeof(bucket));
+        domain::flush<D>(&bucket, sizeof(bucket));
+      }
+    }
+    domain::fence<D>();
+  }
+
+  [[nodiscard]] detail::sentinel_place place_of_address(const entry* address) const {
+    for (unsigned s = 0; s <= level(); ++s) {
+      const auto distance = reinterpret_cast<std::uintptr_t>(address) -
+                            reinterpret_cast<std::uintptr_t>(segment(s));
+      const std::size_t index = distance / sizeof(sentinel_entry);
+      if (distance % sizeof(sentinel_entry) == 0 && index < detail::sentinels_in(s)) {
+        return {s, index};
+      }
+    }
+    detail::report_corrupt_chain(this->path_of_pool(), "names a bucket outside of the directory");
+  }
+  [[nodiscard]] const std::string& path_of_pool() const {
+    return const_cast<session*>(this)->pool().path();
+  }
+
+  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  void relocate() {
+    const detail::relocation move(this->root().pointers_base, pool().base(),
+                                  pool().capacity_bytes());
+    for (cell* at = &first();;) {
+      const link before = at->load();
+      const link after = link::raw(move.moved(before.word()));
+      if (after != before) at->store(after, durable::role::help);
+      if (!after) break;
+      if (!pool().pages().contains(after.get())) {
+        detail::report_corrupt_chain(pool().path(), "leaves the pool");
+      }
+      at = &after->next;
+    }
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  reclaimer& nodes_;
+  root_block* block_ = nullptr;
+  bool grows_ = true;
+  bool recovered_ = false;
+  alignas(base::cache_line_size) std::atomic<unsigned> level_{0};
+  std::array<std::atomic<sentinel_entry*>, detail::most_levels> segments_{};
+  alignas(base::cache_line_size) base::sharded_count count_;
+  std::atomic<bool> growing_{false};
+};
+
+}  // namespace outlast::lockfree

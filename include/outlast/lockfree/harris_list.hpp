@@ -1,0 +1,314 @@
+// A sorted list of unique keys that outlives its process.
+//
+//   outlast::pool pool = outlast::pool::open_or_create("people.pool");
+//   outlast::lockfree::harris_list<std::uint64_t, std::uint64_t> ages(pool, "ages");
+//   ages.put(7, 42);
+//
+// When not to use: an operation walks the list from its head, so beyond some hundred keys a
+// `hash_table` (unordered) is the better choice.
+//
+// Persistent state: a root block with the head link, and one block per key. Volatile state (allocator
+// caches, the count) is rebuilt when the root is attached. Opened after a crash, the list finishes
+// what was half done: nodes that were marked are unlinked, blocks that nobody reaches are free.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::lockfree {
+
+/// A sorted set or map; lock-free; as durable as `Policy` says. [Har01] [Mic02] [Wei22]
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the list is used.
+/// Invariants:
+///   I1  keys strictly increase along the links of unmarked nodes.
+///   I2  a node is durable before the link that names it, and its unlinking before its retirement.
+///   I3  a marked link never changes again.
+template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
+          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class harris_list {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
+  static_assert(Policy::spare_bits >= 1, "harris_list marks one bit of every link");
+
+  using D = typename Policy::domain_type;
+  struct node;
+  using link = base::marked_ptr<node, 2>;
+  using reclaimer = Reclaimer<D>;
+  using operation = typename Policy::template operation<reclaimer>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last process
+  /// did not close the pool. Durable at return. Throws error{root_type_mismatch} if the root is
+  /// something else, corruption if its content contradicts itself, out_of_space.
+  harris_list(pool_type& pool, std::string_view name)
+      : sessions_(pool.template service<durable::root_sessions<D>>()),
+        session_(sessions_.template attach<session>(name, type(), [](auto& in, const auto& root) {
+          return std::make_shared<session>(in, root);
+        })) {}
+  ~harris_list() { sessions_.detach(session_->root().index); }
+  harris_list(const harris_list&) = delete;
+  harris_list& operator=(const harris_list&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    operation op(session_->nodes());
+    auto* const present = chain(op).insert(
+        head(), probe{key}, [&] { return op.template make<node>(session_->arena(), key, value); });
+    if (present == nullptr) session_->count().add(1);
+    return present == nullptr;
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op(session_->nodes());
+    const bool erased = chain(op).erase(head(), probe{key});
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op(session_->nodes());
+    return chain(op).find(head(), probe{key}) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op(session_->nodes());
+    const node* const found = chain(op).find(head(), probe{key});
+    if (found == nullptr) return std::nullopt;
+    return found->value.load();
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the new
+  /// one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
+  /// allocates: throws out_of_space without effect.
+  bool update(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    return update_within(op, key, value);
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout the
+  /// walk, and perhaps for keys that come and go meanwhile. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    operation op(session_->nodes());
+    for (link at = head().load(durable::role::traverse); at;) {
+      const link next = at->next.load(durable::role::traverse);
+      if (!next.has(detail::deleted)) visit(at->key.get(), at->value.load());
+      at = next.without(detail::deleted);
+    }
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Did attaching this list repair after a crash? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  struct node {
+    node(const Key& its_key, const Value& its_value) : key(its_key), value(its_value) {}
+
+    typename Policy::template cell<link> next;
+    typename Policy::template field<Key> key;
+    [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
+  };
+  static_assert(std::is_standard_layout_v<typename Policy::template cell<link>>);
+
+  using cell = typename Policy::template cell<link>;
+  using chain_type = detail::chain<node, node, operation, alloc::arena<D>>;
+
+  /// Looks for a key.
+  struct probe {
+    const Key& key;
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(const node& entry) const { return Compare{}(entry.key.get(), key); }
+    [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
+  };
+
+  static durable::root_type type() {
+    std::string name = "harris_list<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
+    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
+                             typeid(Compare).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
+  [[nodiscard]] cell& head() const noexcept { return session_->head(); }
+
+  bool update_within(operation& op, const Key& key, const Value& value) {
+    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
+      return chain(op).replace(head(), probe{key}, [&] {
+        return op.template make<node>(session_->arena(), key, value);
+      });
+    } else {
+      node* const found = chain(op).find(head(), probe{key});
+      if (found == nullptr) return false;
+      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
+        found->value.cell.store(value, durable::role::update);
+      }
+      return true;
+    }
+  }
+
+  durable::root_sessions<D>& sessions_;
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the list is attached.
+template <class Key, class Value, durable::durability_policy Policy,
+          std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
+class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
+    : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+  using base_type::arena;
+  using base_type::pool;
+
+  /// On media: docs/formats/lockfree.md.
+  struct alignas(base::cache_line_size) root_block {
+    cell head;
+    std::atomic<std::uint64_t> count_at_close;
+  };
+  static_assert(sizeof(root_block) == base::cache_line_size);
+
+ public:
+  session(pool_type& in, const typename base_type::attached_root& root)
+      : base_type(in, root), nodes_(in.template service<reclaimer>()) {
+    using state = typename pool_type::root_state;
+    if (root.state == state::fresh) {
+      create();
+      return;
+    }
+    block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
+    if (root.pointers_base != in.base()) relocate();
+    if (root.state == state::clean) {
+      arena().load_clean();
+      count_.start_at(static_cast<std::int64_t>(
+          D::load(block_->count_at_close, std::memory_order_relaxed)));
+    } else {
+      recover();
+    }
+  }
+
+  void before_close() override {
+    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(root_block));
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& head() noexcept { return block_->head; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+
+ private:
+  void create() {
+    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(memory, sizeof(root_block));
+    block_ = static_cast<root_block*>(memory);
+    domain::persist<D>(block_, sizeof(root_block));
+    pool().publish_root(this->root().index, block_);
+  }
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    recovered_ = true;
+    auto marking = arena().begin_recovery();
+    marking.mark(block_);
+    detail::unlinked_nodes<D> unlinked;
+    cell* before = &block_->head;
+    before->recover();
+    std::int64_t count = 0;
+    for (link at = before->load(); at;) {
+      node& here = *at;
+      if (!marking.mark(&here)) detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      here.next.recover();
+      here.value.recover();
+      const link next = here.next.load();
+      if (next.has(detail::deleted)) {
+        before->store(next.without(detail::deleted), durable::role::unlink);
+        unlinked.add(&here);
+      } else {
+        before = &here.next;
+        ++count;
+      }
+      at = next.without(detail::deleted);
+    }
+    marking.finish();
+    unlinked.free_in(arena());
+    count_.start_at(count);
+  }
+
+  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  void relocate() {
+    const detail::relocation move(this->root().pointers_base, pool().base(), pool().capacity_bytes());
+    for (cell* at = &block_->head;;) {
+      const link before = at->load();
+      const link after = link::raw(move.moved(before.word()));
+      if (after != before) at->store(after, durable::role::help);
+      if (!after) break;
+      if (!pool().pages().contains(after.get())) {
+        detail::report_corrupt_chain(pool().path(), "leaves the pool");
+      }
+      at = &after->next;
+    }
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  reclaimer& nodes_;
+  root_block* block_ = nullptr;
+  base::sharded_count count_;
+  bool recovered_ = false;
+};
+
+}  // namespace outlast::lockfree

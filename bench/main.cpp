@@ -94,7 +94,7 @@ void list_combinations() {
   const registry known = all_combinations();
   for (const registration& entry : known.all()) {
     std::cout << entry.names.structure << "  " << entry.names.policy << "  " << entry.names.domain
-              << '\n';
+              << (entry.make ? "\n" : "  (not in this build)\n");
   }
   for (const micro_benchmark& one : micro_benchmarks()) {
     std::cout << "--micro " << one.name << ": " << one.what << '\n';

@@ -22,8 +22,8 @@ struct combination {
 
 using subject_factory = std::function<std::unique_ptr<subject>(const subject_options&)>;
 
-/// How to build a subject, and its twin over `domain::counting`; the latter is empty where the domain
-/// never flushes, because then there is nothing to count.
+/// How to build a subject, and the same over `domain::counting`. `make` is empty where this build left
+/// the combination out; `make_counting` is empty where the domain never flushes: nothing to count.
 struct registration {
   combination names;
   subject_factory make;

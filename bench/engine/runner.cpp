@@ -201,20 +201,23 @@ std::vector<point> points_of(const experiment& what) {
   return points;
 }
 
-/// The twin first, then what the experiment asks for. Combinations that this program lacks, such as a
-/// policy that a domain refuses, are left out; `transient` is measured as the twin alone.
+/// Can it be measured here?
+bool is_built(const registration* entry) { return entry != nullptr && entry->make; }
+
+/// The twin first, then what the experiment asks for. Combinations that this build lacks are left out;
+/// `transient` is measured as the twin alone.
 std::vector<const registration*> lineup(const experiment& what, const std::string& structure,
                                         const registry& known) {
   const combination twin{structure, std::string(twin_policy), std::string(twin_domain)};
   const registration* const first = known.find(twin);
-  if (first == nullptr) {
+  if (!is_built(first)) {
     throw error(errc::bad_argument, "", structure + " has no transient twin in this program");
   }
   std::vector<const registration*> result{first};
   for (const std::string& domain : what.domains) {
     for (const std::string& policy : what.policies) {
       const registration* const entry = known.find({structure, policy, domain});
-      if (entry != nullptr && policy != twin_policy) result.push_back(entry);
+      if (is_built(entry) && policy != twin_policy) result.push_back(entry);
     }
   }
   return result;

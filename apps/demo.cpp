@@ -1,9 +1,9 @@
 // outlast demo: a program is killed again and again while it writes, and loses nothing.
 //
 // A child process counts the words of a text in a durable hash table, word -> (how often, where
-// last). The parent kills it at random moments, starts it again on the same pool in a new process, and
-// compares what is left with what had been acknowledged; at the end, the whole table with an exact
-// count made by ordinary means.
+// last). The parent kills it at random moments, starts it again on the same pool in a new process,
+// and compares what is left with what had been acknowledged; at the end, the whole table with an
+// exact count made by ordinary means.
 #include <apps/commands.hpp>
 #include <apps/demo/corpus.hpp>
 #include <apps/demo/report.hpp>
@@ -54,7 +54,8 @@ class pool_folder {
   explicit pool_folder(const std::string& parent) {
     const fs::path base = parent.empty() ? fs::temp_directory_path() : fs::path(parent);
     if (!fs::is_directory(base)) {
-      throw std::runtime_error(base.string() + ": no such folder; --pool-dir names an existing one");
+      throw std::runtime_error(base.string() +
+                               ": no such folder; --pool-dir names an existing one");
     }
     path_ = fs::absolute(base) / ("outlast-demo-" + std::to_string(::getpid()));
     std::error_code code;
@@ -182,8 +183,8 @@ int run_demo(const demo_options& options) {
                      .measure = !options.no_measure,
                      .interrupted = [] { return interrupt_seen != 0; }};
   if (!options.json) {
-    std::cout << "Counting the words of " << corpus.files << " files ("
-              << corpus.text.size() / 1024 << " KiB, again and again) with " << how.threads
+    std::cout << "Counting the words of " << corpus.files << " files (" << corpus.text.size() / 1024
+              << " KiB, again and again) with " << how.threads
               << " threads in a durable hash table; " << options.kills
               << " kills for each policy.\n"
               << std::flush;
@@ -218,18 +219,22 @@ void add_demo(CLI::App& tool) {
   const auto options = std::make_shared<demo_options>();
   CLI::App* const demo_command = tool.add_subcommand(
       "demo", "Kill a program again and again while it writes, and show that it loses nothing");
-  demo_command->add_option("files", options->files,
-                      "Texts to ingest (default: the dictionary, package descriptions and licences "
-                      "of this system); the first 12 MiB are used");
+  demo_command->add_option(
+      "files", options->files,
+      "Texts to ingest (default: the dictionary, package descriptions and licences "
+      "of this system); the first 12 MiB are used");
   demo_command->add_option("--kills", options->kills, "Kills for each policy")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
-  demo_command->add_option("--policies", options->policies, "Which rows (default: all): " + all_choices())
+  demo_command
+      ->add_option("--policies", options->policies, "Which rows (default: all): " + all_choices())
       ->delimiter(',');
-  demo_command->add_option("--threads", options->threads, "Ingesting threads (default: one per CPU, <= 4)")
+  demo_command
+      ->add_option("--threads", options->threads, "Ingesting threads (default: one per CPU, <= 4)")
       ->check(CLI::Range(1U, demo::most_threads));
-  demo_command->add_option("--pool-dir", options->pool_dir,
-                      "Where pools are created and removed (default: the folder for temporary files)");
+  demo_command->add_option(
+      "--pool-dir", options->pool_dir,
+      "Where pools are created and removed (default: the folder for temporary files)");
   demo_command->add_flag("--json", options->json, "Print one JSON object per policy on a line");
   // For the tests of the demo itself.
   demo_command->add_option("--sabotage", options->fault)

@@ -28,8 +28,7 @@ child_end end_of(int status) {
 
 shared_memory::shared_memory(int descriptor, std::size_t size)
     : descriptor_(descriptor), size_(size) {
-  void* const mapped =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (mapped == MAP_FAILED) {
     const int code = errno;
     ::close(descriptor);
@@ -51,7 +50,7 @@ shared_memory shared_memory::create(std::size_t bytes) {
 }
 
 shared_memory shared_memory::attach(int descriptor) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) != 0 || status.st_size == 0) {
     fail(EBADF, "this command is for child processes of `outlast demo` only");
   }
@@ -91,8 +90,10 @@ std::optional<child_end> child_process::poll() {
 child_end child_process::wait() {
   int status = 0;
   while (!end_) {
-    if (::waitpid(id_, &status, 0) == id_) end_ = end_of(status);
-    else if (errno != EINTR) fail(errno, "cannot wait for a child process");
+    if (::waitpid(id_, &status, 0) == id_)
+      end_ = end_of(status);
+    else if (errno != EINTR)
+      fail(errno, "cannot wait for a child process");
   }
   return *end_;
 }

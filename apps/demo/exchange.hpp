@@ -53,8 +53,8 @@ struct figures {
   double fences_per_op = -1;
 };
 
-/// One thread's progress: every word that it owns up to here is in the map, durably. Written by that
-/// thread after the operation has returned; 0 before the first.
+/// One thread's progress: every word that it owns up to here is in the map, durably. Written by
+/// that thread after the operation has returned; 0 before the first.
 struct alignas(64) acknowledgement {
   std::atomic<std::uint64_t> position{0};
   std::byte padding[56]{};
@@ -70,14 +70,14 @@ struct exchange_header {
   std::uint64_t text_bytes = 0;
   std::uint64_t survivors_room = 0;
   std::uint64_t pool_bytes = 0;
-  std::uint64_t stop_after = 0;     ///< the last position of the stream
-  std::uint64_t replay_bytes = 0;   ///< how far before its acknowledgement a thread starts again
-  bool go = true;                   ///< false: show what survived, then wait to be killed
-  char folder[1024]{};              ///< where pools lie
+  std::uint64_t stop_after = 0;    ///< the last position of the stream
+  std::uint64_t replay_bytes = 0;  ///< how far before its acknowledgement a thread starts again
+  bool go = true;                  ///< false: show what survived, then wait to be killed
+  char folder[1024]{};             ///< where pools lie
   // Written by the child.
   std::atomic<stage> reached{stage::starting};
   std::uint32_t reserved = 0;
-  std::uint64_t recovery_ns = 0;    ///< from opening the pool to the table ready
+  std::uint64_t recovery_ns = 0;  ///< from opening the pool to the table ready
   std::uint64_t survivors_found = 0;
   figures measured;
   char message[1024]{};

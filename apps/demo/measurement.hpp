@@ -75,8 +75,7 @@ template <class Policy>
 class timed_table {
  public:
   timed_table(exchange_header& header, const prepared_text& text, const char* file)
-      : table_(std::filesystem::path(header.folder) / file, header.pool_bytes),
-        text_(text) {
+      : table_(std::filesystem::path(header.folder) / file, header.pool_bytes), text_(text) {
     run(1);
   }
 

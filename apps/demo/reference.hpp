@@ -32,8 +32,9 @@ struct verdict {
 /// by the parent, which is never killed.
 ///
 /// The stream is the text again and again; the word at offset o of pass p has position
-/// p * size + o + 1. Each word belongs to one thread, and each thread makes its updates one after the
-/// other: so at any kill, of the words behind its acknowledgement at most the very next is in the map.
+/// p * size + o + 1. Each word belongs to one thread, and each thread makes its updates one after
+/// the other: so at any kill, of the words behind its acknowledgement at most the very next is in
+/// the map.
 /// Not thread-safe.
 class reference {
  public:

@@ -61,13 +61,14 @@ nlohmann::ordered_json optional_number(double value) {
 }  // namespace
 
 void print_table(std::ostream& out, std::span<const outcome> outcomes) {
-  std::vector<row> rows{{"policy", "domain", "kills", "acknowledged", "lost", "recovery", "Mwords/s",
-                         "of transient", "flushes/word", "fences/word"}};
+  std::vector<row> rows{{"policy", "domain", "kills", "acknowledged", "lost", "recovery",
+                         "Mwords/s", "of transient", "flushes/word", "fences/word"}};
   for (const outcome& result : outcomes) rows.push_back(row_of(result));
   print_rows(out, rows);
   out << "lost: acknowledged updates missing or miscounted after any kill or at the end. recovery: "
          "median, pool\nopened to table ready. of transient: throughput beside the same table made "
-         "transient, in turns.\nflushes, fences: counted with the instructions of adr, whatever the "
+         "transient, in turns.\nflushes, fences: counted with the instructions of adr, whatever "
+         "the "
          "domain of the row needs.\n";
 }
 

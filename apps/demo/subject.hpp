@@ -15,7 +15,7 @@ struct subject {
   std::string_view choice;  ///< as `--policies` calls it
   std::string policy;       ///< as the code calls it
   std::string_view domain;
-  bool flushes;             ///< needs a flush instruction
+  bool flushes;  ///< needs a flush instruction
   void (*ingest)(exchange&);
   void (*measure)(exchange&);
 };

@@ -15,8 +15,8 @@ namespace outlast::apps::demo {
 /// Longer words are cut here, in the map and in the exact count alike.
 inline constexpr std::size_t longest_word = 47;
 
-/// A word as a key: letters, then zeros, then its length. Lies in the pool as it is: no pointers, no
-/// padding, equal words have equal bytes.
+/// A word as a key: letters, then zeros, then its length. Lies in the pool as it is: no pointers,
+/// no padding, equal words have equal bytes.
 struct word_key {
   std::array<char, longest_word> letters{};
   std::uint8_t length = 0;

@@ -1,7 +1,7 @@
 #include <tests/powercut/harness.hpp>
 
-#include <apps/demo/child_process.hpp>
 #include <gtest/gtest.h>
+#include <apps/demo/child_process.hpp>
 
 #include <array>
 #include <atomic>
@@ -168,7 +168,7 @@ class executioner {
         all_(definitions()),
         judge_(definition_called(all_, name).make_judge()),
         memory_(shared_memory::create(sizeof(shared_state))),
-        shared_(*new (memory_.data()) shared_state) {
+        shared_(*new(memory_.data()) shared_state) {
     shared_.threads = std::min(how.threads, most_threads);
     put_text(shared_.folder, folder_.path().string());
   }

@@ -44,8 +44,8 @@ definition table(const char* name, std::uint64_t keys) {
 }
 
 /// Claims to be durable and forgets one operation in 500.
-class forgetful : public map_subject<lockfree::hash_table<std::uint64_t, std::uint64_t, adjacent>,
-                                     adjacent> {
+class forgetful
+    : public map_subject<lockfree::hash_table<std::uint64_t, std::uint64_t, adjacent>, adjacent> {
  public:
   using map_subject::map_subject;
   void apply(const operation& todo) override {
@@ -56,9 +56,7 @@ class forgetful : public map_subject<lockfree::hash_table<std::uint64_t, std::ui
   std::atomic<std::uint64_t> count_{0};
 };
 
-bool flushes_reach_memory() {
-  return hw::best_flush_instruction() != hw::flush_instruction::none;
-}
+bool flushes_reach_memory() { return hw::best_flush_instruction() != hw::flush_instruction::none; }
 
 void expect_nothing_lost(const char* name, const plan& how = {}) {
   const result outcome = kill_again_and_again(name, how);

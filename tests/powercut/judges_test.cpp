@@ -150,11 +150,11 @@ TEST(DemoJudge, refuses_what_no_order_of_events_explains) {
 TEST(DemoJudge, compares_a_finished_map_with_a_count_of_its_own) {
   EXPECT_TRUE(
       compare_with_exact_count(text, 2, std::vector{found("a", 4, 11), found("b", 2, 9)}).clean());
-  EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 3, 11), found("b", 2, 9)}).lost,
-            1U);
+  EXPECT_EQ(
+      compare_with_exact_count(text, 2, std::vector{found("a", 3, 11), found("b", 2, 9)}).lost, 1U);
   EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 4, 11)}).lost, 2U);
-  EXPECT_EQ(compare_with_exact_count(text, 2, std::vector{found("a", 4, 5), found("b", 2, 9)}).wrong,
-            1U);
+  EXPECT_EQ(
+      compare_with_exact_count(text, 2, std::vector{found("a", 4, 5), found("b", 2, 9)}).wrong, 1U);
 }
 
 }  // namespace

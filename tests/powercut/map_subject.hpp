@@ -34,8 +34,9 @@ class map_subject : public subject {
     const std::uint64_t key = random() % keys_ * stride + thread;
     switch (random() % 4) {
       case 0: return {insert_if_absent, key, value_for(random())};
-      case 1: return is_map ? operation{put, key, value_for(random())}
-                            : operation{insert_if_absent, key, value_for(random())};
+      case 1:
+        return is_map ? operation{put, key, value_for(random())}
+                      : operation{insert_if_absent, key, value_for(random())};
       default: return {erase, key, 0};
     }
   }
@@ -56,8 +57,10 @@ class map_subject : public subject {
 
   void list(const std::function<void(entry)>& show) override {
     structure_->for_each([&](std::uint64_t key, const value_type& value) {
-      if constexpr (is_map) show({key, value});
-      else show({key, 0});
+      if constexpr (is_map)
+        show({key, value});
+      else
+        show({key, 0});
     });
   }
 

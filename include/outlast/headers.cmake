@@ -1,4 +1,5 @@
 outlast_headers(outlast_library .
+  alloc.hpp
   domain.hpp
   durable.hpp
 )

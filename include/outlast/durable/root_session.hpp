@@ -48,6 +48,18 @@ class root_session {
   /// In the child of a fork: no operation may begin any more.
   virtual void forbid() noexcept = 0;
 
+  /// The structure's handle is gone. Nothing to do if the pool is closed, or in a forked child.
+  void handle_gone() noexcept {
+    if (!attached_) return;
+    try {
+      pool_.detach_root(root_.index, false);
+    } catch (const error&) {
+      // A forked child: the root belongs to the parent, and so does the attachment.
+    }
+  }
+  /// The pool lets go of its roots.
+  void pool_gone() noexcept { attached_ = false; }
+
   [[nodiscard]] pool_type& pool() noexcept { return pool_; }
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
   [[nodiscard]] const attached_root& root() const noexcept { return root_; }
@@ -56,6 +68,7 @@ class root_session {
   pool_type& pool_;
   attached_root root_;
   alloc::arena<D> arena_;
+  bool attached_ = true;
 };
 
 /// All sessions of a pool: a service of it.
@@ -75,6 +88,12 @@ class root_sessions {
     });
   }
 
+  ~root_sessions() {
+    for (auto& [index, session] : sessions_) session->pool_gone();
+  }
+  root_sessions(const root_sessions&) = delete;
+  root_sessions& operator=(const root_sessions&) = delete;
+
   /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where this
   /// process has none yet: that is where creation and recovery happen. Throws what they throw; the
   /// root is then not attached.
@@ -90,9 +109,6 @@ class root_sessions {
       throw;
     }
   }
-
-  /// The structure's handle is gone; the session stays.
-  void detach(std::uint16_t index) noexcept { pool_.detach_root(index, false); }
 
  private:
   template <class Session, class Make>
@@ -121,6 +137,7 @@ class root_sessions {
       session->before_close();
       session->arena().save_occupancy();
       pool_.detach_root(index, true);
+      session->pool_gone();
     }
     sessions_.clear();
   }

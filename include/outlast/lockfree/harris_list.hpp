@@ -69,11 +69,10 @@ class harris_list {
   /// did not close the pool. Durable at return. Throws error{root_type_mismatch} if the root is
   /// something else, corruption if its content contradicts itself, out_of_space.
   harris_list(pool_type& pool, std::string_view name)
-      : sessions_(pool.template service<durable::root_sessions<D>>()),
-        session_(sessions_.template attach<session>(name, type(), [](auto& in, const auto& root) {
-          return std::make_shared<session>(in, root);
-        })) {}
-  ~harris_list() { sessions_.detach(session_->root().index); }
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(),
+            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
+  ~harris_list() { session_->handle_gone(); }
   harris_list(const harris_list&) = delete;
   harris_list& operator=(const harris_list&) = delete;
 
@@ -198,7 +197,6 @@ class harris_list {
     }
   }
 
-  durable::root_sessions<D>& sessions_;
   std::shared_ptr<session> session_;
 };
 
@@ -208,8 +206,6 @@ template <class Key, class Value, durable::durability_policy Policy,
 class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     : public durable::root_session<D> {
   using base_type = durable::root_session<D>;
-  using base_type::arena;
-  using base_type::pool;
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {
@@ -219,6 +215,9 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
   static_assert(sizeof(root_block) == base::cache_line_size);
 
  public:
+  using base_type::arena;
+  using base_type::pool;
+
   session(pool_type& in, const typename base_type::attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
     using state = typename pool_type::root_state;

@@ -94,12 +94,11 @@ class hash_table {
   /// the last process did not close the pool. Durable at return. Throws error{root_type_mismatch} if
   /// the root is something else, corruption if its content contradicts itself, out_of_space.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
-      : sessions_(pool.template service<durable::root_sessions<D>>()),
-        session_(
-            sessions_.template attach<session>(name, type(), [&](auto& in, const auto& root) {
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
-  ~hash_table() { sessions_.detach(session_->root().index); }
+  ~hash_table() { session_->handle_gone(); }
   hash_table(const hash_table&) = delete;
   hash_table& operator=(const hash_table&) = delete;
 
@@ -289,7 +288,6 @@ class hash_table {
     return chain(op).find(*in.start, in.probe_for(key));
   }
 
-  durable::root_sessions<D>& sessions_;
   std::shared_ptr<session> session_;
 };
 

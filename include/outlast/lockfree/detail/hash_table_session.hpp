@@ -11,8 +11,6 @@ template <class Key, class Value, durable::durability_policy Policy, class Hash,
 class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     : public durable::root_session<D> {
   using base_type = durable::root_session<D>;
-  using base_type::arena;
-  using base_type::pool;
 
   /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
   struct alignas(base::cache_line_size) root_block {
@@ -25,6 +23,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   static_assert(offsetof(root_block, segments) == 16);
 
  public:
+  using base_type::arena;
+  using base_type::pool;
+
   session(pool_type& in, const typename base_type::attached_root& root,
           const table_options& options)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -138,21 +137,6 @@ TEST(StreamCopy, copies_a_megabyte_from_an_odd_address_to_another) {
   stream_copy(destination.data() + 5, source.data() + 3, 1 << 20);
   store_fence();
   EXPECT_EQ(std::memcmp(destination.data() + 5, source.data() + 3, 1 << 20), 0);
-}
-
-/// Death tests start a new process, which reads the environment as any program does.
-TEST(FlushDeathTest, the_environment_chooses_what_the_machine_can_run) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (const auto instruction : all_instructions) {
-    setenv("OUTLAST_FLUSH", std::string(name_of(instruction)).c_str(), 1);
-    const auto expected = can_run(instruction) ? instruction : best_flush_instruction();
-    EXPECT_EXIT(std::exit(chosen_flush_instruction() == expected ? 0 : 1), testing::ExitedWithCode(0),
-                "");
-  }
-  setenv("OUTLAST_FLUSH", "nonsense", 1);
-  EXPECT_EXIT(std::exit(chosen_flush_instruction() == best_flush_instruction() ? 0 : 1),
-              testing::ExitedWithCode(0), "");
-  unsetenv("OUTLAST_FLUSH");
 }
 
 }  // namespace

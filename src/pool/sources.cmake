@@ -1,2 +1,9 @@
 outlast_sources(outlast_library pool
+  check.cpp
+  fork_guard.cpp
+  format.cpp
+  instances.cpp
+  machine.cpp
+  mapped_file.cpp
+  opening.cpp
 )

@@ -1,0 +1,54 @@
+// Judging pools that nobody may have opened properly: read-only, whatever the bytes are.
+#pragma once
+
+#include <outlast/pool/format.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace outlast::pool_format {
+
+/// Judges a whole pool image: header, state slots, roots, page runs, regions. Reads `image` only, which
+/// is aligned to a page; accepts any bytes. No line of a page from `used_pages` on is looked at.
+[[nodiscard]] std::vector<finding> check_image(
+    std::span<const std::byte> image,
+    std::uint32_t used_pages = std::numeric_limits<std::uint32_t>::max());
+
+/// A pool file mapped for reading: the file is neither locked nor changed.
+class file_view {
+ public:
+  /// Throws error{not_found, not_a_pool, io_failure}.
+  explicit file_view(const std::string& path);
+  ~file_view();
+  file_view(const file_view&) = delete;
+  file_view& operator=(const file_view&) = delete;
+
+  /// The whole file.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
+  /// Bytes that the file takes on its file system.
+  [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_; }
+  /// No page from here on is in use, as far as that can be told without reading every line.
+  [[nodiscard]] std::uint32_t used_pages() const;
+  /// Some process has the pool open, as far as /proc/locks tells; `holder` is its id or 0.
+  [[nodiscard]] bool in_use() const noexcept { return holder_ != 0; }
+  [[nodiscard]] int holder() const noexcept { return holder_; }
+  /// What the file would survive: process, adr or cache_persistent.
+  [[nodiscard]] std::string guarantee() const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  const std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t stored_ = 0;
+  int holder_ = 0;
+};
+
+/// `check_image` of a file. Throws like file_view.
+[[nodiscard]] std::vector<finding> check_file(const std::string& path);
+
+}  // namespace outlast::pool_format

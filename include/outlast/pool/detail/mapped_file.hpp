@@ -1,0 +1,136 @@
+// A pool's file: its lock, its address space, its blocks on the file system.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/format.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace outlast::pool_detail {
+
+/// A file descriptor with an owner.
+class unique_fd {
+ public:
+  unique_fd() = default;
+  explicit unique_fd(int fd) noexcept : fd_(fd) {}
+  unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+  unique_fd& operator=(unique_fd&& other) noexcept;
+  ~unique_fd() { reset(); }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] int release() noexcept;
+  void reset() noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+/// What the fork handler has to know about an open pool; lives at a stable address.
+///
+/// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock stays
+/// with the parent) and `forked` is set.
+class fork_guard {
+ public:
+  explicit fork_guard(int fd);
+  ~fork_guard();
+  fork_guard(const fork_guard&) = delete;
+  fork_guard& operator=(const fork_guard&) = delete;
+
+  [[nodiscard]] bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
+  /// Runs in the child, in which no other thread exists. Registration is not thread-safe.
+  void on_child(std::function<void()> action) { actions_.push_back(std::move(action)); }
+  /// For the handler.
+  void enter_child() noexcept;
+
+ private:
+  std::atomic<bool> forked_{false};
+  int fd_;
+  std::vector<std::function<void()>> actions_;
+};
+
+/// An open, locked and (after `map`) mapped pool file. Not thread-safe, but for `allocate`.
+/// The destructor unmaps and unlocks; it writes nothing.
+class mapped_file {
+ public:
+  /// Opens and locks a file. Throws error{not_found, read_only, not_a_pool, already_open}.
+  [[nodiscard]] static mapped_file open(const std::string& path);
+
+  /// Creates a locked file of `file_bytes` that begins with `header`, durably and under its final
+  /// name or not at all; space is allocated for header and tables. Never replaces a file.
+  /// Throws error{already_exists, no_space, read_only, not_found}.
+  [[nodiscard]] static mapped_file create(const std::string& path,
+                                          const pool_format::header_page& header,
+                                          std::uint64_t file_bytes);
+
+  mapped_file(mapped_file&& other) noexcept;
+  mapped_file& operator=(mapped_file&&) = delete;
+  ~mapped_file();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t length() const;
+  /// The first bytes of the file, at most a page.
+  [[nodiscard]] std::vector<std::byte> first_page() const;
+  void read(std::uint64_t offset, void* destination, std::size_t size) const;
+
+  /// Reserves `reserve_bytes` of address space at `address`. False if some of it is taken.
+  [[nodiscard]] bool reserve(std::uintptr_t address, std::uint64_t reserve_bytes);
+  /// The same wherever the kernel finds room. Throws error{address_taken}.
+  void reserve_anywhere(std::uint64_t reserve_bytes);
+  /// Maps `file_bytes` of the file at the start of the reserved range.
+  void map(std::uint64_t file_bytes);
+  /// Lengthens the file and maps the new part. Durable at return. Throws error{no_space}.
+  void extend(std::uint64_t file_bytes);
+  /// Ordinary zero-filled memory at `offset` of the reserved range.
+  void map_anonymous(std::uint64_t offset, std::uint64_t size);
+  /// Gives that memory back; the addresses stay reserved.
+  void unmap_anonymous(std::uint64_t offset, std::uint64_t size) noexcept;
+
+  /// Makes the bytes exist on the file system. Throws out_of_space. Thread-safe.
+  void allocate(std::uint64_t offset, std::uint64_t size) const;
+  /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
+  void prepare_space(std::uint64_t file_bytes);
+
+  /// Hands changed bytes of the range to the device. Nothing to do on a MAP_SYNC mapping.
+  void sync(std::uint64_t offset, std::uint64_t size) const;
+  void sync_all() const;
+
+  [[nodiscard]] std::byte* base() const noexcept { return base_; }
+  /// What the mapping survives on: process, adr or cache_persistent.
+  [[nodiscard]] domain::kind mapping_kind() const noexcept { return kind_; }
+  /// The file lies on a file system in memory.
+  [[nodiscard]] bool in_memory_file_system() const;
+  [[nodiscard]] fork_guard& fork_state() const noexcept { return *guard_; }
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+
+ private:
+  mapped_file(std::string path, unique_fd fd);
+  void map_range(std::uint64_t offset, std::uint64_t size);
+
+  std::string path_;
+  unique_fd fd_;
+  std::unique_ptr<fork_guard> guard_;
+  std::byte* base_ = nullptr;
+  std::uint64_t reserved_ = 0;
+  std::uint64_t mapped_ = 0;
+  domain::kind kind_ = domain::kind::process;
+  bool map_sync_ = false;
+  bool can_allocate_ = true;
+};
+
+/// The process that holds the lock on the file behind `fd`, as /proc/locks tells; 0 if unknown.
+[[nodiscard]] int lock_holder(int fd);
+
+/// Nothing is mapped in the range, and it could be.
+[[nodiscard]] bool range_is_free(std::uintptr_t address, std::uint64_t bytes) noexcept;
+
+/// Places at which a pool may be tried, best first: on 1 GiB boundaries inside the two ranges that
+/// sanitizers and address randomisation leave alone.
+[[nodiscard]] std::vector<std::uintptr_t> candidate_bases(std::uint64_t seed,
+                                                          std::uint64_t reserve_bytes);
+
+}  // namespace outlast::pool_detail

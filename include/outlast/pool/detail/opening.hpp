@@ -1,0 +1,77 @@
+// Opening and creating pool files: everything that does not depend on the domain.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/pool_options.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace outlast::pool_detail {
+
+/// A pool file, locked and mapped; nothing in it has changed yet.
+struct opened_pool {
+  mapped_file file;
+  pool_format::parsed_header header;
+  bool torn;  ///< a machine crash met a pool that survives kills alone; salvage was asked for
+};
+
+/// Sizes that a pool with these options gets. Throws error{bad_argument, too_small}.
+struct pool_sizes {
+  std::uint64_t size_bytes;
+  std::uint64_t capacity_bytes;
+  std::uint64_t twin_distance;
+
+  [[nodiscard]] std::uint64_t reserve_bytes() const noexcept {
+    return twin_distance == 0 ? capacity_bytes : twin_distance + capacity_bytes;
+  }
+};
+[[nodiscard]] pool_sizes sizes_for(const pool_options& options, const std::string& path);
+
+/// A complete first page of a clean pool.
+[[nodiscard]] pool_format::header_page make_header(const pool_sizes& sizes,
+                                                   const std::array<std::uint8_t, 16>& uuid,
+                                                   std::uintptr_t base);
+
+/// Creates, locks and maps. Never replaces a file.
+[[nodiscard]] opened_pool create_pool_file(const std::string& path, const pool_options& options);
+
+/// Opens, locks, judges and maps. Whatever is refused is refused before anything changes.
+[[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options);
+
+/// Throws error{not_a_pool, header_damaged, ...} unless `bytes` begin with a good header.
+[[nodiscard]] pool_format::parsed_header judge_header(std::span<const std::byte> bytes,
+                                                      const std::string& path);
+
+/// No page from here on is in use, found by looking only at the parts of the line table that the
+/// file system has stored; `page_count` if it cannot tell. For pools that were not closed.
+[[nodiscard]] std::uint32_t used_pages(int fd, const std::byte* image,
+                                       const pool_format::parsed_header& header);
+
+/// The instructions that a pool whose type leaves the choice (`native`) uses on this mapping.
+[[nodiscard]] domain::kind choose_instructions(const pool_options& options, domain::kind mapping,
+                                               const std::string& path);
+
+/// Throws error{bad_argument} if the options force another domain than a pool of this type has.
+void require_same_domain(const pool_options& options, domain::kind own, const std::string& path);
+
+/// Tells the domains that keep books which pools are open; undone by the destructor.
+class domain_registration {
+ public:
+  domain_registration() = default;
+  /// `native`: the pool's type is domain::native or built on it.
+  domain_registration(bool native, domain::kind instructions, const void* base, std::size_t bytes,
+                      const std::string& path);
+  ~domain_registration();
+  domain_registration(const domain_registration&) = delete;
+  domain_registration& operator=(const domain_registration&) = delete;
+
+ private:
+  bool native_ = false;
+  domain::kind kind_ = domain::kind::process;
+  const void* base_ = nullptr;
+};
+
+}  // namespace outlast::pool_detail

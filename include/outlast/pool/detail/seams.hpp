@@ -1,0 +1,19 @@
+// What tests may put in the place of the machine. Not for programs.
+#pragma once
+
+#include <outlast/pool/format.hpp>
+
+#include <optional>
+
+namespace outlast::pool_detail {
+
+struct seams {
+  std::optional<pool_format::boot_id> boot;  ///< instead of the kernel's boot id
+  bool no_fallocate = false;                 ///< as on a file system that cannot allocate space
+  bool no_unnamed_files = false;             ///< as on a file system without O_TMPFILE
+};
+
+/// Change it only while no pool is being opened.
+[[nodiscard]] seams& test_seams() noexcept;
+
+}  // namespace outlast::pool_detail

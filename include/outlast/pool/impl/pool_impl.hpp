@@ -1,0 +1,537 @@
+// Bodies of basic_pool.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/file.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <cstring>
+#include <span>
+
+namespace outlast {
+
+// ---- Factories ----
+
+template <domain::persistence_domain D>
+pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& path,
+                                                            const pool_options& options) {
+  constexpr int attempts = 16;  // somebody may create or remove the file in between
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return pool_detail::open_pool_file(path, options);
+    } catch (const error& failure) {
+      if (failure.reason() != errc::not_found || attempt == attempts) throw;
+    }
+    try {
+      return pool_detail::create_pool_file(path, options);
+    } catch (const error& failure) {
+      if (failure.reason() != errc::already_exists || attempt == attempts) throw;
+    }
+  }
+}
+
+template <domain::persistence_domain D>
+template <class Make>
+std::unique_ptr<basic_pool<D>> basic_pool<D>::without_exceptions(Make&& make,
+                                                                 std::error_code& failed) {
+  failed.clear();
+  try {
+    return std::unique_ptr<basic_pool>(make());
+  } catch (const error& failure) {
+    failed = failure.code();
+  } catch (const out_of_space&) {
+    failed = make_error_code(errc::no_space);
+  } catch (const std::bad_alloc&) {
+    failed = std::make_error_code(std::errc::not_enough_memory);
+  }
+  return nullptr;
+}
+
+template <domain::persistence_domain D>
+std::unique_ptr<basic_pool<D>> basic_pool<D>::try_create(const std::string& path,
+                                                         const pool_options& options,
+                                                         std::error_code& failed) {
+  return without_exceptions([&] { return new basic_pool(create(path, options)); }, failed);
+}
+
+template <domain::persistence_domain D>
+std::unique_ptr<basic_pool<D>> basic_pool<D>::try_open(const std::string& path,
+                                                       const pool_options& options,
+                                                       std::error_code& failed) {
+  return without_exceptions([&] { return new basic_pool(open(path, options)); }, failed);
+}
+
+template <domain::persistence_domain D>
+std::unique_ptr<basic_pool<D>> basic_pool<D>::try_open_or_create(const std::string& path,
+                                                                 const pool_options& options,
+                                                                 std::error_code& failed) {
+  return without_exceptions([&] { return new basic_pool(open_or_create(path, options)); }, failed);
+}
+
+template <domain::persistence_domain D>
+std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_t bytes, bool fresh,
+                                                        const pool_options& options) {
+  if (reinterpret_cast<std::uintptr_t>(memory) % pool_format::page_bytes != 0) {
+    throw error(errc::bad_argument, "", "the memory of a pool must be aligned to 4096 bytes");
+  }
+  if (fresh) return std::unique_ptr<basic_pool>(new basic_pool(format_memory(memory, bytes, options),
+                                                               options));
+  auto* const base = static_cast<std::byte*>(memory);
+  const memory_image image{base, pool_detail::judge_header({base, bytes}, "")};
+  if (image.header.file_bytes() > bytes) {
+    throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
+  }
+  return std::unique_ptr<basic_pool>(new basic_pool(image, options));
+}
+
+template <domain::persistence_domain D>
+typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, std::size_t bytes,
+                                                                  const pool_options& options) {
+  pool_options sized = options;
+  sized.size_bytes = sized.capacity_bytes = bytes / pool_format::page_bytes * pool_format::page_bytes;
+  const pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
+  auto* const base = static_cast<std::byte*>(memory);
+  const pool_format::header_page page =
+      pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
+  const std::uint64_t no_magic = 0;
+  D::write(base, &no_magic, sizeof no_magic);
+  domain::persist<D>(base, sizeof no_magic);
+  D::zero(base + pool_format::page_bytes, page.fixed.first_data_offset - pool_format::page_bytes);
+  D::write(base + sizeof no_magic, reinterpret_cast<const std::byte*>(&page) + sizeof no_magic,
+           sizeof page - sizeof no_magic);
+  // (P1) persisted-before (P2): what begins with the magic is a complete pool.
+  domain::persist<D>(base, page.fixed.first_data_offset);
+  // (P2)
+  D::write(base, &page, sizeof no_magic);
+  domain::persist<D>(base, sizeof no_magic);
+  return {base, pool_detail::judge_header({base, bytes}, "")};
+}
+
+// ---- Opening ----
+
+template <domain::persistence_domain D>
+basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& path,
+                          const pool_options& options)
+    : path_(path),
+      options_(options),
+      file_(std::move(opened.file)),
+      base_(file_->base()),
+      fixed_(opened.header.fixed),
+      state_(opened.header.state),
+      state_size_(state_.size_bytes),
+      was_dirty_(opened.header.dirty()) {
+  mapping_ = file_->mapping_kind();
+  choose_domain();
+  start(opened.torn);
+}
+
+template <domain::persistence_domain D>
+basic_pool<D>::basic_pool(const memory_image& image, const pool_options& options)
+    : options_(options),
+      base_(image.base),
+      fixed_(image.header.fixed),
+      state_(image.header.state),
+      state_size_(state_.size_bytes),
+      was_dirty_(image.header.dirty()) {
+  choose_domain();
+  start(false);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::choose_domain() {
+  if constexpr (is_native) {
+    instructions_ = pool_detail::choose_instructions(options_, mapping_, path_);
+  } else {
+    instructions_ = D::current_kind();
+    pool_detail::require_same_domain(options_, instructions_, path_);
+  }
+  pool_detail::require_instructions(instructions_, path_);
+  effective_ = pool_detail::effective_kind(mapping_, instructions_);
+  registration_.emplace(is_native, instructions_, base_, fixed_.capacity_bytes, path_);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::start(bool torn) {
+  const auto high_water = static_cast<std::uint32_t>(state_.high_water_page);
+  mark_dirty();
+  open_pages(high_water);
+  roots_.emplace(at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
+                 path_);
+  regions_.emplace(at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count,
+                   *pages_, fixed_.volatile_twin_distance, path_);
+  if (torn) salvage();
+  roots_->undo_unfinished();
+  regions_->undo_unfinished();
+  map_twins();
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::mark_dirty() {
+  pool_format::state_slot next = state_;
+  next.mark = pool_format::mark_dirty;
+  next.domain_kind = static_cast<std::uint32_t>(effective_);
+  next.boot = file_ ? pool_detail::current_boot_id() : pool_format::boot_id{};
+  next.base_address = base();
+  next.high_water_page = 0;
+  write_state(next);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::mark_clean(std::uint32_t high_water) {
+  pool_format::state_slot next = state_;
+  next.mark = pool_format::mark_clean;
+  next.boot = {};
+  next.high_water_page = high_water;
+  write_state(next);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
+  pool_format::header_page& page = header();
+  pool_format::state_slot next = changed;
+  next.generation = state_.generation + 1;
+  pool_format::seal(next);
+  const bool second_is_older =
+      pool_format::intact(page.slot_0) &&
+      (!pool_format::intact(page.slot_1) || page.slot_1.generation < page.slot_0.generation);
+  pool_format::state_slot& older = second_is_older ? page.slot_1 : page.slot_0;
+  pool_format::state_slot& newer = second_is_older ? page.slot_0 : page.slot_1;
+  // (P3) persisted-before (P4): one slot is intact at any moment.
+  write_slot(older, next);
+  // (P4)
+  write_slot(newer, next);
+  state_ = next;
+  state_size_.store(next.size_bytes, std::memory_order_relaxed);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::write_slot(pool_format::state_slot& slot,
+                               const pool_format::state_slot& value) {
+  D::write(&slot, &value, sizeof value);
+  domain::persist<D>(&slot, sizeof slot);
+  // A mark that survives processes alone would be no mark after a power cut: the device has it too.
+  if (file_ && instructions_ != domain::kind::file) file_->sync(0, pool_format::page_bytes);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::open_pages(std::uint32_t high_water) {
+  using geometry = typename page_space<D>::geometry;
+  geometry where{base_, at<pool_format::page_line>(fixed_.line_table_offset),
+                 static_cast<std::uint32_t>(fixed_.first_data_offset / pool_format::page_bytes),
+                 page_count(),
+                 static_cast<std::uint32_t>(fixed_.capacity_bytes / pool_format::page_bytes)};
+  if (was_dirty_ && file_) {
+    // Reading the lines of pages that were never used would fill memory with zeros.
+    where.page_count = pool_detail::used_pages(file_->descriptor(), base_,
+                                               {fixed_, state_, {true, true}, true});
+  }
+  pages_ = std::make_unique<page_space<D>>(
+      where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); });
+  if (!was_dirty_) pages_->set_high_water(high_water);
+  pages_->load();
+  pages_->raise_limit(page_count());
+}
+
+/// The body of page_space's commit function: space for pages and for their lines. The pages of a
+/// region that is just being reserved stay sparse; they are the last ones of the range.
+template <domain::persistence_domain D>
+void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
+  if (!file_) return;
+  constexpr std::uint64_t line = sizeof(pool_format::page_line);
+  const std::uint64_t lines_begin = fixed_.line_table_offset + first * line;
+  file_->allocate(lines_begin, count * line);
+  if (reserving_.load(std::memory_order_relaxed) &&
+      reserving_slot_.load(std::memory_order_relaxed) == base::this_thread().slot) {
+    count -= std::min(count, reserving_pages_);
+  }
+  if (count == 0) return;
+  file_->allocate(std::uint64_t{first} * pool_format::page_bytes,
+                  std::uint64_t{count} * pool_format::page_bytes);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::salvage() {
+  roots_->forget_occupancy();
+  for (const pool_format::finding& one : check()) {
+    if (one.level == pool_format::severity::error) {
+      throw corruption(path_, "cannot be salvaged: " + one.sentence + "; restore a backup");
+    }
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::map_twins() {
+  for (const region_info& region : regions_->list()) map_twin(region);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::map_twin(const region_info& region) {
+  if (region.volatile_twin == nullptr) return;
+  if (file_) {
+    file_->map_anonymous(static_cast<std::uint64_t>(region.volatile_twin - base_),
+                         region.stride_bytes);
+  } else {
+    std::memset(region.volatile_twin, 0, region.stride_bytes);
+  }
+}
+
+// ---- Closing ----
+
+template <domain::persistence_domain D>
+void basic_pool<D>::close() {
+  if (closed_.load(std::memory_order_relaxed)) return;
+  require_usable();
+  try {
+    run_close_actions();
+    destroy_services();
+    sync_data();
+    mark_clean(pages_->high_water());
+  } catch (...) {
+    release_resources();
+    throw;
+  }
+  release_resources();
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::run_close_actions() {
+  while (!close_actions_.empty()) {
+    const std::function<void()> action = std::move(close_actions_.back());
+    close_actions_.pop_back();
+    action();
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::destroy_services() noexcept {
+  while (!services_.empty()) {
+    // In a forked child the memory that a service knows does not exist: it is left alone.
+    if (forked()) (void)services_.back().object.release();
+    services_.pop_back();
+  }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::sync_data() const {
+  D::psync();
+  if (domain::file::poisoned(base_)) {
+    throw error(errc::io_failure, path_,
+                "the device reported an error before; the pool stays marked as not closed, and the "
+                "next opening recovers what was acknowledged");
+  }
+  if (file_) file_->sync_all();
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::release_resources() noexcept {
+  if (closed_.exchange(true)) return;
+  destroy_services();
+  close_actions_.clear();
+  regions_.reset();
+  roots_.reset();
+  pages_.reset();
+  registration_.reset();
+  file_.reset();
+}
+
+template <domain::persistence_domain D>
+bool basic_pool<D>::forked() const noexcept {
+  return file_ && file_->fork_state().forked();
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::require_usable() const {
+  if (closed_.load(std::memory_order_relaxed)) {
+    throw error(errc::closed, path_, "the pool was closed; open it again to use it");
+  }
+  if (forked()) {
+    throw error(errc::forked, path_,
+                "the pool was opened before fork() and belongs to the parent process; the child may "
+                "use only pools that it opens itself");
+  }
+}
+
+// ---- Size and promise ----
+
+template <domain::persistence_domain D>
+void basic_pool<D>::grow(std::size_t size_bytes) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  if (size_bytes > fixed_.capacity_bytes || !file_) {
+    throw error(errc::bad_argument, path_,
+                "the pool cannot grow beyond its capacity of " +
+                    std::to_string(fixed_.capacity_bytes) +
+                    " bytes, which is fixed at creation; create a larger pool and copy");
+  }
+  const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
+  if (wanted <= state_.size_bytes) return;
+  file_->extend(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes));
+  pool_format::state_slot next = state_;
+  next.size_bytes = wanted;
+  write_state(next);
+  pages_->raise_limit(page_count());
+}
+
+template <domain::persistence_domain D>
+std::string basic_pool<D>::guarantee() const {
+  require_usable();
+  if (!file_) {
+    return "Nothing survives this process: the pool lies in memory that the program handed in.";
+  }
+  return pool_detail::guarantee_sentence(effective_, mapping_, instructions_, path_,
+                                         file_->in_memory_file_system());
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::require_per_operation_durability() const {
+  if (instructions_ != domain::kind::file || options_.per_operation_device_sync) return;
+  throw error(errc::refused, path_,
+              "on an ordinary file each operation of this policy would sync with the device, which "
+              "takes tens to hundreds of microseconds; ask for it with "
+              "pool_options::per_operation_device_sync, or use a buffered structure");
+}
+
+// ---- Roots ----
+
+template <domain::persistence_domain D>
+attached_root basic_pool<D>::attach_root(std::string_view name, std::string_view type_name,
+                                         std::uint64_t fingerprint, bool relocatable) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  return roots_->attach(name, type_name, fingerprint, relocatable);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  if (!pages_->contains(object)) {
+    throw error(errc::bad_argument, path_, "the object of a root lies in its pool");
+  }
+  roots_->publish(index, pages_->offset_of(object));
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::root_relocated(std::uint16_t index) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  roots_->relocated(index);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::detach_root(std::uint16_t index, bool occupancy_saved) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  roots_->detach(index, occupancy_saved);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::drop_root(std::string_view name) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  roots_->drop(name);
+}
+
+template <domain::persistence_domain D>
+std::vector<root_info> basic_pool<D>::roots() const {
+  const std::lock_guard lock(control_);
+  require_usable();
+  return roots_->list();
+}
+
+// ---- Regions ----
+
+template <domain::persistence_domain D>
+region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kind, std::size_t bytes,
+                                          unsigned replicas) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  struct reservation {  // commit_pages() looks at it, on this thread
+    std::atomic<bool>& flag;
+    ~reservation() { flag.store(false, std::memory_order_relaxed); }
+  } const ends{reserving_};
+  const std::size_t granule = pool_impl::region_table<D>::sparse_bytes;
+  if (bytes >= granule && bytes <= fixed_.capacity_bytes) {
+    reserving_pages_ = static_cast<std::uint32_t>(
+        base::round_up(bytes, granule) / pool_format::page_bytes * replicas);
+    reserving_slot_.store(base::this_thread().slot, std::memory_order_relaxed);
+    reserving_.store(true, std::memory_order_relaxed);
+  }
+  region_info region = regions_->reserve(name, kind, bytes, replicas);
+  map_twin(region);
+  return region;
+}
+
+template <domain::persistence_domain D>
+std::optional<region_info> basic_pool<D>::find_region(std::string_view name) const {
+  const std::lock_guard lock(control_);
+  require_usable();
+  return regions_->find(name);
+}
+
+template <domain::persistence_domain D>
+std::vector<region_info> basic_pool<D>::regions() const {
+  const std::lock_guard lock(control_);
+  require_usable();
+  return regions_->list();
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::commit_region(std::string_view name, unsigned replica, std::size_t offset,
+                                  std::size_t bytes) {
+  const std::optional<region_info> region = find_region(name);
+  if (!region) {
+    throw error(errc::not_found, path_, "there is no region '" + std::string(name) + "'");
+  }
+  if (replica >= region->replicas || offset > region->bytes || bytes > region->bytes - offset) {
+    throw error(errc::bad_argument, path_,
+                "the range lies outside of the region '" + std::string(name) + "'");
+  }
+  if (!file_ || bytes == 0) return;
+  file_->allocate(static_cast<std::uint64_t>(region->replica(replica) - base_) + offset, bytes);
+}
+
+// ---- Life ----
+
+template <domain::persistence_domain D>
+void basic_pool<D>::on_close(std::function<void()> action) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  close_actions_.push_back(std::move(action));
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::on_fork_child(std::function<void()> action) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  if (file_) file_->fork_state().on_child(std::move(action));
+}
+
+template <domain::persistence_domain D>
+template <class S>
+S& basic_pool<D>::service() {
+  const std::lock_guard lock(control_);
+  require_usable();
+  for (const service_entry& entry : services_) {
+    if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
+  }
+  auto made = std::make_unique<S>(*this);
+  S& result = *made;
+  services_.push_back({std::type_index(typeid(S)),
+                       {made.release(), [](void* object) { delete static_cast<S*>(object); }}});
+  return result;
+}
+
+template <domain::persistence_domain D>
+std::vector<pool_format::finding> basic_pool<D>::check() const {
+  const std::lock_guard lock(control_);
+  require_usable();
+  const std::size_t bytes = std::size_t{page_count()} * pool_format::page_bytes;
+  return pool_format::check_image({base_, bytes}, pages_->high_water());
+}
+
+}  // namespace outlast

@@ -1,0 +1,192 @@
+// The table of regions. Used by the pool only, under its mutex.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/region.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::pool_impl {
+
+template <domain::persistence_domain D>
+class region_table {
+ public:
+  using region_entry = pool_format::region_entry;
+
+  region_table(region_entry* entries, std::uint32_t count, page_space<D>& pages,
+               std::uint64_t twin_distance, const std::string& path)
+      : entries_(entries), count_(count), pages_(pages), twin_distance_(twin_distance), path_(path) {}
+
+  /// Takes pages for a region; sparse if they are at least `sparse_bytes`.
+  [[nodiscard]] region_info reserve(std::string_view name, region_kind kind, std::size_t bytes,
+                                    unsigned replicas);
+  [[nodiscard]] std::optional<region_info> find(std::string_view name) const;
+  [[nodiscard]] std::vector<region_info> list() const;
+  void undo_unfinished();
+
+  /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space on
+  /// the file system only where it is asked for.
+  static constexpr std::size_t sparse_bytes = std::size_t{2} << 20;
+
+ private:
+  static constexpr auto acquire = std::memory_order_acquire;
+  static constexpr auto release = std::memory_order_release;
+
+  static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                  domain::site where = domain::site::current()) {
+    D::store(word, value, release, where);
+    domain::persist<D>(&word, sizeof word, where);
+  }
+  [[nodiscard]] static std::uint16_t owner_of(std::uint16_t index) noexcept {
+    return static_cast<std::uint16_t>(pool_format::region_owner_base | index);
+  }
+  [[nodiscard]] bool live(std::uint16_t index) const {
+    return D::load(entries_[index].state, acquire) == pool_format::entry_live &&
+           pool_format::intact(entries_[index].identity);
+  }
+  void require_arguments(std::string_view name, region_kind kind, std::size_t bytes,
+                         unsigned replicas) const;
+  [[nodiscard]] std::uint16_t free_entry() const;
+  [[nodiscard]] pool_format::region_identity take_pages(std::uint16_t index, std::string_view name,
+                                                        region_kind kind, std::size_t bytes,
+                                                        unsigned replicas);
+  void give_back(std::uint16_t index);
+  [[nodiscard]] region_info describe(std::uint16_t index) const;
+
+  region_entry* entries_;
+  std::uint32_t count_;
+  page_space<D>& pages_;
+  std::uint64_t twin_distance_;
+  const std::string& path_;
+};
+
+template <domain::persistence_domain D>
+region_info region_table<D>::reserve(std::string_view name, region_kind kind, std::size_t bytes,
+                                     unsigned replicas) {
+  require_arguments(name, kind, bytes, replicas);
+  const std::uint16_t index = free_entry();
+  // (P1) persisted-before (P2): pages taken for a region that never came to be can be found.
+  set(entries_[index].state, pool_format::entry_creating);
+  try {
+    // (P2)
+    const pool_format::region_identity identity = take_pages(index, name, kind, bytes, replicas);
+    D::write(&entries_[index].identity, &identity, sizeof identity);
+    // (P3) persisted-before (P4): a live entry is complete.
+    domain::persist<D>(&entries_[index].identity, sizeof identity);
+  } catch (const out_of_space&) {
+    give_back(index);
+    throw;
+  }
+  // (P4)
+  set(entries_[index].state, pool_format::entry_live);
+  return describe(index);
+}
+
+template <domain::persistence_domain D>
+pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, std::string_view name,
+                                                         region_kind kind, std::size_t bytes,
+                                                         unsigned replicas) {
+  const bool sparse = bytes >= sparse_bytes;
+  const std::size_t granule = sparse ? sparse_bytes : pool_format::page_bytes;
+  const std::size_t stride = base::round_up(bytes, granule);
+  const std::uint64_t pages = stride / pool_format::page_bytes * replicas;
+  if (pages > pages_.capacity()) {
+    throw out_of_space(path_ + ": a region of " + std::to_string(stride) + " bytes and " +
+                       std::to_string(replicas) + " replicas does not fit into the pool");
+  }
+  void* const first = pages_.allocate_run(
+      pool_format::run_kind::region, owner_of(index),
+      static_cast<std::uint8_t>(pool_format::recovery_mode::none),
+      static_cast<std::uint32_t>(pages), bytes,
+      static_cast<std::uint32_t>(granule / pool_format::page_bytes));
+  pool_format::region_identity identity{};
+  pool_format::set_text(identity.name, name);
+  identity.kind = static_cast<std::uint32_t>(kind);
+  identity.replicas = replicas;
+  identity.offset = pages_.offset_of(first);
+  identity.bytes = bytes;
+  identity.stride_bytes = stride;
+  pool_format::seal(identity);
+  return identity;
+}
+
+template <domain::persistence_domain D>
+void region_table<D>::give_back(std::uint16_t index) {
+  pages_.free_runs_of(owner_of(index));
+  set(entries_[index].state, pool_format::entry_free);
+}
+
+template <domain::persistence_domain D>
+void region_table<D>::undo_unfinished() {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (D::load(entries_[i].state, acquire) == pool_format::entry_creating) give_back(i);
+  }
+}
+
+template <domain::persistence_domain D>
+std::optional<region_info> region_table<D>::find(std::string_view name) const {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (live(i) && pool_format::text_of(entries_[i].identity.name) == name) return describe(i);
+  }
+  return std::nullopt;
+}
+
+template <domain::persistence_domain D>
+std::vector<region_info> region_table<D>::list() const {
+  std::vector<region_info> result;
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (live(i)) result.push_back(describe(i));
+  }
+  return result;
+}
+
+template <domain::persistence_domain D>
+region_info region_table<D>::describe(std::uint16_t index) const {
+  const pool_format::region_identity& identity = entries_[index].identity;
+  const auto kind = static_cast<region_kind>(identity.kind);
+  std::byte* const address = pages_.base() + identity.offset;
+  const bool twin = kind == region_kind::volatile_twin;
+  return {std::string(pool_format::text_of(identity.name)), kind, index, identity.replicas,
+          identity.bytes, identity.stride_bytes, address, twin ? address + twin_distance_ : nullptr};
+}
+
+template <domain::persistence_domain D>
+std::uint16_t region_table<D>::free_entry() const {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (D::load(entries_[i].state, acquire) == pool_format::entry_free) return i;
+  }
+  throw error(errc::roots_exhausted, path_,
+              "all " + std::to_string(count_) + " regions of the pool are in use");
+}
+
+template <domain::persistence_domain D>
+void region_table<D>::require_arguments(std::string_view name, region_kind kind, std::size_t bytes,
+                                        unsigned replicas) const {
+  if (name.empty() || name.size() >= pool_format::region_name_bytes || bytes == 0 ||
+      replicas == 0 || bytes > pool_format::largest_capacity_bytes ||
+      (kind == region_kind::volatile_twin && replicas != 1)) {
+    throw error(errc::bad_argument, path_,
+                "a region has a name of 1 to 47 bytes, a size, and at least one replica (a volatile "
+                "twin exactly one)");
+  }
+  if (kind == region_kind::volatile_twin && twin_distance_ == 0) {
+    throw error(errc::refused, path_,
+                "the pool was created without address space for volatile twins; create it with "
+                "pool_options::reserve_volatile_twin");
+  }
+  if (find(name)) {
+    throw error(errc::already_exists, path_,
+                "there is a region '" + std::string(name) + "' already; use find_region()");
+  }
+}
+
+}  // namespace outlast::pool_impl

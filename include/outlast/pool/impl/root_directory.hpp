@@ -1,0 +1,386 @@
+// The directory of named roots. Used by the pool only, under its mutex.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/page_space.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast {
+
+/// What attach_root() found.
+enum class root_state {
+  fresh,           ///< created just now: build the object, then publish_root()
+  clean,           ///< closed properly: the saved occupancy of its blocks is valid
+  needs_recovery,  ///< not closed properly: find its blocks by tracing or scanning
+};
+
+/// A root that was attached.
+struct attached_root {
+  std::uint16_t index;
+  root_state state;
+  std::uint64_t object_offset;  ///< from the pool's base; 0 if fresh
+  /// The base address that absolute pointers stored in this root's blocks are relative to. If it is
+  /// not base(), rewrite them and call root_relocated().
+  std::uintptr_t pointers_base;
+  /// After a relocation that a crash interrupted: further bases that pointers may be relative to,
+  /// base() perhaps among them; 0 = none. The ranges behind different bases are disjoint, so a
+  /// pointer tells by its value which one it belongs to.
+  std::array<std::uintptr_t, 2> other_bases;
+};
+
+/// A root as the directory describes it.
+struct root_info {
+  std::string name;
+  std::string type_name;
+  std::uint64_t fingerprint;
+  std::uint16_t index;
+  bool live;
+  bool attached;
+  bool relocatable;
+  bool closed_cleanly;
+  std::uint64_t object_offset;
+};
+
+namespace pool_impl {
+
+template <domain::persistence_domain D>
+class root_directory {
+ public:
+  using root_entry = pool_format::root_entry;
+
+  root_directory(root_entry* entries, std::uint32_t count, page_space<D>& pages,
+                 const std::string& path)
+      : entries_(entries), count_(count), pages_(pages), path_(path), attached_(count, false) {}
+
+  [[nodiscard]] attached_root attach(std::string_view name, std::string_view type_name,
+                                     std::uint64_t fingerprint, bool relocatable);
+  void publish(std::uint16_t index, std::uint64_t object_offset);
+  void relocated(std::uint16_t index);
+  void detach(std::uint16_t index, bool occupancy_was_saved);
+  void drop(std::string_view name);
+  [[nodiscard]] std::vector<root_info> list() const;
+
+  /// At open: removes what a crash left half created or half dropped. Re-entrant.
+  void undo_unfinished();
+  /// At salvage: no saved occupancy is trusted.
+  void forget_occupancy();
+
+ private:
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  static constexpr auto acquire = std::memory_order_acquire;
+  static constexpr auto release = std::memory_order_release;
+
+  [[nodiscard]] std::uintptr_t base() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(pages_.base());
+  }
+  [[nodiscard]] static std::uint64_t state_of(const root_entry& entry) {
+    return D::load(entry.state, acquire);
+  }
+  [[nodiscard]] static bool known_state(std::uint64_t state) noexcept {
+    return state == pool_format::entry_free || state == pool_format::entry_creating ||
+           state == pool_format::entry_live || state == pool_format::entry_dropping;
+  }
+  [[nodiscard]] static bool damaged(const root_entry& entry) {
+    const std::uint64_t state = state_of(entry);
+    return !known_state(state) ||
+           (state != pool_format::entry_free && !pool_format::intact(entry.identity));
+  }
+  static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                  domain::site where = domain::site::current()) {
+    D::store(word, value, release, where);
+    domain::persist<D>(&word, sizeof word, where);
+  }
+
+  [[nodiscard]] std::optional<std::uint16_t> find(std::string_view name) const;
+  [[nodiscard]] root_entry& at(std::uint16_t index, const char* action) const;
+  void require_name(std::string_view name) const;
+  void require_undamaged() const;
+  [[nodiscard]] std::uint16_t free_entry() const;
+  [[nodiscard]] attached_root create(std::string_view name, std::string_view type_name,
+                                     std::uint64_t fingerprint, bool relocatable);
+  [[nodiscard]] attached_root attach_live(std::uint16_t index, std::string_view type_name,
+                                          std::uint64_t fingerprint, bool relocatable);
+  void require_type(const root_entry& entry, std::string_view type_name,
+                    std::uint64_t fingerprint) const;
+  void require_object(const root_entry& entry) const;
+  void add_base(root_entry& entry, bool relocatable) const;
+  static void report_bases(const root_entry& entry, std::uintptr_t base, attached_root& root);
+  void remove(std::uint16_t index);
+
+  root_entry* entries_;
+  std::uint32_t count_;
+  page_space<D>& pages_;
+  const std::string& path_;
+  std::vector<bool> attached_;
+};
+
+template <domain::persistence_domain D>
+attached_root root_directory<D>::attach(std::string_view name, std::string_view type_name,
+                                        std::uint64_t fingerprint, bool relocatable) {
+  require_name(name);
+  std::optional<std::uint16_t> index = find(name);
+  if (index && attached_[*index]) {
+    throw error(errc::already_open, path_,
+                "the root '" + std::string(name) +
+                    "' is in use by another object of this process; share that object");
+  }
+  if (index && state_of(entries_[*index]) != pool_format::entry_live) {
+    remove(*index);
+    index.reset();
+  }
+  if (index) return attach_live(*index, type_name, fingerprint, relocatable);
+  require_undamaged();
+  return create(name, type_name, fingerprint, relocatable);
+}
+
+template <domain::persistence_domain D>
+attached_root root_directory<D>::create(std::string_view name, std::string_view type_name,
+                                        std::uint64_t fingerprint, bool relocatable) {
+  const std::uint16_t index = free_entry();
+  root_entry& entry = entries_[index];
+  pool_format::root_identity identity{};
+  pool_format::set_text(identity.name, name);
+  pool_format::set_text(identity.type_name, type_name);
+  identity.fingerprint = fingerprint;
+  identity.flags = relocatable ? pool_format::root_is_relocatable : 0;
+  pool_format::seal(identity);
+  D::write(&entry.identity, &identity, sizeof identity);
+  D::store(entry.object_offset, 0, release);
+  D::store(entry.object_check, 0, release);
+  D::store(entry.occupancy_valid, 0, release);
+  for (auto& word : entry.bases) D::store(word, 0, release);
+  D::store(entry.bases[0], base(), release);
+  // (P1) persisted-before (P2): an entry that is not free is complete.
+  domain::persist<D>(&entry, sizeof entry);
+  // (P2)
+  set(entry.state, pool_format::entry_creating);
+  attached_[index] = true;
+  return {index, root_state::fresh, 0, base(), {}};
+}
+
+template <domain::persistence_domain D>
+attached_root root_directory<D>::attach_live(std::uint16_t index, std::string_view type_name,
+                                             std::uint64_t fingerprint, bool relocatable) {
+  root_entry& entry = entries_[index];
+  require_type(entry, type_name, fingerprint);
+  require_object(entry);
+  add_base(entry, relocatable);
+  const bool clean = D::load(entry.occupancy_valid, acquire) == pool_format::occupancy_saved;
+  if (clean) set(entry.occupancy_valid, 0);
+  attached_[index] = true;
+  attached_root root{index, clean ? root_state::clean : root_state::needs_recovery,
+                     D::load(entry.object_offset, acquire), base(), {}};
+  report_bases(entry, base(), root);
+  return root;
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset) {
+  root_entry& entry = at(index, "publish");
+  if (state_of(entry) != pool_format::entry_creating) {
+    throw error(errc::bad_argument, path_, "a root is published once, after its creation");
+  }
+  D::store(entry.object_offset, object_offset, release);
+  D::store(entry.object_check, pool_format::check_word(object_offset), release);
+  // (P3) persisted-before (P4): a live entry names its object.
+  domain::persist<D>(&entry, pool_format::line_bytes);
+  // (P4)
+  set(entry.state, pool_format::entry_live);
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::relocated(std::uint16_t index) {
+  root_entry& entry = at(index, "relocate");
+  // Each word alone: an entry with too many bases is always right.
+  for (auto& word : entry.bases) {
+    const std::uint64_t old = D::load(word, acquire);
+    if (old != 0 && old != base()) set(word, 0);
+  }
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::detach(std::uint16_t index, bool occupancy_was_saved) {
+  root_entry& entry = at(index, "detach");
+  if (state_of(entry) == pool_format::entry_creating) {
+    remove(index);
+  } else if (occupancy_was_saved) {
+    set(entry.occupancy_valid, pool_format::occupancy_saved);
+  }
+  attached_[index] = false;
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::drop(std::string_view name) {
+  const std::optional<std::uint16_t> index = find(name);
+  if (!index) {
+    throw error(errc::not_found, path_, "there is no root '" + std::string(name) + "' to drop");
+  }
+  if (attached_[*index]) {
+    throw error(errc::already_open, path_,
+                "the root '" + std::string(name) + "' is in use; destroy its object first");
+  }
+  remove(*index);
+}
+
+template <domain::persistence_domain D>
+std::vector<root_info> root_directory<D>::list() const {
+  std::vector<root_info> result;
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    const root_entry& entry = entries_[i];
+    if (state_of(entry) == pool_format::entry_free || damaged(entry)) continue;
+    result.push_back({std::string(pool_format::text_of(entry.identity.name)),
+                      std::string(pool_format::text_of(entry.identity.type_name)),
+                      entry.identity.fingerprint, i,
+                      state_of(entry) == pool_format::entry_live, attached_[i],
+                      (entry.identity.flags & pool_format::root_is_relocatable) != 0,
+                      D::load(entry.occupancy_valid, acquire) == pool_format::occupancy_saved,
+                      D::load(entry.object_offset, acquire)});
+  }
+  return result;
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::undo_unfinished() {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    const std::uint64_t state = state_of(entries_[i]);
+    if (state == pool_format::entry_creating || state == pool_format::entry_dropping) remove(i);
+  }
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::forget_occupancy() {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (D::load(entries_[i].occupancy_valid, acquire) != 0) set(entries_[i].occupancy_valid, 0);
+  }
+}
+
+/// Any entry that is not free; an entry half created or half dropped is for the caller to judge.
+template <domain::persistence_domain D>
+std::optional<std::uint16_t> root_directory<D>::find(std::string_view name) const {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (state_of(entries_[i]) == pool_format::entry_free || damaged(entries_[i])) continue;
+    if (pool_format::text_of(entries_[i].identity.name) == name) return i;
+  }
+  return std::nullopt;
+}
+
+template <domain::persistence_domain D>
+pool_format::root_entry& root_directory<D>::at(std::uint16_t index, const char* action) const {
+  if (index < count_ && attached_[index]) return entries_[index];
+  throw error(errc::bad_argument, path_,
+              "cannot " + std::string(action) + " root " + std::to_string(index) +
+                  ": it is not attached");
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::require_name(std::string_view name) const {
+  if (!name.empty() && name.size() < pool_format::root_name_bytes &&
+      name.find('\0') == std::string_view::npos) {
+    return;
+  }
+  throw error(errc::bad_argument, path_, "the name of a root has 1 to 63 bytes, none of them zero");
+}
+
+/// A damaged entry may be the one that is looked for: nothing is created beside it.
+template <domain::persistence_domain D>
+void root_directory<D>::require_undamaged() const {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (!damaged(entries_[i])) continue;
+    throw corruption(path_, "entry " + std::to_string(i) +
+                                " of the root directory is damaged, so no root is created beside "
+                                "it; see 'outlast check' and restore a backup");
+  }
+}
+
+template <domain::persistence_domain D>
+std::uint16_t root_directory<D>::free_entry() const {
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (state_of(entries_[i]) == pool_format::entry_free) return i;
+  }
+  throw error(errc::roots_exhausted, path_,
+              "all " + std::to_string(count_) + " roots of the pool are in use; drop one");
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::require_type(const root_entry& entry, std::string_view type_name,
+                                     std::uint64_t fingerprint) const {
+  if (entry.identity.fingerprint == fingerprint) return;
+  throw error(errc::root_type_mismatch, path_,
+              "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
+                  "' was created as '" + std::string(pool_format::text_of(entry.identity.type_name)) +
+                  "' and cannot be opened as '" + std::string(type_name) +
+                  "'; use the type it was created with, or another name");
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::require_object(const root_entry& entry) const {
+  const std::uint64_t offset = D::load(entry.object_offset, acquire);
+  if (D::load(entry.object_check, acquire) == pool_format::check_word(offset) &&
+      pages_.contains(pages_.base() + offset)) {
+    return;
+  }
+  throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
+                              "' names an object at offset " + std::to_string(offset) +
+                              ", which is damaged; restore a backup");
+}
+
+/// Remembers that pointers may soon be relative to the present base, durably before any is.
+template <domain::persistence_domain D>
+void root_directory<D>::add_base(root_entry& entry, bool relocatable) const {
+  std::atomic<std::uint64_t>* unused = nullptr;
+  bool moved = false;
+  bool known = false;
+  for (auto& word : entry.bases) {
+    const std::uint64_t recorded = D::load(word, acquire);
+    if (recorded == 0) unused = &word;
+    known = known || recorded == base();
+    moved = moved || (recorded != 0 && recorded != base());
+  }
+  if (moved && (!relocatable || (!known && unused == nullptr))) {
+    throw error(errc::address_taken, path_,
+                "the pool's address range was taken, so it is mapped elsewhere, and the root '" +
+                    std::string(pool_format::text_of(entry.identity.name)) +
+                    "' cannot be moved; open the pool in a process that leaves the range free");
+  }
+  if (!known && unused != nullptr) set(*unused, base());
+}
+
+template <domain::persistence_domain D>
+void root_directory<D>::report_bases(const root_entry& entry, std::uintptr_t base,
+                                     attached_root& root) {
+  std::size_t others = 0;
+  for (const auto& word : entry.bases) {
+    const auto recorded = static_cast<std::uintptr_t>(D::load(word, acquire));
+    if (recorded == 0 || recorded == base) continue;
+    if (root.pointers_base == base) {
+      root.pointers_base = recorded;
+    } else if (others < root.other_bases.size()) {
+      root.other_bases[others++] = recorded;
+    }
+  }
+}
+
+/// Frees everything that belongs to the entry, then the entry. Whatever a crash leaves of this is
+/// finished by undo_unfinished().
+template <domain::persistence_domain D>
+void root_directory<D>::remove(std::uint16_t index) {
+  root_entry& entry = entries_[index];
+  // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
+  if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);
+  pages_.free_runs_of(index);
+  // (P6)
+  set(entry.state, pool_format::entry_free);
+  attached_[index] = false;
+}
+
+}  // namespace pool_impl
+}  // namespace outlast

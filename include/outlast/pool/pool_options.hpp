@@ -1,0 +1,35 @@
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace outlast {
+
+/// How a pool is created or opened. Sizes count when a pool is created and are ignored when it is
+/// opened.
+struct pool_options {
+  /// Space that the pool may fill. The file is sparse: it takes space as the pool fills. Rounded up
+  /// to whole pages.
+  std::size_t size_bytes = std::size_t{64} << 20;
+  /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB.
+  std::size_t capacity_bytes = 0;
+  /// Where to map the pool, a multiple of 2 MiB. 0: chosen at creation, and the same ever after as
+  /// long as that range is free. Another address than before at open() moves the pool: its roots are
+  /// relocated as they are attached.
+  std::uintptr_t base_address = 0;
+  /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
+  /// recovered, and data may be lost without notice.
+  bool salvage = false;
+  /// Under the domain `file`: accept policies that sync with the device in each operation.
+  bool per_operation_device_sync = false;
+  /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.
+  bool reserve_volatile_twin = false;
+  /// The instructions to use, whatever the mapping is; so does the environment variable
+  /// OUTLAST_DOMAIN. Never changes what guarantee() says. For pools of the domain `native`.
+  std::optional<domain::kind> force_domain = std::nullopt;
+};
+
+}  // namespace outlast

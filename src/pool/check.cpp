@@ -1,0 +1,262 @@
+#include <outlast/base/error.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/region.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <system_error>
+
+namespace outlast {
+
+std::string_view name_of(region_kind kind) noexcept {
+  switch (kind) {
+    case region_kind::volatile_twin: return "volatile_twin";
+    case region_kind::replicas: return "replicas";
+    case region_kind::log: return "log";
+    case region_kind::checkpoint: return "checkpoint";
+  }
+  return "unknown";
+}
+
+}  // namespace outlast
+
+namespace outlast::pool_format {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+/// One check of one image: collects what it finds.
+class image_check {
+ public:
+  image_check(std::span<const std::byte> image, const parsed_header& header,
+              std::uint32_t used_pages, std::vector<finding>& findings)
+      : image_(image), header_(header), findings_(findings) {
+    const auto pages = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+    const auto first = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+    used_pages_ = std::max(first, std::min(used_pages, pages));
+  }
+
+  void run() {
+    check_slots();
+    check_roots();
+    check_regions();
+    check_runs();
+  }
+
+ private:
+  void add(severity level, std::string sentence) {
+    findings_.push_back({level, std::move(sentence)});
+  }
+
+  template <class T>
+  [[nodiscard]] const T* at(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<const T*>(image_.data() + offset);
+  }
+
+  void check_slots() {
+    for (int i = 0; i < 2; ++i) {
+      if (header_.slot_intact[i]) continue;
+      add(severity::warning, "state slot " + std::to_string(i) +
+                                 " is damaged; the other one is intact, and the next opening "
+                                 "repairs the damage without loss");
+    }
+    if (header_.slot_intact[0] && header_.slot_intact[1] && !header_.slots_equal) {
+      add(severity::note, "the state slots differ: a change of the state was cut off; the newer one "
+                          "counts");
+    }
+    if (header_.dirty()) {
+      add(severity::note, "the pool was not closed properly, or is open; the next opening recovers");
+    }
+  }
+
+  void check_roots() {
+    const auto* const entries = at<root_entry>(header_.fixed.root_table_offset);
+    std::set<std::string> names;
+    for (std::uint32_t i = 0; i < header_.fixed.root_count; ++i) {
+      const std::uint64_t state = entries[i].state.load(relaxed);
+      if (state == entry_free) continue;
+      check_root(entries[i], state, i);
+      if (!names.emplace(text_of(entries[i].identity.name)).second) {
+        add(severity::error, "two roots have the name '" +
+                                 std::string(text_of(entries[i].identity.name)) + "'");
+      }
+    }
+  }
+
+  void check_root(const root_entry& entry, std::uint64_t state, std::uint32_t index) {
+    const std::string where = "root entry " + std::to_string(index);
+    if (state != entry_live && state != entry_creating && state != entry_dropping) {
+      add(severity::error, where + " has an unknown state: it is damaged");
+    } else if (!intact(entry.identity)) {
+      add(severity::error, where + " is damaged: its checksum does not match");
+    } else if (state != entry_live) {
+      add(severity::note, where + " ('" + std::string(text_of(entry.identity.name)) +
+                              "') was being created or dropped; the next opening removes it");
+    } else {
+      check_live_root(entry, where + " ('" + std::string(text_of(entry.identity.name)) + "')");
+    }
+    owners_.insert(static_cast<std::uint16_t>(index));
+  }
+
+  void check_live_root(const root_entry& entry, const std::string& where) {
+    const std::uint64_t offset = entry.object_offset.load(relaxed);
+    if (entry.object_check.load(relaxed) != check_word(offset)) {
+      add(severity::error, where + " has a damaged object offset");
+    } else if (offset < header_.fixed.first_data_offset || offset >= header_.file_bytes()) {
+      add(severity::error, where + " names an object outside of the pool");
+    }
+    const bool moved = std::any_of(std::begin(entry.bases), std::end(entry.bases), [&](auto& base) {
+      const std::uint64_t recorded = base.load(relaxed);
+      return recorded != 0 && recorded != header_.state.base_address;
+    });
+    if (moved) add(severity::note, where + " has still to be moved to the pool's present address");
+  }
+
+  void check_regions() {
+    const auto* const entries = at<region_entry>(header_.fixed.region_table_offset);
+    for (std::uint32_t i = 0; i < header_.fixed.region_count; ++i) {
+      const std::uint64_t state = entries[i].state.load(relaxed);
+      if (state == entry_free) continue;
+      owners_.insert(static_cast<std::uint16_t>(region_owner_base | i));
+      const std::string where = "region entry " + std::to_string(i);
+      if (state == entry_creating) {
+        add(severity::note, where + " was being created; the next opening removes it");
+      } else if (state != entry_live || !intact(entries[i].identity)) {
+        add(severity::error, where + " is damaged");
+      } else {
+        check_region(entries[i].identity, where);
+      }
+    }
+  }
+
+  void check_region(const region_identity& region, const std::string& where) {
+    const std::string named = where + " ('" + std::string(text_of(region.name)) + "')";
+    if (name_of(static_cast<region_kind>(region.kind)) == "unknown") {
+      add(severity::error, named + " has an unknown kind");
+    }
+    const std::uint64_t limit = header_.file_bytes();
+    const bool fits = region.offset % page_bytes == 0 && region.stride_bytes % page_bytes == 0 &&
+                      region.bytes <= region.stride_bytes && region.stride_bytes != 0 &&
+                      region.replicas <= limit / region.stride_bytes && region.offset <= limit &&
+                      region.stride_bytes * region.replicas <= limit - region.offset;
+    if (!fits) {
+      add(severity::error, named + " lies outside of the pool");
+      return;
+    }
+    const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
+    const run_word run = run_word::unpack(lines[region.offset / page_bytes].word.load(relaxed));
+    if (run.kind != run_kind::region ||
+        run.pages != region.stride_bytes * region.replicas / page_bytes) {
+      add(severity::error, named + " does not own the pages that it lies in");
+    }
+  }
+
+  void check_runs() {
+    using space = page_space<domain::process>;
+    // Nothing is written through these pointers: only the lines are read.
+    auto* const base = const_cast<std::byte*>(image_.data());
+    auto* const lines = const_cast<page_line*>(at<page_line>(header_.fixed.line_table_offset));
+    const auto first = static_cast<std::uint32_t>(header_.fixed.first_data_offset / page_bytes);
+    const space pages({base, lines, first, used_pages_, used_pages_},
+                      [](std::uint32_t, std::uint32_t) {});
+    const std::string contradiction = pages.check();
+    if (!contradiction.empty()) {
+      add(severity::error, contradiction);
+      return;
+    }
+    pages.for_each_run([this](std::uint32_t page, const page_line& line) {
+      const run_word run = run_word::unpack(line.word.load(relaxed));
+      if (owners_.contains(run.owner)) return;
+      add(severity::error, "the run of page " + std::to_string(page) + " belongs to owner " +
+                               std::to_string(run.owner) + ", which does not exist");
+    });
+  }
+
+  std::span<const std::byte> image_;
+  const parsed_header& header_;
+  std::vector<finding>& findings_;
+  std::uint32_t used_pages_;
+  std::set<std::uint16_t> owners_;
+};
+
+}  // namespace
+
+std::vector<finding> check_image(std::span<const std::byte> image, std::uint32_t used_pages) {
+  std::vector<finding> findings;
+  const header_reading reading = read_header(image);
+  if (reading.problem) {
+    findings.push_back({severity::error, reading.problem->sentence});
+    return findings;
+  }
+  if (image.size() < reading.header->file_bytes()) {
+    findings.push_back({severity::error,
+                        "the file has " + std::to_string(image.size()) + " bytes and the pool needs " +
+                            std::to_string(reading.header->file_bytes()) +
+                            ": its end was cut off"});
+    return findings;
+  }
+  image_check(image, *reading.header, used_pages, findings).run();
+  return findings;
+}
+
+file_view::file_view(const std::string& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (fd_ < 0) {
+    const errc code = errno == ENOENT ? errc::not_found : errc::not_a_pool;
+    throw error(code, path, "cannot open the file: " + std::generic_category().message(errno));
+  }
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd_);
+    throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
+  }
+  size_ = static_cast<std::size_t>(status.st_size);
+  stored_ = static_cast<std::uint64_t>(status.st_blocks) * 512;
+  holder_ = pool_detail::lock_holder(fd_);
+  if (size_ == 0) return;
+  void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);
+  if (mapped == MAP_FAILED) {
+    const int error_number = errno;
+    ::close(fd_);
+    throw error(errc::io_failure, path,
+                "cannot map the file: " + std::generic_category().message(error_number));
+  }
+  base_ = static_cast<const std::byte*>(mapped);
+}
+
+file_view::~file_view() {
+  if (base_ != nullptr) ::munmap(const_cast<std::byte*>(base_), size_);
+  ::close(fd_);
+}
+
+std::uint32_t file_view::used_pages() const {
+  const header_reading reading = read_header(bytes());
+  if (!reading.header || reading.header->file_bytes() > size_) return 0;
+  return pool_detail::used_pages(fd_, base_, *reading.header);
+}
+
+std::string file_view::guarantee() const { return pool_detail::guarantee_of_file(fd_, path_); }
+
+std::vector<finding> check_file(const std::string& path) {
+  const file_view view(path);
+  std::vector<finding> findings = check_image(view.bytes(), view.used_pages());
+  if (view.in_use()) {
+    findings.push_back({severity::warning,
+                        "the pool is open in process " + std::to_string(view.holder()) +
+                            ": what was found may be a state between two others"});
+  }
+  return findings;
+}
+
+}  // namespace outlast::pool_format

@@ -1,0 +1,268 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/pool/format.hpp>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bit>
+#include <cstring>
+
+namespace outlast::pool_format {
+namespace {
+
+constexpr std::size_t page_line_bytes = 64;
+
+std::uint64_t swap_bytes(std::uint64_t value) noexcept {
+  std::uint64_t swapped = 0;
+  for (int i = 0; i < 8; ++i) swapped = (swapped << 8) | ((value >> (8 * i)) & 0xff);
+  return swapped;
+}
+
+header_reading refuse(errc code, std::string sentence) {
+  return {std::nullopt, header_problem{code, std::move(sentence)}};
+}
+
+/// Fields that must follow from the capacity and do not: only a foreign program writes such a header.
+bool layout_is_sound(const static_header& fixed) noexcept {
+  if (fixed.capacity_bytes % page_bytes != 0 || fixed.capacity_bytes > largest_capacity_bytes ||
+      fixed.capacity_bytes < smallest_size_bytes(fixed.capacity_bytes)) {
+    return false;
+  }
+  const layout expected = layout_for(fixed.capacity_bytes);
+  return fixed.root_table_offset == expected.root_table_offset &&
+         fixed.root_count == expected.root_count &&
+         fixed.root_entry_bytes == sizeof(root_entry) &&
+         fixed.region_table_offset == expected.region_table_offset &&
+         fixed.region_count == expected.region_count &&
+         fixed.region_entry_bytes == sizeof(region_entry) &&
+         fixed.line_table_offset == expected.line_table_offset &&
+         fixed.line_table_bytes == expected.line_table_bytes &&
+         fixed.first_data_offset == expected.first_data_offset &&
+         (fixed.volatile_twin_distance == 0 ||
+          (fixed.volatile_twin_distance >= fixed.capacity_bytes &&
+           fixed.volatile_twin_distance % page_bytes == 0));
+}
+
+bool state_is_sound(const state_slot& state, const static_header& fixed) noexcept {
+  return state.size_bytes % page_bytes == 0 && state.size_bytes <= fixed.capacity_bytes &&
+         state.size_bytes >= smallest_size_bytes(fixed.capacity_bytes) &&
+         state.base_address % page_bytes == 0 &&
+         (state.mark == mark_clean || state.mark == mark_dirty) &&
+         state.high_water_page <= fixed.capacity_bytes / page_bytes;
+}
+
+std::optional<header_problem> judge_identity(const static_header& fixed) {
+  if (fixed.magic_word != magic) {
+    return header_problem{errc::not_a_pool,
+                          "this is no Outlast pool: the file does not begin with the magic bytes "
+                          "'OUTLAST\\x1a'; check the path, or restore a backup if it was a pool"};
+  }
+  if (fixed.endian != endian_tag && fixed.endian != swap_bytes(endian_tag)) {
+    return header_problem{errc::header_damaged,
+                          "the byte-order tag of the header is damaged; restore a backup"};
+  }
+  return std::nullopt;
+}
+
+std::optional<header_problem> judge_checksum(const header_page& page) {
+  const bool foreign = page.fixed.endian != endian_tag;
+  const std::uint64_t stored = foreign ? swap_bytes(page.fixed.checksum) : page.fixed.checksum;
+  if (stored != header_checksum(page)) {
+    return header_problem{errc::header_damaged,
+                          "the header's checksum does not match: some of its bytes were changed from "
+                          "outside; nothing was touched; restore a backup"};
+  }
+  if (foreign) {
+    return header_problem{errc::foreign_machine,
+                          "the pool was written on a machine with the other byte order and can only "
+                          "be opened on such a machine"};
+  }
+  return std::nullopt;
+}
+
+std::optional<header_problem> judge_version(const static_header& fixed) {
+  if (fixed.format_version != version) {
+    return header_problem{errc::newer_version,
+                          "the pool has format version " + std::to_string(fixed.format_version) +
+                              ", this library knows version " + std::to_string(version) +
+                              "; open it with a newer Outlast"};
+  }
+  if (fixed.word_size_bytes != sizeof(void*)) {
+    return header_problem{errc::foreign_machine,
+                          "the pool was written by a program with words of " +
+                              std::to_string(fixed.word_size_bytes) + " bytes, this one has " +
+                              std::to_string(sizeof(void*)) + "; open it with a matching build"};
+  }
+  if (fixed.line_size_bytes != line_bytes || fixed.page_size_bytes != page_bytes) {
+    return header_problem{errc::foreign_machine,
+                          "the pool was laid out for lines of " +
+                              std::to_string(fixed.line_size_bytes) + " and pages of " +
+                              std::to_string(fixed.page_size_bytes) + " bytes, not 64 and 4096"};
+  }
+  return std::nullopt;
+}
+
+std::optional<header_problem> judge_features(const static_header& fixed) {
+  const std::uint64_t unknown =
+      (fixed.incompatible_features & ~known_incompatible_features) |
+      (fixed.read_only_compatible_features & ~known_read_only_compatible_features);
+  if (unknown != 0) {
+    return header_problem{errc::newer_version,
+                          "the pool uses features that this library does not know (bits " +
+                              std::to_string(unknown) + "); open it with a newer Outlast"};
+  }
+  if (!layout_is_sound(fixed)) {
+    return header_problem{errc::corrupted,
+                          "the header's sizes contradict each other although its checksum matches; "
+                          "restore a backup"};
+  }
+  return std::nullopt;
+}
+
+std::optional<header_problem> judge(const header_page& page) {
+  if (auto problem = judge_identity(page.fixed)) return problem;
+  if (auto problem = judge_checksum(page)) return problem;
+  if (auto problem = judge_version(page.fixed)) return problem;
+  return judge_features(page.fixed);
+}
+
+header_reading choose_state(const header_page& page) {
+  parsed_header result{page.fixed, {}, {intact(page.slot_0), intact(page.slot_1)}, false};
+  if (!result.slot_intact[0] && !result.slot_intact[1]) {
+    return refuse(errc::header_damaged,
+                  "both copies of the pool's state are damaged; restore a backup");
+  }
+  const bool second = !result.slot_intact[0] ||
+                      (result.slot_intact[1] && page.slot_1.generation > page.slot_0.generation);
+  result.state = second ? page.slot_1 : page.slot_0;
+  result.slots_equal = page.slot_0 == page.slot_1;
+  if (!state_is_sound(result.state, result.fixed)) {
+    return refuse(errc::corrupted,
+                  "the pool's state (size, base address, mark) contradicts its header although both "
+                  "checksums match; restore a backup");
+  }
+  return {result, std::nullopt};
+}
+
+}  // namespace
+
+layout layout_for(std::uint64_t capacity_bytes) noexcept {
+  const bool small = capacity_bytes < small_capacity_bytes;
+  layout result{};
+  result.capacity_bytes = capacity_bytes;
+  result.root_count = small ? 32 : 256;
+  result.region_count = small ? 32 : 64;
+  result.root_table_offset = page_bytes;
+  result.region_table_offset =
+      result.root_table_offset + base::round_up(result.root_count * sizeof(root_entry), page_bytes);
+  result.line_table_offset =
+      result.region_table_offset +
+      base::round_up(result.region_count * sizeof(region_entry), page_bytes);
+  result.line_table_bytes = capacity_bytes / page_bytes * page_line_bytes;
+  result.first_data_offset =
+      base::round_up(result.line_table_offset + result.line_table_bytes, page_bytes);
+  return result;
+}
+
+std::uint64_t file_bytes_for(std::uint64_t size_bytes, std::uint64_t capacity_bytes) noexcept {
+  const std::uint64_t unused_lines = (capacity_bytes - size_bytes) / page_bytes * page_line_bytes;
+  return base::round_up(size_bytes + unused_lines, page_bytes);
+}
+
+std::uint64_t smallest_size_bytes(std::uint64_t capacity_bytes) noexcept {
+  // Header and tables, a page of lines, and a few pages to allocate from.
+  return layout_for(capacity_bytes).line_table_offset + 8 * page_bytes;
+}
+
+std::uint64_t checksum_of(const void* bytes, std::size_t size) noexcept {
+  return XXH3_64bits(bytes, size);
+}
+
+std::uint64_t header_checksum(const header_page& page) noexcept {
+  header_page copy = page;
+  copy.fixed.checksum = 0;
+  copy.slot_0 = {};
+  copy.slot_1 = {};
+  return checksum_of(&copy, sizeof copy);
+}
+
+void seal(header_page& page) noexcept { page.fixed.checksum = header_checksum(page); }
+
+void seal(state_slot& slot) noexcept {
+  slot.checksum = checksum_of(&slot, offsetof(state_slot, checksum));
+}
+
+void seal(root_identity& identity) noexcept {
+  identity.checksum = checksum_of(&identity, offsetof(root_identity, checksum));
+}
+
+void seal(region_identity& identity) noexcept {
+  identity.checksum = checksum_of(&identity, offsetof(region_identity, checksum));
+}
+
+bool intact(const state_slot& slot) noexcept {
+  return slot.checksum == checksum_of(&slot, offsetof(state_slot, checksum));
+}
+
+bool intact(const root_identity& identity) noexcept {
+  return identity.checksum == checksum_of(&identity, offsetof(root_identity, checksum));
+}
+
+bool intact(const region_identity& identity) noexcept {
+  return identity.checksum == checksum_of(&identity, offsetof(region_identity, checksum));
+}
+
+std::uint64_t check_word(std::uint64_t value) noexcept {
+  return base::mix64(value ^ 0x6f75746c61737421ULL);
+}
+
+layout parsed_header::tables() const noexcept { return layout_for(fixed.capacity_bytes); }
+
+header_reading read_header(std::span<const std::byte> bytes) {
+  if (bytes.empty()) {
+    return refuse(errc::not_a_pool,
+                  "the file is empty and no pool; remove it to create one in its place");
+  }
+  header_page page{};
+  const std::size_t available = bytes.size() < sizeof page ? bytes.size() : sizeof page;
+  std::memcpy(static_cast<void*>(&page), bytes.data(), available);
+  if (available >= sizeof(std::uint64_t) && page.fixed.magic_word != magic) {
+    return refuse(errc::not_a_pool, judge_identity(page.fixed)->sentence);
+  }
+  if (available < sizeof page) {
+    return refuse(errc::truncated, "the file ends after " + std::to_string(available) +
+                                       " bytes, inside the header of 4096; restore a backup");
+  }
+  if (auto problem = judge(page)) return {std::nullopt, std::move(problem)};
+  return choose_state(page);
+}
+
+std::string to_string(const std::array<std::uint8_t, 16>& uuid) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits[uuid[i] >> 4];
+    text += digits[uuid[i] & 15];
+  }
+  return text;
+}
+
+std::string_view name_of(severity level) noexcept {
+  switch (level) {
+    case severity::note: return "note";
+    case severity::warning: return "warning";
+    case severity::error: return "error";
+  }
+  return "?";
+}
+
+bool has_errors(const std::vector<finding>& findings) noexcept {
+  for (const finding& one : findings) {
+    if (one.level == severity::error) return true;
+  }
+  return false;
+}
+
+}  // namespace outlast::pool_format

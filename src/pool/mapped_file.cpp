@@ -1,0 +1,479 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/seams.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
+#ifndef MAP_SHARED_VALIDATE
+#define MAP_SHARED_VALIDATE 0x03
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace outlast::pool_detail {
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+std::string text_of(int error_number) { return std::generic_category().message(error_number); }
+
+[[noreturn]] void fail(const std::string& path, const std::string& action, int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      throw error(errc::no_space, path,
+                  "cannot " + action + ": " + text_of(error_number) +
+                      "; make room on the file system or ask for a smaller pool");
+    case ENOENT:
+      throw error(errc::not_found, path,
+                  "cannot " + action + ": there is no such file or directory; create() makes a pool "
+                  "in an existing directory");
+    case EEXIST:
+      throw error(errc::already_exists, path,
+                  "cannot " + action + ": the file exists; open() it or remove it first");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ETXTBSY:
+      throw error(errc::read_only, path,
+                  "cannot " + action + ": " + text_of(error_number) +
+                      "; a pool needs a file and a directory that can be written");
+    case EISDIR:
+    case ENOTDIR:
+    case ELOOP:
+    case ENXIO:
+    case ENODEV:
+      throw error(errc::not_a_pool, path,
+                  "cannot " + action + ": " + text_of(error_number) + "; a pool is a regular file");
+    default:
+      throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
+  }
+}
+
+bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+[[noreturn]] void throw_locked(const std::string& path, int fd) {
+  const int holder = lock_holder(fd);
+  std::string who = "another opener";
+  if (holder == static_cast<int>(::getpid())) who = "this process already";
+  else if (holder != 0) who = "process " + std::to_string(holder);
+  throw error(errc::already_open, path,
+              "the pool is open: " + who + " holds its lock; close it there first");
+}
+
+void require_regular_and_writable(const std::string& path, int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
+  }
+  if ((status.st_mode & 0222) == 0) {
+    throw error(errc::read_only, path,
+                "the file is write-protected and opening a pool writes its dirty mark; make it "
+                "writable, or look at it with 'outlast inspect'");
+  }
+}
+
+void write_all(const std::string& path, int fd, const void* bytes, std::size_t size,
+               std::uint64_t offset) {
+  auto* from = static_cast<const char*>(bytes);
+  while (size != 0) {
+    const ssize_t written = ::pwrite(fd, from, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, "write the file", errno);
+    from += written;
+    size -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
+void write_zeros(const std::string& path, int fd, std::uint64_t offset, std::uint64_t size) {
+  // Pages one by one: large writes make large folios, and a later sync of a page writes all of one.
+  const std::vector<char> zeros(pool_format::page_bytes);
+  for (std::uint64_t done = 0; done < size; done += zeros.size()) {
+    write_all(path, fd, zeros.data(), std::min<std::uint64_t>(zeros.size(), size - done),
+              offset + done);
+  }
+}
+
+/// 0 or an errno. The system call itself: the library's emulation is not safe under a mapping.
+int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  if (test_seams().no_fallocate) return EOPNOTSUPP;
+  for (;;) {
+    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+void set_length(const std::string& path, int fd, std::uint64_t bytes) {
+  if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) fail(path, "set the file's length", errno);
+}
+
+void sync_file(const std::string& path, int fd) {
+  if (::fsync(fd) != 0) fail(path, "sync the file with its device", errno);
+}
+
+std::string directory_of(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  return directory.empty() ? "." : directory;
+}
+
+void sync_directory(const std::string& path) {
+  const unique_fd directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) fail(path, "open its directory", errno);
+  // Some file systems cannot sync a directory and say EINVAL.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
+}
+
+/// A file that has no name until it is complete.
+class nascent_file {
+ public:
+  explicit nascent_file(const std::string& path) : path_(path) {
+    if (!test_seams().no_unnamed_files) {
+      fd_ = unique_fd(
+          ::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    }
+    if (fd_.get() < 0) open_named();
+  }
+  ~nascent_file() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  nascent_file(const nascent_file&) = delete;
+  nascent_file& operator=(const nascent_file&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+  /// Gives the file its name, unless something has that name already.
+  unique_fd publish() {
+    if (temporary_.empty() && !link_unnamed()) fail(path_, "create the pool", errno);
+    if (!temporary_.empty() && !rename_named()) fail(path_, "create the pool", errno);
+    temporary_.clear();
+    return std::move(fd_);
+  }
+
+ private:
+  void open_named() {
+    const std::filesystem::path target(path_);
+    temporary_ = directory_of(path_) + "/." + target.filename().string() + '.' +
+                 pool_format::to_string(random_uuid()).substr(0, 8) + ".new";
+    fd_ = unique_fd(
+        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (fd_.get() >= 0) return;
+    temporary_.clear();
+    fail(path_, "create a file in its directory", errno);
+  }
+
+  bool link_unnamed() const {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+
+  bool rename_named() {
+    constexpr unsigned no_replace = 1;
+    if (::syscall(SYS_renameat2, AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                  no_replace) == 0) {
+      return true;
+    }
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    if (::link(temporary_.c_str(), path_.c_str()) != 0) return false;
+    ::unlink(temporary_.c_str());
+    return true;
+  }
+
+  std::string path_;
+  std::string temporary_;  // empty: the file has no name
+  unique_fd fd_;
+};
+
+/// Null if some of the range is taken.
+std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
+  auto* const wanted = reinterpret_cast<void*>(address);
+  void* const got = ::mmap(wanted, bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == MAP_FAILED) return nullptr;
+  if (got == wanted) return static_cast<std::byte*>(got);
+  ::munmap(got, bytes);  // an old kernel took the address for a hint
+  return nullptr;
+}
+
+void give_usual_permissions(int fd) {
+  const mode_t mask = ::umask(0);  // there is no other way to read it
+  ::umask(mask);
+  ::fchmod(fd, 0666 & ~mask);
+}
+
+/// Space for header, tables and the first lines and pages.
+void allocate_tables(const std::string& path, int fd, const pool_format::static_header& fixed,
+                     std::uint64_t file_bytes) {
+  const std::uint64_t tables = fixed.line_table_offset + pool_format::page_bytes;
+  const int error_number = allocate_space(fd, 0, tables);
+  if (error_number == EOPNOTSUPP || error_number == ENOSYS) {
+    write_zeros(path, fd, 0, file_bytes);
+  } else if (error_number != 0) {
+    fail(path, "allocate space for the pool", error_number);
+  }
+}
+
+}  // namespace
+
+unique_fd& unique_fd::operator=(unique_fd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+int unique_fd::release() noexcept { return std::exchange(fd_, -1); }
+
+void unique_fd::reset() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+mapped_file::mapped_file(std::string path, unique_fd fd)
+    : path_(std::move(path)), fd_(std::move(fd)), guard_(std::make_unique<fork_guard>(fd_.get())) {}
+
+mapped_file::mapped_file(mapped_file&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::move(other.fd_)),
+      guard_(std::move(other.guard_)),
+      base_(std::exchange(other.base_, nullptr)),
+      reserved_(std::exchange(other.reserved_, 0)),
+      mapped_(std::exchange(other.mapped_, 0)),
+      kind_(other.kind_),
+      map_sync_(other.map_sync_),
+      can_allocate_(other.can_allocate_) {}
+
+mapped_file::~mapped_file() {
+  if (guard_ != nullptr && guard_->forked()) {
+    (void)fd_.release();  // the fork handler closed it; the mapping is not in this process
+    return;
+  }
+  if (base_ != nullptr) ::munmap(base_, reserved_);
+  // Unregistered before the descriptor is closed: its number may be somebody else's afterwards.
+  guard_.reset();
+}
+
+mapped_file mapped_file::open(const std::string& path) {
+  unique_fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) fail(path, "open the pool", errno);
+  require_regular_and_writable(path, fd.get());
+  if (!try_lock(fd.get())) throw_locked(path, fd.get());
+  return mapped_file(path, std::move(fd));
+}
+
+mapped_file mapped_file::create(const std::string& path, const pool_format::header_page& header,
+                                std::uint64_t file_bytes) {
+  if (::access(path.c_str(), F_OK) == 0) fail(path, "create the pool", EEXIST);
+  nascent_file fresh(path);
+  if (!try_lock(fresh.fd())) fail(path, "lock the new pool", errno);
+  set_length(path, fresh.fd(), file_bytes);
+  allocate_tables(path, fresh.fd(), header.fixed, file_bytes);
+  write_all(path, fresh.fd(), &header, sizeof header, 0);
+  give_usual_permissions(fresh.fd());
+  sync_file(path, fresh.fd());
+  unique_fd fd = fresh.publish();
+  sync_directory(path);
+  return mapped_file(path, std::move(fd));
+}
+
+std::uint64_t mapped_file::length() const {
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) fail(path_, "examine the file", errno);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::vector<std::byte> mapped_file::first_page() const {
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(length(), pool_format::page_bytes));
+  read(0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+void mapped_file::read(std::uint64_t offset, void* destination, std::size_t size) const {
+  auto* to = static_cast<char*>(destination);
+  while (size != 0) {
+    const ssize_t got = ::pread(fd_.get(), to, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, "read the file", errno);
+    if (got == 0) throw error(errc::truncated, path_, "the file ends inside of its tables");
+    to += got;
+    size -= static_cast<std::size_t>(got);
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+bool mapped_file::reserve(std::uintptr_t address, std::uint64_t reserve_bytes) {
+  base_ = reserve_range(address, reserve_bytes);
+  if (base_ == nullptr) return false;
+  reserved_ = reserve_bytes;
+  ::madvise(base_, reserved_, MADV_DONTFORK);
+  return true;
+}
+
+void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes) {
+  void* const probe = ::mmap(nullptr, reserve_bytes + gib, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe != MAP_FAILED) {
+    ::munmap(probe, reserve_bytes + gib);
+    const auto first = reinterpret_cast<std::uintptr_t>(probe);
+    if (reserve((first + gib - 1) & ~(gib - 1), reserve_bytes)) return;
+  }
+  throw error(errc::address_taken, path_,
+              "no " + std::to_string(reserve_bytes >> 20) +
+                  " MiB of address space are free for the pool; choose a smaller capacity, or lift "
+                  "the process's limit (ulimit -v)");
+}
+
+void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
+  void* const at = base_ + offset;
+  constexpr int access = PROT_READ | PROT_WRITE;
+  const auto position = static_cast<off_t>(offset);
+  if (offset == 0 || map_sync_) {
+    map_sync_ = ::mmap(at, size, access, MAP_SHARED_VALIDATE | MAP_SYNC | MAP_FIXED, fd_.get(),
+                       position) != MAP_FAILED;
+  }
+  if (!map_sync_ &&
+      ::mmap(at, size, access, MAP_SHARED | MAP_FIXED, fd_.get(), position) == MAP_FAILED) {
+    fail(path_, "map the pool", errno);
+  }
+  ::madvise(at, size, MADV_DONTFORK);
+}
+
+void mapped_file::map(std::uint64_t file_bytes) {
+  map_range(0, file_bytes);
+  mapped_ = file_bytes;
+  kind_ = map_sync_ ? persistence_of_device(fd_.get()) : domain::kind::process;
+}
+
+void mapped_file::extend(std::uint64_t file_bytes) {
+  if (file_bytes > length()) {
+    if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
+    set_length(path_, fd_.get(), file_bytes);
+  }
+  sync_file(path_, fd_.get());
+  map_range(mapped_, file_bytes - mapped_);
+  mapped_ = file_bytes;
+}
+
+void mapped_file::map_anonymous(std::uint64_t offset, std::uint64_t size) {
+  void* const at = base_ + offset;
+  if (::mmap(at, size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    fail(path_, "map a volatile twin", errno);
+  }
+  ::madvise(at, size, MADV_DONTFORK);
+}
+
+void mapped_file::unmap_anonymous(std::uint64_t offset, std::uint64_t size) noexcept {
+  void* const at = base_ + offset;
+  (void)::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  ::madvise(at, size, MADV_DONTFORK);
+}
+
+void mapped_file::allocate(std::uint64_t offset, std::uint64_t size) const {
+  if (!can_allocate_) return;
+  const int error_number = allocate_space(fd_.get(), offset, size);
+  if (error_number == 0) return;
+  throw out_of_space(path_ + ": the file system has no room for " + std::to_string(size >> 10) +
+                     " KiB more of the pool: " + text_of(error_number));
+}
+
+void mapped_file::prepare_space(std::uint64_t file_bytes) {
+  const int error_number = allocate_space(fd_.get(), 0, pool_format::page_bytes);
+  if (error_number != EOPNOTSUPP && error_number != ENOSYS) return;
+  can_allocate_ = false;
+  std::uint64_t at = 0;
+  while (at < file_bytes) {
+    const off_t hole = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_HOLE);
+    if (hole < 0 || static_cast<std::uint64_t>(hole) >= file_bytes) return;
+    const off_t data = ::lseek(fd_.get(), hole, SEEK_DATA);
+    const std::uint64_t end = data < 0 ? file_bytes : static_cast<std::uint64_t>(data);
+    write_zeros(path_, fd_.get(), static_cast<std::uint64_t>(hole),
+                std::min(end, file_bytes) - static_cast<std::uint64_t>(hole));
+    at = end;
+  }
+}
+
+void mapped_file::sync(std::uint64_t offset, std::uint64_t size) const {
+  if (map_sync_) return;
+  const std::uint64_t first = offset & ~(pool_format::page_bytes - 1);
+  if (::msync(base_ + first, size + (offset - first), MS_SYNC) != 0) {
+    fail(path_, "sync the pool with its device", errno);
+  }
+}
+
+void mapped_file::sync_all() const {
+  if (!map_sync_) sync_file(path_, fd_.get());
+}
+
+bool mapped_file::in_memory_file_system() const {
+  return pool_detail::in_memory_file_system(fd_.get());
+}
+
+int lock_holder(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return 0;
+  char wanted[64];
+  std::snprintf(wanted, sizeof wanted, "%02x:%02x:%llu", major(status.st_dev),
+                minor(status.st_dev), static_cast<unsigned long long>(status.st_ino));
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream fields(line);
+    std::string number, type, advisory, access, where;
+    int pid = 0;
+    if (fields >> number >> type >> advisory >> access >> pid >> where && where == wanted) {
+      return pid > 0 ? pid : 0;
+    }
+  }
+  return 0;
+}
+
+bool range_is_free(std::uintptr_t address, std::uint64_t bytes) noexcept {
+  std::byte* const got = reserve_range(address, bytes);
+  if (got != nullptr) ::munmap(got, bytes);
+  return got != nullptr;
+}
+
+std::vector<std::uintptr_t> candidate_bases(std::uint64_t seed, std::uint64_t reserve_bytes) {
+  struct window {
+    std::uint64_t start;
+    std::uint64_t size;
+  };
+  constexpr window windows[] = {{0x5520'0000'0000, 200 * gib}, {0x7e90'0000'0000, 256 * gib}};
+  constexpr unsigned tries_per_window = 48;
+  std::vector<std::uintptr_t> result;
+  for (const window& place : windows) {
+    if (reserve_bytes > place.size) continue;
+    const std::uint64_t places = (place.size - reserve_bytes) / gib + 1;
+    for (unsigned i = 0; i < tries_per_window; ++i) {
+      const std::uint64_t choice = base::mix64(seed + i) % places;
+      result.push_back(static_cast<std::uintptr_t>(place.start + choice * gib));
+    }
+  }
+  return result;
+}
+
+}  // namespace outlast::pool_detail

@@ -1,0 +1,315 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/file.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/page_line.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace outlast::pool_detail {
+namespace {
+
+using namespace pool_format;
+
+constexpr std::uint64_t base_alignment = std::uint64_t{2} << 20;
+
+std::uint64_t seed_of(const std::array<std::uint8_t, 16>& uuid) noexcept {
+  std::uint64_t seed = 0;
+  std::memcpy(&seed, uuid.data(), sizeof seed);
+  return seed;
+}
+
+[[noreturn]] void throw_taken(const std::string& path, std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  throw error(errc::address_taken, path,
+              std::string("the address range from ") + text +
+                  " is in use in this process; leave base_address at 0 to let the pool choose");
+}
+
+void require_aligned(std::uintptr_t address, const std::string& path) {
+  if (address % base_alignment == 0 && address < (std::uintptr_t{1} << 47)) return;
+  throw error(errc::bad_argument, path, "base_address must be a multiple of 2 MiB below 2^47");
+}
+
+/// Bases that stored pointers may be relative to. Those of roots that cannot be moved come first.
+std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed_header& header) {
+  const std::uint32_t count = header.fixed.root_count;
+  const auto entries = std::make_unique<root_entry[]>(count);
+  file.read(header.fixed.root_table_offset, static_cast<void*>(entries.get()),
+            count * sizeof(root_entry));
+  std::vector<std::uintptr_t> fixed_ones;
+  std::vector<std::uintptr_t> others;
+  if (header.state.base_address != 0) others.push_back(header.state.base_address);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const root_entry& entry = entries[i];
+    if (entry.state.load(std::memory_order_relaxed) != entry_live) continue;
+    const bool movable = (entry.identity.flags & root_is_relocatable) != 0;
+    for (const auto& base : entry.bases) {
+      const std::uint64_t address = base.load(std::memory_order_relaxed);
+      if (address != 0) (movable ? others : fixed_ones).push_back(address);
+    }
+  }
+  fixed_ones.insert(fixed_ones.end(), others.begin(), others.end());
+  return fixed_ones;
+}
+
+/// A range that a relocated pool moves to must not overlap one that old pointers point into.
+bool usable_beside(std::uintptr_t address, const std::vector<std::uintptr_t>& recorded,
+                   std::uint64_t reserve_bytes) noexcept {
+  return std::all_of(recorded.begin(), recorded.end(), [&](std::uintptr_t old) {
+    return old == address || (old > address ? old - address : address - old) >= reserve_bytes;
+  });
+}
+
+std::uint64_t reserve_bytes_of(const static_header& fixed) noexcept {
+  return fixed.volatile_twin_distance + fixed.capacity_bytes;
+}
+
+void reserve_for_move(mapped_file& file, std::uintptr_t address, std::uint64_t reserve_bytes,
+                      const std::vector<std::uintptr_t>& recorded) {
+  require_aligned(address, file.path());
+  if (!usable_beside(address, recorded, reserve_bytes)) {
+    throw error(errc::bad_argument, file.path(),
+                "the new base_address overlaps a range that the pool's pointers point into; choose "
+                "one at least a capacity away");
+  }
+  if (!file.reserve(address, reserve_bytes)) throw_taken(file.path(), address);
+}
+
+void reserve_for_open(mapped_file& file, const parsed_header& header,
+                      const pool_options& options) {
+  const std::uint64_t bytes = reserve_bytes_of(header.fixed);
+  const std::vector<std::uintptr_t> recorded = recorded_bases(file, header);
+  if (options.base_address != 0) {
+    reserve_for_move(file, options.base_address, bytes, recorded);
+    return;
+  }
+  for (const std::uintptr_t address : recorded) {
+    if (address != 0 && address % page_bytes == 0 && file.reserve(address, bytes)) return;
+  }
+  for (const std::uintptr_t address : candidate_bases(seed_of(header.fixed.uuid), bytes)) {
+    if (usable_beside(address, recorded, bytes) && file.reserve(address, bytes)) return;
+  }
+  file.reserve_anywhere(bytes);
+}
+
+void require_whole(const mapped_file& file, const parsed_header& header) {
+  if (file.length() >= header.file_bytes()) return;
+  throw error(errc::truncated, file.path(),
+              "the file has " + std::to_string(file.length()) + " bytes and the pool needs " +
+                  std::to_string(header.file_bytes()) +
+                  "; its end was cut off; restore a backup");
+}
+
+bool torn_by_machine_crash(const parsed_header& header) {
+  if (!header.dirty() ||
+      header.state.domain_kind != static_cast<std::uint32_t>(domain::kind::process)) {
+    return false;
+  }
+  const boot_id now = current_boot_id();
+  return header.state.boot != now || now == boot_id{};
+}
+
+void require_untorn(bool torn, const pool_options& options, const std::string& path) {
+  if (!torn || options.salvage) return;
+  throw error(errc::torn_by_machine_crash, path,
+              "the machine went down while the pool was open, and this pool survives the death of "
+              "processes only: its pages may be of different ages; restore a backup, or open it "
+              "with pool_options::salvage to keep what can be recovered");
+}
+
+/// Where a new pool will live; 0 if only the kernel can find room.
+std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& sizes,
+                                 const std::array<std::uint8_t, 16>& uuid,
+                                 const std::string& path) {
+  if (options.base_address != 0) {
+    require_aligned(options.base_address, path);
+    if (!range_is_free(options.base_address, sizes.reserve_bytes())) {
+      throw_taken(path, options.base_address);
+    }
+    return options.base_address;
+  }
+  for (const std::uintptr_t address : candidate_bases(seed_of(uuid), sizes.reserve_bytes())) {
+    if (range_is_free(address, sizes.reserve_bytes())) return address;
+  }
+  return 0;
+}
+
+/// Calls `visit(first, end)` for the stored parts of [begin, end) of a file.
+template <class Visit>
+bool for_each_stored(int fd, std::uint64_t begin, std::uint64_t end, Visit&& visit) {
+  while (begin < end) {
+    const off_t data = ::lseek(fd, static_cast<off_t>(begin), SEEK_DATA);
+    if (data < 0) return errno == ENXIO;  // ENXIO: nothing but a hole is left
+    if (static_cast<std::uint64_t>(data) >= end) return true;
+    const off_t hole = ::lseek(fd, data, SEEK_HOLE);
+    if (hole < 0) return false;
+    visit(static_cast<std::uint64_t>(data), std::min(end, static_cast<std::uint64_t>(hole)));
+    begin = static_cast<std::uint64_t>(hole);
+  }
+  return true;
+}
+
+}  // namespace
+
+pool_sizes sizes_for(const pool_options& options, const std::string& path) {
+  pool_sizes sizes{};
+  if (options.size_bytes > largest_capacity_bytes ||
+      options.capacity_bytes > largest_capacity_bytes) {
+    throw error(errc::bad_argument, path, "a pool can have at most 8 TiB");
+  }
+  sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);
+  sizes.capacity_bytes = options.capacity_bytes != 0
+                             ? base::round_up(options.capacity_bytes, page_bytes)
+                             : std::max<std::uint64_t>(4 * sizes.size_bytes, std::uint64_t{1} << 30);
+  sizes.capacity_bytes = std::min(sizes.capacity_bytes, largest_capacity_bytes);
+  const std::uint64_t smallest = smallest_size_bytes(sizes.capacity_bytes);
+  if (sizes.size_bytes < smallest) {
+    throw error(errc::too_small, path,
+                "a pool of " + std::to_string(options.size_bytes) + " bytes is too small; it needs " +
+                    std::to_string(smallest));
+  }
+  if (sizes.capacity_bytes < sizes.size_bytes) {
+    throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
+  }
+  if (options.reserve_volatile_twin) {
+    sizes.twin_distance = base::round_up(sizes.capacity_bytes, base_alignment);
+  }
+  return sizes;
+}
+
+header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 16>& uuid,
+                        std::uintptr_t base) {
+  const layout tables = layout_for(sizes.capacity_bytes);
+  header_page page{};
+  page.fixed.magic_word = magic;
+  page.fixed.endian = endian_tag;
+  page.fixed.format_version = version;
+  page.fixed.word_size_bytes = sizeof(void*);
+  page.fixed.line_size_bytes = line_bytes;
+  page.fixed.page_size_bytes = page_bytes;
+  page.fixed.uuid = uuid;
+  page.fixed.capacity_bytes = sizes.capacity_bytes;
+  page.fixed.root_table_offset = tables.root_table_offset;
+  page.fixed.root_count = tables.root_count;
+  page.fixed.root_entry_bytes = sizeof(root_entry);
+  page.fixed.region_table_offset = tables.region_table_offset;
+  page.fixed.region_count = tables.region_count;
+  page.fixed.region_entry_bytes = sizeof(region_entry);
+  page.fixed.line_table_offset = tables.line_table_offset;
+  page.fixed.line_table_bytes = tables.line_table_bytes;
+  page.fixed.first_data_offset = tables.first_data_offset;
+  page.fixed.volatile_twin_distance = sizes.twin_distance;
+  page.fixed.created_base = base;
+  set_text(page.fixed.creator, "outlast 0.1.0");
+  page.slot_0.generation = 1;
+  page.slot_0.mark = mark_clean;
+  page.slot_0.size_bytes = sizes.size_bytes;
+  page.slot_0.base_address = base;
+  page.slot_0.high_water_page = tables.first_data_offset / page_bytes;
+  seal(page.slot_0);
+  page.slot_1 = page.slot_0;
+  seal(page);
+  return page;
+}
+
+opened_pool create_pool_file(const std::string& path, const pool_options& options) {
+  const pool_sizes sizes = sizes_for(options, path);
+  const auto uuid = random_uuid();
+  const header_page page = make_header(sizes, uuid, base_for_creation(options, sizes, uuid, path));
+  const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
+  mapped_file file = mapped_file::create(path, page, bytes);
+  opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path), false};
+  pool_options choose = options;
+  choose.base_address = 0;
+  reserve_for_open(result.file, result.header, choose);
+  result.file.prepare_space(bytes);
+  result.file.map(bytes);
+  return result;
+}
+
+opened_pool open_pool_file(const std::string& path, const pool_options& options) {
+  mapped_file file = mapped_file::open(path);
+  const parsed_header header = judge_header(file.first_page(), path);
+  require_whole(file, header);
+  const bool torn = torn_by_machine_crash(header);
+  require_untorn(torn, options, path);
+  opened_pool result{std::move(file), header, torn};
+  reserve_for_open(result.file, header, options);
+  result.file.prepare_space(header.file_bytes());
+  result.file.map(header.file_bytes());
+  return result;
+}
+
+parsed_header judge_header(std::span<const std::byte> bytes, const std::string& path) {
+  header_reading reading = read_header(bytes);
+  if (reading.problem) {
+    if (reading.problem->code == errc::corrupted) throw corruption(path, reading.problem->sentence);
+    throw error(reading.problem->code, path, reading.problem->sentence);
+  }
+  return *reading.header;
+}
+
+std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header) {
+  const auto page_count = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+  const std::uint64_t table = header.fixed.line_table_offset;
+  const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
+  auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+  const auto* const lines = reinterpret_cast<const page_line*>(image + table);
+  const bool known = for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
+    auto page = static_cast<std::uint32_t>((from - table) / sizeof(page_line));
+    const auto last = static_cast<std::uint32_t>((to - table) / sizeof(page_line));
+    for (; page < last; ++page) {
+      const run_word run = run_word::unpack(lines[page].word.load(std::memory_order_relaxed));
+      if (run.pack() == 0) continue;
+      const std::uint64_t run_end = std::uint64_t{page} + std::max<std::uint32_t>(run.pages, 1);
+      end = std::max(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(run_end, page_count)));
+    }
+  });
+  return known ? end : page_count;
+}
+
+domain::kind choose_instructions(const pool_options& options, domain::kind mapping,
+                                 const std::string& path) {
+  const std::optional<domain::kind> forced =
+      options.force_domain ? options.force_domain : forced_by_environment();
+  if (!forced) return mapping;
+  if (*forced == domain::kind::file || *forced == domain::kind::simulated) {
+    throw error(errc::refused, path,
+                "the domain '" + std::string(name_of(*forced)) +
+                    "' cannot be forced on a pool of another type; use basic_pool<domain::file>");
+  }
+  return *forced;
+}
+
+void require_same_domain(const pool_options& options, domain::kind own, const std::string& path) {
+  if (!options.force_domain || *options.force_domain == own) return;
+  throw error(errc::bad_argument, path,
+              "force_domain asks for '" + std::string(name_of(*options.force_domain)) +
+                  "' but the pool's type is fixed to '" + std::string(name_of(own)) +
+                  "'; use outlast::pool, which is free to choose");
+}
+
+domain_registration::domain_registration(bool native, domain::kind instructions, const void* base,
+                                         std::size_t bytes, const std::string& path)
+    : native_(native), kind_(instructions), base_(base) {
+  if (native_) domain::native::pool_opened(kind_);
+  if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path);
+}
+
+domain_registration::~domain_registration() {
+  if (base_ == nullptr) return;
+  if (native_) domain::native::pool_closed(kind_);
+  if (kind_ == domain::kind::file) domain::file::pool_closed(base_);
+}
+
+}  // namespace outlast::pool_detail

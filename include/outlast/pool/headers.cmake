@@ -9,7 +9,10 @@ outlast_headers(outlast_library pool
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
+  page_line.hpp
+  page_space.hpp
   pool.hpp
   pool_options.hpp
   region.hpp
+  volatile_word.hpp
 )

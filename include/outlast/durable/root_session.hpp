@@ -10,6 +10,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,8 +24,8 @@ namespace outlast::durable {
 
 /// How a structure wants its root to be found.
 struct root_type {
-  std::string name;           ///< for messages: what the root holds
-  std::uint64_t fingerprint;  ///< equal exactly for types that can read each other's bytes
+  std::string name;               ///< for messages: what the root holds
+  std::uint64_t fingerprint = 0;  ///< equal exactly for types that can read each other's bytes
 };
 
 /// What every session has. A structure derives its own volatile state from it.
@@ -33,7 +34,6 @@ template <domain::persistence_domain D>
 class root_session {
  public:
   using pool_type = basic_pool<D>;
-  using attached_root = typename pool_type::attached_root;
 
   root_session(pool_type& pool, const attached_root& root)
       : pool_(pool), root_(root), arena_(pool.pages(), root.index) {}
@@ -48,31 +48,26 @@ class root_session {
   /// In the child of a fork: no operation may begin any more.
   virtual void forbid() noexcept = 0;
 
-  /// The structure's handle is gone. Nothing to do if the pool is closed, or in a forked child.
-  void handle_gone() noexcept {
-    if (!attached_) return;
-    try {
-      pool_.detach_root(root_.index, false);
-    } catch (const error&) {
-      // A forked child: the root belongs to the parent, and so does the attachment.
-    }
-  }
-  /// The pool lets go of its roots.
-  void pool_gone() noexcept { attached_ = false; }
+  /// The structure's handle is gone. The session stays with the pool.
+  void handle_gone() noexcept { in_use_.store(false, std::memory_order_release); }
 
   [[nodiscard]] pool_type& pool() noexcept { return pool_; }
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
   [[nodiscard]] const attached_root& root() const noexcept { return root_; }
 
  private:
+  template <domain::persistence_domain>
+  friend class root_sessions;
+
   pool_type& pool_;
   attached_root root_;
+  root_type type_;
   alloc::arena<D> arena_;
-  bool attached_ = true;
+  std::atomic<bool> in_use_{true};
 };
 
 /// All sessions of a pool: a service of it.
-/// Thread-safety: all members may be called concurrently, except `close_all`.
+/// Thread-safety: attach() may be called concurrently.
 template <domain::persistence_domain D>
 class root_sessions {
  public:
@@ -80,71 +75,91 @@ class root_sessions {
 
   explicit root_sessions(pool_type& pool) : pool_(pool) {
     pool.on_close([this] { close_all(); });
-    pool.on_fork_child([this] {
-      for (auto& [index, session] : sessions_) {
-        session->arena().forbid();
-        session->forbid();
-      }
-    });
-  }
-
-  ~root_sessions() {
-    for (auto& [index, session] : sessions_) session->pool_gone();
+    pool.on_fork_child([this] { forbid_all(); });
   }
   root_sessions(const root_sessions&) = delete;
   root_sessions& operator=(const root_sessions&) = delete;
 
   /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where this
   /// process has none yet: that is where creation and recovery happen. Throws what they throw; the
-  /// root is then not attached.
+  /// root is then not attached. Throws error{already_open} while another handle is in use.
   template <class Session, class Make>
   [[nodiscard]] std::shared_ptr<Session> attach(std::string_view name, const root_type& type,
                                                 Make&& make) {
     const std::lock_guard lock(mutex_);
-    const auto root = pool_.attach_root(name, type.name, type.fingerprint, true);
+    const auto found = sessions_.find(name);
+    if (found != sessions_.end()) return attach_again<Session>(name, type, found->second);
+    const attached_root root = pool_.attach_root(name, type.name, type.fingerprint, true);
     try {
-      return find_or_make<Session>(name, root, std::forward<Make>(make));
+      std::shared_ptr<Session> session = make(pool_, root);
+      session->type_ = type;
+      sessions_.emplace(name, session);
+      return session;
     } catch (...) {
       pool_.detach_root(root.index, false);
       throw;
     }
   }
 
- private:
-  template <class Session, class Make>
-  std::shared_ptr<Session> find_or_make(std::string_view name,
-                                        const typename pool_type::attached_root& root,
-                                        Make&& make) {
-    const auto found = sessions_.find(root.index);
-    if (found == sessions_.end()) {
-      auto session = make(pool_, root);
-      sessions_.emplace(root.index, session);
-      return session;
+  /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may be in
+  /// use. Durable at return. Throws error{not_found, already_open}.
+  void drop(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = sessions_.find(name); found != sessions_.end()) {
+      if (found->second->in_use_.load(std::memory_order_acquire)) throw in_use(name);
+      found->second->collect_all();
+      pool_.detach_root(found->second->root().index, false);
+      sessions_.erase(found);
     }
-    auto session = std::dynamic_pointer_cast<Session>(found->second);
+    pool_.drop_root(name);
+  }
+
+ private:
+  template <class Session>
+  std::shared_ptr<Session> attach_again(std::string_view name, const root_type& type,
+                                        const std::shared_ptr<root_session<D>>& kept) {
+    if (kept->type_.fingerprint != type.fingerprint) {
+      throw error(errc::root_type_mismatch, pool_.path(),
+                  "root '" + std::string(name) + "' holds a " + kept->type_.name + ", not a " +
+                      type.name + "; attach it as what it is, or choose another name");
+    }
+    auto session = std::dynamic_pointer_cast<Session>(kept);
     if (session == nullptr) {
       throw error(errc::root_type_mismatch, pool_.path(),
                   "root '" + std::string(name) +
                       "' was attached earlier in this process under another policy; close the pool "
                       "before attaching it under this one");
     }
+    if (session->in_use_.exchange(true, std::memory_order_acq_rel)) throw in_use(name);
     return session;
   }
 
+  [[nodiscard]] error in_use(std::string_view name) const {
+    return {errc::already_open, pool_.path(),
+            "root '" + std::string(name) +
+                "' is in use by another object of this process; share that one between threads"};
+  }
+
   void close_all() {
-    for (auto& [index, session] : sessions_) session->collect_all();
-    for (auto& [index, session] : sessions_) {
+    for (auto& [name, session] : sessions_) session->collect_all();
+    for (auto& [name, session] : sessions_) {
       session->before_close();
       session->arena().save_occupancy();
-      pool_.detach_root(index, true);
-      session->pool_gone();
+      pool_.detach_root(session->root().index, true);
     }
     sessions_.clear();
   }
 
+  void forbid_all() noexcept {
+    for (auto& [name, session] : sessions_) {
+      session->arena().forbid();
+      session->forbid();
+    }
+  }
+
   pool_type& pool_;
   std::mutex mutex_;
-  std::map<std::uint16_t, std::shared_ptr<root_session<D>>> sessions_;
+  std::map<std::string, std::shared_ptr<root_session<D>>, std::less<>> sessions_;
 };
 
 }  // namespace outlast::durable

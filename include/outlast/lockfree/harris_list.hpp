@@ -218,9 +218,9 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
   using base_type::arena;
   using base_type::pool;
 
-  session(pool_type& in, const typename base_type::attached_root& root)
+  session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    using state = typename pool_type::root_state;
+    using state = root_state;
     if (root.state == state::fresh) {
       create();
       return;

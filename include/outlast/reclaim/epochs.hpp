@@ -31,7 +31,7 @@ namespace outlast::reclaim {
 /// Progress: enter and leave are wait-free after a thread's first call; retire is lock-free but for
 /// the moment in which it takes over the limbo of threads that exited (a try-lock, never waited for).
 template <domain::persistence_domain D>
-class epochs : base::thread_exit_listener {
+class epochs final : base::thread_exit_listener {
  public:
   class record;
   using session = record*;

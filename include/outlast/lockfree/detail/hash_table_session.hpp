@@ -26,10 +26,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   using base_type::arena;
   using base_type::pool;
 
-  session(pool_type& in, const typename base_type::attached_root& root,
+  session(pool_type& in, const attached_root& root,
           const table_options& options)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    using state = typename pool_type::root_state;
+    using state = root_state;
     if (root.state == state::fresh) {
       create(options);
       return;

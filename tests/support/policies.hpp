@@ -1,0 +1,26 @@
+// The one list of policies. A new policy joins every typed test by one line here.
+#pragma once
+
+#include <outlast/domain.hpp>
+#include <outlast/durable/policy.hpp>
+
+#include <tuple>
+
+namespace outlast::test {
+
+using durable::automatic;
+using durable::flit;
+using durable::transient;
+namespace tag = durable::tag;
+
+/// Each tag once, on a domain that flushes and on one that does not.
+using all_policies =
+    std::tuple<flit<tag::always, automatic, domain::adr>, flit<tag::adjacent, automatic, domain::adr>,
+               flit<tag::hashed<>, automatic, domain::adr>, flit<tag::line<>, automatic, domain::adr>,
+               flit<tag::adjacent, automatic, domain::process>,
+               flit<tag::hashed<4096>, automatic, domain::process>,
+               flit<tag::adjacent, automatic, domain::native>,
+               flit<tag::adjacent, automatic, domain::cache_persistent>,
+               transient<domain::process>>;
+
+}  // namespace outlast::test

@@ -1,0 +1,196 @@
+// Goal: what is special to one structure. Method: one thread, counting domains, small pools.
+#include "tests/support/keys.hpp"
+#include "tests/support/temp_pool.hpp"
+
+#include <outlast/domain.hpp>
+#include <outlast/lockfree/harris_list.hpp>
+#include <outlast/lockfree/hash_table.hpp>
+#include <outlast/reclaim/leak.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace outlast::lockfree {
+namespace {
+
+using counted = domain::counting<domain::adr>;
+using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, counted>;
+using hashed = durable::flit<durable::tag::hashed<>, durable::automatic, counted>;
+using on_process = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+using u64 = std::uint64_t;
+
+struct cost {
+  u64 flushes;
+  u64 fences;
+  friend bool operator==(const cost&, const cost&) = default;
+};
+void PrintTo(const cost& c, std::ostream* out) {
+  *out << c.flushes << " flushes, " << c.fences << " fences";
+}
+
+template <class Action>
+cost cost_of(Action&& action) {
+  const base::thread_context& me = base::this_thread();
+  const cost before{me.flushes, me.fences};
+  action();
+  return {me.flushes - before.flushes, me.fences - before.fences};
+}
+
+template <class Policy>
+void expect_paper_costs() {
+  test::temp_pool<counted> pool;
+  harris_list<u64, no_value, Policy> list(*pool, "list");
+  for (u64 k = 0; k < 20; k += 2) ASSERT_TRUE(list.insert(k));
+  EXPECT_EQ(cost_of([&] { (void)list.contains(8); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)list.contains(9); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)list.insert(8); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)list.insert(9); }), (cost{2, 2})) << "node and link";
+  EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{2, 2})) << "mark and unlink";
+}
+
+TEST(harris_list, updates_flush_two_lines_and_clean_reads_none) {
+  expect_paper_costs<adjacent>();
+  expect_paper_costs<hashed>();
+}
+
+TEST(hash_table, updates_flush_two_lines_and_clean_reads_none) {
+  test::temp_pool<counted> pool;
+  hash_table<u64, u64, adjacent> table(*pool, "table", {.buckets = 1024});
+  for (u64 k = 0; k < 2000; ++k) ASSERT_TRUE(table.insert(k, k));
+  for (u64 k = 0; k < 4000; ++k) (void)table.contains(k);
+  const cost reads = cost_of([&] {
+    for (u64 k = 0; k < 4000; ++k) (void)table.get(k);
+  });
+  EXPECT_EQ(reads, (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)table.erase(77); }), (cost{2, 2}));
+  EXPECT_EQ(cost_of([&] { (void)table.insert(77, 1); }), (cost{2, 2}));
+  EXPECT_EQ(cost_of([&] { (void)table.update(77, 2); }), (cost{1, 1}));
+}
+
+TEST(harris_list, walks_in_key_order) {
+  test::temp_pool<domain::process> pool;
+  harris_list<u64, u64, on_process> list(*pool, "list");
+  for (const u64 k : {5, 1, 4, 2, 3}) ASSERT_TRUE(list.insert(k, k * k));
+  std::vector<u64> keys;
+  list.for_each([&](u64 k, u64 v) {
+    EXPECT_EQ(v, k * k);
+    keys.push_back(k);
+  });
+  EXPECT_THAT(keys, ::testing::ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(hash_table, grows_while_it_is_filled_and_keeps_every_key) {
+  test::temp_pool<domain::process> pool(std::size_t{64} << 20);
+  hash_table<u64, u64, on_process> table(*pool, "table", {.buckets = 1});
+  for (u64 k = 0; k < 50'000; ++k) ASSERT_TRUE(table.insert(k, ~k));
+  EXPECT_GE(table.bucket_count(), 32'768U);
+  for (u64 k = 0; k < 50'000; ++k) ASSERT_EQ(table.get(k), ~k);
+  std::set<u64> seen;
+  table.for_each([&](u64 k, u64) { seen.insert(k); });
+  EXPECT_EQ(seen.size(), 50'000U);
+}
+
+TEST(hash_table, keeps_its_directory_over_close_and_kill) {
+  test::temp_pool<domain::process> pool(std::size_t{64} << 20);
+  for (int round = 0; round < 4; ++round) {
+    hash_table<u64, u64, on_process> table(*pool, "table", {.buckets = 4});
+    for (u64 k = 0; k < 3'000; ++k) {
+      ASSERT_EQ(table.insert(static_cast<u64>(round) * 3'000 + k, k), true);
+    }
+    EXPECT_EQ(table.size_estimate(), static_cast<u64>(round + 1) * 3'000);
+    const std::size_t buckets = table.bucket_count();
+    if (round % 2 == 0) {
+      pool->close();
+    }
+    pool.abandon();
+    pool.open();
+    hash_table<u64, u64, on_process> again(*pool, "table");
+    EXPECT_EQ(again.bucket_count(), buckets);
+    EXPECT_EQ(again.was_recovered(), round % 2 != 0);
+    for (u64 k = 0; k < static_cast<u64>(round + 1) * 3'000; ++k) ASSERT_TRUE(again.contains(k));
+  }
+}
+
+TEST(hash_table, with_a_fixed_number_of_buckets_never_grows) {
+  test::temp_pool<domain::process> pool;
+  hash_table<u64, no_value, on_process> table(*pool, "table", {.buckets = 8, .grows = false});
+  for (u64 k = 0; k < 2'000; ++k) ASSERT_TRUE(table.insert(k));
+  EXPECT_EQ(table.bucket_count(), 8U);
+}
+
+TEST(structures, refuse_a_root_of_another_type_and_name_both) {
+  test::temp_pool<domain::process> pool;
+  { const harris_list<u64, u64, on_process> list(*pool, "it"); }
+  try {
+    const hash_table<u64, u64, on_process> table(*pool, "it");
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.reason(), errc::root_type_mismatch);
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("harris_list"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("hash_table"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr(pool.path()));
+  }
+  EXPECT_THROW((harris_list<u64, std::uint32_t, on_process>(*pool, "it")), error);
+  const harris_list<u64, u64, on_process> list(*pool, "it");
+}
+
+TEST(structures, refuse_a_second_handle_on_one_root) {
+  test::temp_pool<domain::process> pool;
+  const harris_list<u64, u64, on_process> list(*pool, "it");
+  EXPECT_THROW((harris_list<u64, u64, on_process>(*pool, "it")), error);
+}
+
+TEST(structures, of_different_kinds_share_a_pool) {
+  test::temp_pool<domain::process> pool;
+  using other = durable::flit<durable::tag::line<>, durable::automatic, domain::process>;
+  for (int round = 0; round < 3; ++round) {
+    {
+      harris_list<u64, u64, on_process> list(*pool, "list");
+      hash_table<u64, test::wide_value, other> table(*pool, "table");
+      hash_table<u64, no_value, on_process> set(*pool, "set");
+      for (u64 k = 0; k < 100; ++k) {
+        EXPECT_EQ(list.put(k, k), round == 0);
+        EXPECT_EQ(table.put(k, test::wide_value(k)), round == 0);
+        EXPECT_EQ(set.insert(k), round == 0);
+      }
+      EXPECT_EQ(list.size_estimate(), 100U);
+      EXPECT_EQ(table.size_estimate(), 100U);
+    }
+    if (round == 0) pool.abandon();
+    else pool.close();
+    pool.open();
+  }
+}
+
+TEST(structures, a_handle_may_outlive_the_close_of_its_pool) {
+  test::temp_pool<domain::process> pool;
+  harris_list<u64, u64, on_process> list(*pool, "list");
+  ASSERT_TRUE(list.insert(1, 1));
+  pool.close();
+}
+
+TEST(structures, work_over_the_leaking_reclaimer) {
+  test::temp_pool<domain::process> pool;
+  hash_table<u64, u64, on_process, base::default_hash<u64>, reclaim::leak> table(*pool, "table");
+  for (u64 k = 0; k < 500; ++k) ASSERT_TRUE(table.insert(k, k));
+  for (u64 k = 0; k < 500; ++k) ASSERT_TRUE(table.erase(k));
+  EXPECT_EQ(table.size_estimate(), 0U);
+}
+
+TEST(structures, retired_nodes_are_reused) {
+  test::temp_pool<domain::process> pool(std::size_t{2} << 20);
+  hash_table<u64, u64, on_process> table(*pool, "table");
+  for (u64 k = 0; k < 300'000; ++k) {
+    ASSERT_TRUE(table.insert(k, k));
+    ASSERT_TRUE(table.erase(k));
+  }
+}
+
+}  // namespace
+}  // namespace outlast::lockfree

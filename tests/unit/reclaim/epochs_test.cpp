@@ -1,0 +1,182 @@
+// Goal: epochs free what nobody can hold and nothing else, whatever the other threads do.
+// Method: contexts of our own play the threads, so every interleaving is written down.
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/reclaim/epochs.hpp>
+#include <outlast/reclaim/leak.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace outlast::reclaim {
+namespace {
+
+using epochs_type = epochs<domain::process>;
+static_assert(reclaimer<epochs_type>);
+static_assert(reclaimer<leak<domain::process>>);
+
+class epochs_test : public ::testing::Test {
+ protected:
+  void retire_one() {
+    reclaimer_.retire(&object_, &freed_, [](void* context, void*) noexcept {
+      ++*static_cast<std::atomic<int>*>(context);
+    });
+  }
+  void operation_that_retires() {
+    auto session = reclaimer_.enter();
+    retire_one();
+    reclaimer_.leave(session);
+  }
+  void collect_often() {
+    for (int i = 0; i < 5; ++i) reclaimer_.collect();
+  }
+
+  epochs_type reclaimer_;
+  int object_ = 0;
+  std::atomic<int> freed_{0};
+};
+
+base::thread_context& context(std::uint32_t slot) {
+  static std::array<base::thread_context, 4> contexts;
+  contexts[slot - 1000].slot = slot;
+  return contexts[slot - 1000];
+}
+
+TEST_F(epochs_test, frees_what_was_retired_once_nobody_is_inside) {
+  operation_that_retires();
+  EXPECT_EQ(freed_, 0);
+  collect_often();
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(epochs_test, keeps_what_an_operation_inside_may_hold) {
+  const base::scoped_thread_context reader(context(1000));
+  const auto inside = reclaimer_.enter();  // 1 ->
+  {
+    const base::scoped_thread_context writer(context(1001));
+    operation_that_retires();  // 2 <-
+    collect_often();
+    EXPECT_EQ(freed_, 0);
+  }
+  reclaimer_.leave(inside);  // 1 <-
+  collect_often();
+  {
+    const base::scoped_thread_context writer(context(1001));
+    collect_often();
+  }
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(epochs_test, idle_threads_hold_back_nothing) {
+  {
+    const base::scoped_thread_context idle(context(1002));
+    reclaimer_.leave(reclaimer_.enter());
+  }
+  operation_that_retires();
+  collect_often();
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(epochs_test, operations_nest) {
+  const auto outer = reclaimer_.enter();
+  const auto inner = reclaimer_.enter();
+  reclaimer_.leave(inner);
+  retire_one();
+  collect_often();
+  EXPECT_EQ(freed_, 0) << "the outer operation is still inside";
+  reclaimer_.leave(outer);
+  collect_often();
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(epochs_test, a_thread_that_exits_in_mid_operation_holds_back_nothing) {
+  std::thread([&] {
+    (void)reclaimer_.enter();
+    retire_one();
+  }).join();
+  collect_often();
+  EXPECT_EQ(freed_, 1) << "its limbo is freed by whoever remains";
+}
+
+TEST_F(epochs_test, limbo_stays_small_while_threads_work) {
+  for (int i = 0; i < 10'000; ++i) operation_that_retires();
+  EXPECT_LT(reclaimer_.in_limbo(), 500U);
+  reclaimer_.collect_all();
+  EXPECT_EQ(freed_, 10'000);
+}
+
+TEST_F(epochs_test, threads_come_and_go_without_limit) {
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { operation_that_retires(); });
+    for (std::thread& each : threads) each.join();
+  }
+  reclaimer_.collect_all();
+  EXPECT_EQ(freed_, 800);
+}
+
+TEST_F(epochs_test, a_freed_object_is_never_in_use) {
+  // Readers take the current object; a writer replaces and retires it. Disposal poisons it.
+  struct box {
+    std::atomic<int> value{1};
+  };
+  std::vector<box> boxes(64);
+  std::atomic<box*> current{&boxes[0]};
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 2; ++r) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const auto session = reclaimer_.enter();
+        box* const seen = current.load(std::memory_order_acquire);
+        for (int i = 0; i < 20; ++i) wrong += seen->value.load() == 1 ? 0 : 1;
+        reclaimer_.leave(session);
+      }
+    });
+  }
+  std::vector<std::atomic<bool>> free(boxes.size());
+  for (auto& each : free) each = true;
+  free[0] = false;
+  struct freer {
+    std::vector<box>& boxes;
+    std::vector<std::atomic<bool>>& free;
+  } context{boxes, free};
+  for (int i = 0; i < 20'000; ++i) {
+    std::size_t next = 0;
+    while (next < free.size() && !free[next]) ++next;
+    if (next == free.size()) {
+      reclaimer_.collect();
+      std::this_thread::yield();
+      continue;
+    }
+    free[next] = false;
+    boxes[next].value = 1;
+    box* const old = current.exchange(&boxes[next]);
+    reclaimer_.retire(old, &context, [](void* c, void* object) noexcept {
+      auto& with = *static_cast<freer*>(c);
+      auto* const gone = static_cast<box*>(object);
+      gone->value = 0;
+      with.free[static_cast<std::size_t>(gone - with.boxes.data())] = true;
+    });
+  }
+  stop = true;
+  for (std::thread& each : readers) each.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(leak_test, never_frees) {
+  leak<domain::process> reclaimer;
+  int freed = 0;
+  reclaimer.leave(reclaimer.enter());
+  reclaimer.retire(&freed, &freed, [](void* c, void*) noexcept { ++*static_cast<int*>(c); });
+  reclaimer.collect_all();
+  EXPECT_EQ(freed, 0);
+}
+
+}  // namespace
+}  // namespace outlast::reclaim

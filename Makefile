@@ -3,12 +3,12 @@
 
 JOBS ?= $(shell nproc)
 LONG_CRASH_EXECUTIONS ?= 200000
+MICRO_BENCHMARKS ?= flush allocator recovery open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick crash crash-long kill format package clean \
-  demo-dependencies test-dependencies bench-dependencies arm64-dependencies
+.PHONY: build demo test check bench bench-quick crash crash-long kill format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -47,10 +47,14 @@ build-%:
 	cmake --preset $* >/dev/null
 	cmake --build --preset $* -j $(JOBS)
 
-## bench-quick, bench: the figures, in about a minute or properly (ARGS=... are passed on)
-bench-quick bench: bench-dependencies build-release
-	build/release/bin/outlast bench $(if $(filter bench-quick,$@),--quick) $(ARGS) \
-	  $$(find bench/figures -name '*.toml' | sort)
+## bench-quick: list and hash of FliT's Figure 7 and the allocator, a minute (ARGS=... are passed on)
+bench-quick: bench-dependencies build-release
+	build/release/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
+
+## bench: every figure and every micro benchmark, the better part of an hour
+bench: bench-dependencies build-release
+	build/release/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
+	  $$(find bench/figures -name '*.toml' | sort) $(ARGS)
 
 ## crash, crash-long: the structures under the crash explorer; hours of it
 crash crash-long: build-dev
@@ -62,7 +66,7 @@ kill: build-dev
 	$(CTEST) --preset dev -L '^kill$$'
 
 ## package: the Debian package, in build/release
-package: build-release
+package: package-dependencies build-release
 	cd build/release && cpack -G DEB
 
 ## format: clang-format decides
@@ -72,5 +76,5 @@ format:
 clean:
 	rm -rf build
 
-demo-dependencies test-dependencies bench-dependencies arm64-dependencies: %-dependencies:
+%-dependencies:
 	@tools/install-dependencies $*

@@ -1,6 +1,6 @@
 # `cpack` (or `make package`) makes a Debian package of the library, its headers and the tool.
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME liboutlast-dev)
+set(CPACK_PACKAGE_NAME outlast)
 set(CPACK_PACKAGE_VENDOR "The Outlast authors")
 set(CPACK_PACKAGE_CONTACT "The Outlast authors <outlast@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})

@@ -10,10 +10,14 @@ namespace outlast::apps {
 using command = void (*)(CLI::App& tool);
 
 void add_bench(CLI::App& tool);
+void add_check(CLI::App& tool);
+void add_inspect(CLI::App& tool);
 void add_version(CLI::App& tool);
 
 inline constexpr command all_commands[] = {
     add_bench,
+    add_check,
+    add_inspect,
     add_version,
 };
 

@@ -417,16 +417,10 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
   }
 }
 
-void mapped_file::sync(std::uint64_t offset, std::uint64_t size) const {
-  if (map_sync_) return;
-  const std::uint64_t first = offset & ~(pool_format::page_bytes - 1);
-  if (::msync(base_ + first, size + (offset - first), MS_SYNC) != 0) {
+void mapped_file::sync() const {
+  if (!map_sync_ && ::fdatasync(fd_.get()) != 0) {
     fail(path_, "sync the pool with its device", errno);
   }
-}
-
-void mapped_file::sync_all() const {
-  if (!map_sync_) sync_file(path_, fd_.get());
 }
 
 bool mapped_file::in_memory_file_system() const {

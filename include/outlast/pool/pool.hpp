@@ -162,7 +162,8 @@ class basic_pool {
   /// Every pointer of the root is now relative to base(), durably. Durable at return.
   void root_relocated(std::uint16_t index);
   /// Gives up possession. `occupancy_saved`: the next attach may trust the saved occupancy. A root that
-  /// was not published is removed with all its pages. Durable at return.
+  /// was not published is removed with all its pages. May be repeated: at close(), for a root whose
+  /// object went earlier. Durable at return.
   void detach_root(std::uint16_t index, bool occupancy_saved);
   /// Removes a root and all its pages. Durable at return; a crash inside it is completed at the next
   /// opening. Throws error{not_found, already_open}.
@@ -230,6 +231,8 @@ class basic_pool {
   void map_twins();
   void map_twin(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
+  [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
+                                       const pool_format::state_slot& b) noexcept;
   void write_slot(pool_format::state_slot& slot, const pool_format::state_slot& value);
   void sync_data() const;
   void require_usable() const;

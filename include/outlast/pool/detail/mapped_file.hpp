@@ -95,9 +95,9 @@ class mapped_file {
   /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
   void prepare_space(std::uint64_t file_bytes);
 
-  /// Hands changed bytes of the range to the device. Nothing to do on a MAP_SYNC mapping.
-  void sync(std::uint64_t offset, std::uint64_t size) const;
-  void sync_all() const;
+  /// Syncs the file's data with its device. Nothing to do on a MAP_SYNC mapping. Throws
+  /// error{io_failure}.
+  void sync() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   /// What the mapping survives on: process, adr or cache_persistent.

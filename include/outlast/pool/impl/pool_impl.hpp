@@ -204,8 +204,19 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   write_slot(older, next);
   // (P4)
   write_slot(newer, next);
+  // A mark that survives processes alone would be no mark after a power cut: the device has it too.
+  // One sync for both: a device tears a page between its sectors, and each slot has its own. None
+  // if all that changed is the generation: the mark of an opener that was killed is there already.
+  if (file_ && instructions_ != domain::kind::file && !same_state(next, state_)) file_->sync();
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
+}
+
+template <domain::persistence_domain D>
+bool basic_pool<D>::same_state(const pool_format::state_slot& a,
+                               const pool_format::state_slot& b) noexcept {
+  return a.mark == b.mark && a.domain_kind == b.domain_kind && a.boot == b.boot &&
+         a.size_bytes == b.size_bytes && a.base_address == b.base_address;
 }
 
 template <domain::persistence_domain D>
@@ -213,8 +224,6 @@ void basic_pool<D>::write_slot(pool_format::state_slot& slot,
                                const pool_format::state_slot& value) {
   D::write(&slot, &value, sizeof value);
   domain::persist<D>(&slot, sizeof slot);
-  // A mark that survives processes alone would be no mark after a power cut: the device has it too.
-  if (file_ && instructions_ != domain::kind::file) file_->sync(0, pool_format::page_bytes);
 }
 
 template <domain::persistence_domain D>
@@ -323,7 +332,7 @@ void basic_pool<D>::sync_data() const {
                 "the device reported an error before; the pool stays marked as not closed, and the "
                 "next opening recovers what was acknowledged");
   }
-  if (file_) file_->sync_all();
+  if (file_) file_->sync();
 }
 
 template <domain::persistence_domain D>

@@ -209,10 +209,12 @@ void root_directory<D>::relocated(std::uint16_t index) {
 
 template <domain::persistence_domain D>
 void root_directory<D>::detach(std::uint16_t index, bool occupancy_was_saved) {
-  root_entry& entry = at(index, "detach");
-  if (state_of(entry) == pool_format::entry_creating) {
+  if (index >= count_) (void)at(index, "detach");
+  root_entry& entry = entries_[index];
+  const std::uint64_t state = state_of(entry);
+  if (state == pool_format::entry_creating) {
     remove(index);
-  } else if (occupancy_was_saved) {
+  } else if (state == pool_format::entry_live && occupancy_was_saved) {
     set(entry.occupancy_valid, pool_format::occupancy_saved);
   }
   attached_[index] = false;

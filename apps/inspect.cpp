@@ -1,0 +1,253 @@
+// outlast inspect FILE, outlast check FILE: what a pool file holds, and whether it is sound.
+//
+// Both read only, take no lock, and go as far as they can with dirty, damaged and foreign files.
+#include <apps/commands.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/region.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace outlast::apps {
+namespace {
+
+using nlohmann::ordered_json;
+using namespace pool_format;
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string state_name(std::uint64_t state) {
+  if (state == entry_creating) return "creating";
+  if (state == entry_live) return "live";
+  if (state == entry_dropping) return "dropping";
+  return "damaged";
+}
+
+/// Pages per kind and per owner.
+struct usage {
+  std::uint64_t pages[4] = {};
+  std::map<std::uint16_t, std::uint64_t> of_owner;
+};
+
+usage count_pages(const file_view& view, const parsed_header& header) {
+  usage result;
+  const auto* const lines =
+      reinterpret_cast<const page_line*>(view.bytes().data() + header.fixed.line_table_offset);
+  const std::uint32_t end = view.used_pages();
+  auto page = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+  while (page < end) {
+    const run_word run = run_word::unpack(lines[page].word.load(relaxed));
+    const bool sound = run.kind != run_kind::free && run.kind <= run_kind::region && run.pages != 0;
+    if (sound) {
+      result.pages[static_cast<std::size_t>(run.kind)] += run.pages;
+      result.of_owner[run.owner] += run.pages;
+    }
+    page += sound ? std::min(run.pages, end - page) : 1;
+  }
+  return result;
+}
+
+ordered_json describe_header(const parsed_header& header) {
+  const static_header& fixed = header.fixed;
+  const state_slot& state = header.state;
+  const auto kind = static_cast<domain::kind>(state.domain_kind);
+  return {{"format_version", fixed.format_version},
+          {"uuid", to_string(fixed.uuid)},
+          {"creator", text_of(fixed.creator)},
+          {"size_bytes", state.size_bytes},
+          {"capacity_bytes", fixed.capacity_bytes},
+          {"base_address", hexadecimal(state.base_address)},
+          {"volatile_twin_distance", fixed.volatile_twin_distance},
+          {"mark", header.dirty() ? "dirty" : "clean"},
+          {"dirty_under_domain", header.dirty() ? pool_detail::name_of(kind) : ""},
+          {"generation", state.generation},
+          {"features",
+           {fixed.incompatible_features, fixed.read_only_compatible_features,
+            fixed.compatible_features}}};
+}
+
+ordered_json describe_roots(const file_view& view, const parsed_header& header,
+                            const usage& used) {
+  ordered_json roots = ordered_json::array();
+  const auto* const entries =
+      reinterpret_cast<const root_entry*>(view.bytes().data() + header.fixed.root_table_offset);
+  for (std::uint32_t i = 0; i < header.fixed.root_count; ++i) {
+    const root_entry& entry = entries[i];
+    const std::uint64_t state = entry.state.load(relaxed);
+    if (state == entry_free) continue;
+    const auto pages = used.of_owner.find(static_cast<std::uint16_t>(i));
+    roots.push_back({{"index", i},
+                     {"name", text_of(entry.identity.name)},
+                     {"type", text_of(entry.identity.type_name)},
+                     {"fingerprint", hexadecimal(entry.identity.fingerprint)},
+                     {"state", intact(entry.identity) ? state_name(state) : "damaged"},
+                     {"closed_cleanly", entry.occupancy_valid.load(relaxed) == occupancy_saved},
+                     {"object_offset", entry.object_offset.load(relaxed)},
+                     {"bytes", pages == used.of_owner.end() ? 0 : pages->second * page_bytes}});
+  }
+  return roots;
+}
+
+ordered_json describe_regions(const file_view& view, const parsed_header& header) {
+  ordered_json regions = ordered_json::array();
+  const auto* const entries =
+      reinterpret_cast<const region_entry*>(view.bytes().data() + header.fixed.region_table_offset);
+  for (std::uint32_t i = 0; i < header.fixed.region_count; ++i) {
+    const region_identity& region = entries[i].identity;
+    const std::uint64_t state = entries[i].state.load(relaxed);
+    if (state == entry_free) continue;
+    regions.push_back({{"index", i},
+                       {"name", text_of(region.name)},
+                       {"kind", name_of(static_cast<region_kind>(region.kind))},
+                       {"state", intact(region) ? state_name(state) : "damaged"},
+                       {"offset", region.offset},
+                       {"bytes", region.bytes},
+                       {"replicas", region.replicas}});
+  }
+  return regions;
+}
+
+ordered_json describe_usage(const file_view& view, const parsed_header& header, const usage& used) {
+  const std::uint64_t all = header.file_bytes() - header.fixed.first_data_offset;
+  const std::uint64_t taken = (used.pages[1] + used.pages[2] + used.pages[3]) * page_bytes;
+  return {{"file_bytes", view.bytes().size()},
+          {"stored_bytes", view.stored_bytes()},
+          {"data_bytes", all},
+          {"used_bytes", taken},
+          {"small_block_bytes", used.pages[1] * page_bytes},
+          {"large_block_bytes", used.pages[2] * page_bytes},
+          {"region_bytes", used.pages[3] * page_bytes}};
+}
+
+ordered_json describe_findings(const std::vector<finding>& findings) {
+  ordered_json list = ordered_json::array();
+  for (const finding& one : findings) {
+    list.push_back({{"level", name_of(one.level)}, {"finding", one.sentence}});
+  }
+  return list;
+}
+
+ordered_json describe(const std::string& path, const file_view& view) {
+  ordered_json all{{"file", path}};
+  const header_reading reading = read_header(view.bytes());
+  if (reading.problem) {
+    all["problem"] = reading.problem->sentence;
+    return all;
+  }
+  const parsed_header& header = *reading.header;
+  all.update(describe_header(header));
+  all["guarantee"] = view.guarantee();
+  all["open_in_process"] = view.holder();
+  if (header.file_bytes() > view.bytes().size()) {
+    all["problem"] = "the file is " + std::to_string(header.file_bytes() - view.bytes().size()) +
+                     " bytes shorter than its header says";
+    return all;
+  }
+  const usage used = count_pages(view, header);
+  all["usage"] = describe_usage(view, header, used);
+  all["roots"] = describe_roots(view, header, used);
+  all["regions"] = describe_regions(view, header);
+  return all;
+}
+
+void print_value(const std::string& key, const ordered_json& value) {
+  std::cout << "  " << key << ": " << (value.is_string() ? value.get<std::string>() : value.dump())
+            << '\n';
+}
+
+void print_list(const std::string& title, const ordered_json& list) {
+  std::cout << title << (list.empty() ? ": none\n" : ":\n");
+  for (const ordered_json& entry : list) {
+    std::cout << "  " << entry.at("index") << "  " << entry.at("name").get<std::string>() << "  ";
+    for (const auto& [key, value] : entry.items()) {
+      if (key == "index" || key == "name") continue;
+      std::cout << ' ' << key << '='
+                << (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    std::cout << '\n';
+  }
+}
+
+void print_for_people(const ordered_json& all) {
+  std::cout << all.at("file").get<std::string>() << '\n';
+  for (const auto& [key, value] : all.items()) {
+    if (!value.is_structured() && key != "file") print_value(key, value);
+  }
+  if (!all.contains("usage")) return;
+  std::cout << "usage:\n";
+  for (const auto& [key, value] : all.at("usage").items()) print_value(key, value);
+  print_list("roots", all.at("roots"));
+  print_list("regions", all.at("regions"));
+}
+
+struct arguments {
+  std::string file;
+  bool json = false;
+};
+
+void run_inspect(const arguments& given) {
+  const file_view view(given.file);
+  const ordered_json all = describe(given.file, view);
+  if (given.json) {
+    std::cout << all.dump() << '\n';
+  } else {
+    print_for_people(all);
+  }
+  if (all.contains("problem")) exit_with(1);
+}
+
+void run_check(const arguments& given) {
+  const std::vector<finding> findings = check_file(given.file);
+  const bool sound = !has_errors(findings);
+  if (given.json) {
+    std::cout << ordered_json{{"file", given.file},
+                              {"sound", sound},
+                              {"findings", describe_findings(findings)}}
+                     .dump()
+              << '\n';
+  } else {
+    for (const finding& one : findings) {
+      std::cout << given.file << ": " << name_of(one.level) << ": " << one.sentence << '\n';
+    }
+    if (sound) std::cout << given.file << ": sound\n";
+  }
+  if (!sound) exit_with(1);
+}
+
+CLI::App* add_command(CLI::App& tool, const char* name, const char* purpose,
+                      void (*run)(const arguments&)) {
+  CLI::App* const command = tool.add_subcommand(name, purpose);
+  const auto given = std::make_shared<arguments>();
+  command->add_option("file", given->file, "The pool file")->required();
+  command->add_flag("--json", given->json, "Print one JSON object");
+  return command->callback([given, run] { run(*given); });
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& tool) {
+  add_command(tool, "inspect", "Show header, usage, roots and regions of a pool file", run_inspect);
+}
+
+void add_check(CLI::App& tool) {
+  add_command(tool, "check", "Check the structure of a pool file; status 1 if it is not sound",
+              run_check);
+}
+
+}  // namespace outlast::apps

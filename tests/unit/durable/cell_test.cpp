@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +34,8 @@ cost cost_of(Action&& action) {
 template <class Tag>
 class cell_of_tag : public ::testing::Test {
  protected:
+  void SetUp() override { base::this_thread().flush_pending = false; }
+
   template <class T, class D = counted>
   using cell = durable::cell<T, Tag, automatic, D>;
 };

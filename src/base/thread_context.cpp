@@ -1,3 +1,4 @@
+#include <outlast/base/error.hpp>
 #include <outlast/base/thread_context.hpp>
 
 #include <algorithm>
@@ -13,10 +14,19 @@ constinit thread_local thread_context* current_thread = nullptr;
 
 namespace {
 
+/// Flit-counters have 16 bits and count at most one store per thread: one thread more could wrap one.
+constexpr std::size_t most_threads = 65'535;
+
+[[noreturn]] void refuse() {
+  throw error(errc::refused, "",
+              "more than 65,535 threads use pools at the same time; let some of them exit first");
+}
+
 class registry {
  public:
   thread_context& acquire() {
     const std::lock_guard lock(mutex_);
+    if (free_.empty() && contexts_.size() == most_threads) refuse();
     ++live_;
     if (!free_.empty()) {
       thread_context& context = contexts_[free_.top()];

@@ -40,7 +40,8 @@ struct alignas(128) thread_context {
 /// The context of the running thread; null until its first `this_thread()`.
 extern constinit thread_local thread_context* current_thread;
 
-/// Gives the calling thread a slot and arranges for its return at thread exit.
+/// Gives the calling thread a slot and arranges for its return at thread exit. Throws error{refused} if
+/// 65,535 threads have one.
 thread_context& register_this_thread();
 
 /// The calling thread's context. Wait-free after the first call, which takes a mutex.

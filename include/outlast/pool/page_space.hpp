@@ -155,6 +155,7 @@ class page_space {
   static constexpr std::uint32_t commit_chunk_pages = 256;
   static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t header_bytes = 16;
+  static constexpr std::size_t hint_count = 12;
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr auto acquire = std::memory_order_acquire;
   static constexpr auto release = std::memory_order_release;
@@ -173,6 +174,8 @@ class page_space {
   [[nodiscard]] std::uint32_t claim_in_word(std::uint32_t word, std::uint32_t pages,
                                             std::uint32_t align_pages);
   [[nodiscard]] std::uint32_t search_across(std::uint32_t pages, std::uint32_t align_pages);
+  [[nodiscard]] std::uint32_t search_between(std::uint32_t from, std::uint32_t to,
+                                             std::uint32_t pages, std::uint32_t align_pages);
   [[nodiscard]] std::uint32_t next_available(std::uint32_t page) const;
   [[nodiscard]] std::uint32_t next_unavailable(std::uint32_t page, std::uint32_t end) const;
   [[nodiscard]] std::uint32_t align_up(std::uint32_t page,
@@ -191,7 +194,7 @@ class page_space {
   void scan_chunk();
 
   [[nodiscard]] volatile_word<D, std::uint32_t>& hint_for(std::uint32_t pages) {
-    return hints_[std::bit_width(pages) - 1];
+    return hints_[std::min<std::size_t>(std::bit_width(pages), hint_count) - 1];
   }
 
   geometry where_;
@@ -201,8 +204,9 @@ class page_space {
   volatile_word<D, std::uint32_t> high_water_{0};
   volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
   volatile_word<D, std::uint64_t> releases_{
-      0};                                     // a search that saw this move may have missed space
-  volatile_word<D, std::uint32_t> hints_[7];  // where a search for 2^i pages and more begins
+      0};  // a search that saw this move may have missed space
+  // The word in which a search for 2^i pages and more begins.
+  volatile_word<D, std::uint32_t> hints_[hint_count];
 
   // Pages from loaded_ up to unread_end_ (multiples of 64) have not been read from the lines yet.
   volatile_word<D, std::uint32_t> loaded_{everything};
@@ -408,10 +412,12 @@ std::uint32_t page_space<D>::align_up(std::uint32_t page,
   return page + static_cast<std::uint32_t>(base::round_up(number, align_pages) - number);
 }
 
-/// The first page of a claimed stretch, or 0.
+/// The first page of a claimed stretch, or 0. Lengths that fill words well are sought word by word,
+/// others wherever they fit: 33 pages a word would waste half of the pool.
 template <domain::persistence_domain D>
 std::uint32_t page_space<D>::search(std::uint32_t pages, std::uint32_t align_pages) {
-  if (pages <= word_pages && align_pages <= word_pages) {
+  const bool fits_words = pages <= 8 || (std::has_single_bit(pages) && pages <= word_pages);
+  if (fits_words && align_pages <= word_pages) {
     if (const std::uint32_t first = search_words(pages, align_pages)) return first;
     if (pages == 1) return 0;
   }
@@ -453,8 +459,21 @@ std::uint32_t page_space<D>::claim_in_word(std::uint32_t word, std::uint32_t pag
 template <domain::persistence_domain D>
 std::uint32_t page_space<D>::search_across(std::uint32_t pages, std::uint32_t align_pages) {
   const std::uint32_t end = limit();
-  for (std::uint32_t page = align_up(where_.first_page, align_pages);
-       page < end && end - page >= pages;) {
+  volatile_word<D, std::uint32_t>& hint = hint_for(pages);
+  const std::uint32_t start = std::max(where_.first_page, hint.load(relaxed) * word_pages);
+  std::uint32_t first = search_between(start, end, pages, align_pages);
+  if (first == 0 && start > where_.first_page) {
+    const std::uint32_t overlap = std::min(end - std::min(start, end), pages + align_pages);
+    first = search_between(where_.first_page, start + overlap, pages, align_pages);
+  }
+  if (first != 0) hint.store(first / word_pages, relaxed);
+  return first;
+}
+
+template <domain::persistence_domain D>
+std::uint32_t page_space<D>::search_between(std::uint32_t from, std::uint32_t to,
+                                            std::uint32_t pages, std::uint32_t align_pages) {
+  for (std::uint32_t page = align_up(from, align_pages); page < to && to - page >= pages;) {
     const std::uint32_t obstacle = next_unavailable(page, page + pages);
     if (obstacle == page + pages && claim_range(page, pages)) return page;
     // A claim that failed re-reads the same stretch: what stopped it now shows as an obstacle, or the

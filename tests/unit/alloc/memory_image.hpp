@@ -41,11 +41,11 @@ class memory_image {
   }
 
   [[nodiscard]] typename space::geometry geometry() const {
-    return {memory_, reinterpret_cast<pool_format::page_line*>(memory_ + 4096), first_page(), pages_,
-            capacity_};
+    return {memory_, reinterpret_cast<pool_format::page_line*>(memory_ + 4096), first_page(),
+            pages_, capacity_};
   }
-  [[nodiscard]] std::unique_ptr<space> open(
-      typename space::commit_function commit = [](std::uint32_t, std::uint32_t) {}) const {
+  [[nodiscard]] std::unique_ptr<space> open(typename space::commit_function commit =
+                                                [](std::uint32_t, std::uint32_t) {}) const {
     auto result = std::make_unique<space>(geometry(), std::move(commit));
     result->load();
     return result;

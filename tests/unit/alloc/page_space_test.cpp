@@ -1,0 +1,267 @@
+// Runs of pages in anonymous memory: claims, coalescing, what is durable, what a reopening finds.
+#include <outlast/pool/page_space.hpp>
+#include <tests/unit/alloc/memory_image.hpp>
+
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/counting.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace outlast {
+namespace {
+
+using image = test::memory_image<domain::process>;
+using space = page_space<domain::process>;
+using pool_format::run_kind;
+
+void* large_run(space& pages, std::uint32_t count, std::uint32_t align = 1) {
+  return pages.allocate_run(run_kind::large, 7, 1, count, std::uint64_t{count} * 4096, align);
+}
+
+std::vector<void*> fill(space& pages, std::uint32_t count) {
+  std::vector<void*> runs;
+  try {
+    for (;;) runs.push_back(large_run(pages, count));
+  } catch (const out_of_space&) {
+  }
+  return runs;
+}
+
+TEST(RunWord, packs_and_unpacks) {
+  const pool_format::run_word run{run_kind::small, 2, 0xabcd, 0x12345678};
+  EXPECT_EQ(run.pack(), 0x12345678abcd0201U);
+  const auto back = pool_format::run_word::unpack(run.pack());
+  EXPECT_EQ(back.kind, run.kind);
+  EXPECT_EQ(back.mode, run.mode);
+  EXPECT_EQ(back.owner, run.owner);
+  EXPECT_EQ(back.pages, run.pages);
+}
+
+TEST(PageSpace, hands_out_every_page_once) {
+  const image memory(300);
+  const auto pages = memory.open();
+  std::vector<void*> runs = fill(*pages, 1);
+  EXPECT_EQ(runs.size(), memory.usable_pages());
+  std::sort(runs.begin(), runs.end());
+  EXPECT_EQ(std::adjacent_find(runs.begin(), runs.end()), runs.end());
+  EXPECT_EQ(pages->check(), "");
+}
+
+TEST(PageSpace, coalesces_free_neighbours_into_runs_of_any_length) {
+  const image memory(1000);
+  const auto pages = memory.open();
+  for (const std::uint32_t length : {1U, 3U, 33U, 64U, 65U, 200U, memory.usable_pages(), 2U}) {
+    const std::vector<void*> runs = fill(*pages, length);
+    EXPECT_GE(runs.size() + 1, memory.usable_pages() / length * 97 / 100) << length;
+    for (void* const run : runs) pages->free_run(run);
+  }
+  EXPECT_EQ(fill(*pages, memory.usable_pages()).size(), 1U);
+}
+
+TEST(PageSpace, aligns_runs) {
+  const image memory(20000);
+  const auto pages = memory.open();
+  for (std::uint32_t align = 1; align <= 256; align *= 2) {
+    for (const std::uint32_t length : {1U, 5U, 70U}) {
+      void* const run = large_run(*pages, length, align);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(run) % (align * 4096), 0U);
+    }
+  }
+  EXPECT_EQ(pages->check(), "");
+}
+
+TEST(PageSpace, describes_a_run_durably_with_one_flush) {
+  using counting = domain::counting<domain::adr>;
+  const test::memory_image<counting> memory(300);
+  const auto pages = memory.open();
+  base::thread_context& me = base::this_thread();
+  const std::uint64_t flushes = me.flushes;
+  const std::uint64_t fences = me.fences;
+  void* const run = pages->allocate_run(run_kind::large, 3, 1, 5, 20000);
+  EXPECT_EQ(me.flushes - flushes, 1U);
+  EXPECT_EQ(me.fences - fences, 1U);
+  const auto& line = pages->line(pages->page_of(run));
+  EXPECT_EQ(line.block_size, 20000U);
+  EXPECT_EQ(line.generation, 1U);
+  pages->free_run(run);
+  EXPECT_EQ(me.flushes - flushes, 2U);
+  EXPECT_EQ(line.word.load(), 0U);
+}
+
+TEST(PageSpace, zeroes_old_bytes_where_headers_will_be_in_scan_mode) {
+  const image memory(300);
+  const auto pages = memory.open();
+  for (const std::size_t stride : {64U, 80U, 112U, 1152U, 4096U}) {
+    void* run = pages->allocate_run(run_kind::small, 3, 1, 16, 64);
+    std::memset(run, 0xee, 16 * 4096);
+    const std::uint64_t before = pages->line(pages->page_of(run)).generation;
+    pages->free_run(run);
+    run = pages->allocate_run(run_kind::small, 3, 2, 16, stride);
+    EXPECT_GT(pages->line(pages->page_of(run)).generation, before);
+    const auto* const bytes = static_cast<const unsigned char*>(run);
+    for (std::size_t at = 0; at + stride <= 16 * 4096; at += stride) {
+      ASSERT_TRUE(std::all_of(bytes + at, bytes + at + 16, [](unsigned char b) { return b == 0; }));
+    }
+    pages->free_run(run);
+  }
+}
+
+TEST(PageSpace, finds_its_runs_again_after_a_crash) {
+  const image memory(3000);
+  const auto pages = memory.open();
+  std::map<std::uint32_t, std::uint32_t> expected;
+  std::mt19937 random(1);
+  for (int i = 0; i < 100; ++i) {
+    const std::uint32_t length = 1 + static_cast<std::uint32_t>(random() % 40);
+    void* const run = large_run(*pages, length);
+    if (i % 3 == 0) {
+      pages->free_run(run);
+    } else {
+      expected[pages->page_of(run)] = length;
+    }
+  }
+  const auto copy = memory.copy();
+  const auto reopened = copy->open();
+  EXPECT_EQ(reopened->high_water(), expected.rbegin()->first + expected.rbegin()->second);
+  std::map<std::uint32_t, std::uint32_t> found;
+  reopened->for_each_run([&](std::uint32_t first, const pool_format::page_line& line) {
+    found[first] = pool_format::run_word::unpack(line.word.load()).pages;
+  });
+  EXPECT_EQ(found, expected);
+  std::uint32_t used = 0;
+  for (const auto& [first, length] : found) used += length;
+  EXPECT_EQ(fill(*reopened, 1).size(), memory.usable_pages() - used);
+  EXPECT_EQ(reopened->check(), "");
+}
+
+TEST(PageSpace, reads_the_lines_of_a_cleanly_closed_pool_as_it_needs_them) {
+  const image memory(40000);
+  const auto pages = memory.open();
+  std::vector<void*> runs = fill(*pages, 3);
+  for (std::size_t i = 0; i < runs.size(); i += 2) pages->free_run(runs[i]);
+  const auto reopened = memory.open_clean(pages->high_water());
+  reopened->free_run(runs.back());  // far behind what has been read
+  std::size_t again = 0;
+  for (void* const run : fill(*reopened, 3)) again += run != nullptr;
+  EXPECT_EQ(again, (runs.size() + 1) / 2 + (runs.size() % 2 == 0 ? 1 : 0));
+  EXPECT_EQ(reopened->check(), "");
+}
+
+TEST(PageSpace, frees_all_runs_of_an_owner_and_no_others) {
+  const image memory(300);
+  const auto pages = memory.open();
+  void* const kept = pages->allocate_run(run_kind::large, 1, 1, 2, 8192);
+  for (int i = 0; i < 10; ++i) (void)pages->allocate_run(run_kind::large, 2, 1, 3, 12288);
+  pages->free_runs_of(2);
+  std::size_t left = 0;
+  pages->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    EXPECT_EQ(first, pages->page_of(kept));
+    ++left;
+  });
+  EXPECT_EQ(left, 1U);
+}
+
+TEST(PageSpace, grows) {
+  const image memory(300, 2000);
+  const auto pages = memory.open();
+  const std::size_t before = fill(*pages, 1).size();
+  pages->raise_limit(2000);
+  EXPECT_EQ(before + fill(*pages, 1).size(), 2000 - memory.first_page());
+}
+
+TEST(PageSpace, makes_pages_exist_before_it_hands_them_out) {
+  const image memory(2000);
+  std::uint32_t committed = 0;
+  const auto pages = memory.open([&](std::uint32_t first, std::uint32_t count) {
+    EXPECT_LE(first, std::max(committed, memory.first_page()));
+    committed = std::max(committed, first + count);
+  });
+  for (void* const run : fill(*pages, 7)) {
+    EXPECT_LE(pages->page_of(run) + 7, committed);
+  }
+}
+
+TEST(PageSpace, is_out_of_space_when_the_file_system_is) {
+  const image memory(2000);
+  const std::uint32_t there = memory.first_page() + 100;
+  const auto pages = memory.open([&](std::uint32_t first, std::uint32_t count) {
+    if (first + count > there) throw out_of_space("no space left on device");
+  });
+  EXPECT_EQ(fill(*pages, 10).size(), 10U);
+  EXPECT_EQ(fill(*pages, 10).size(), 0U);
+  EXPECT_THROW((void)large_run(*pages, 101), out_of_space);
+}
+
+TEST(PageSpace, passes_other_failures_of_commit_on_and_loses_nothing) {
+  const image memory(300);
+  bool broken = true;
+  const auto pages = memory.open([&](std::uint32_t, std::uint32_t) {
+    if (broken) throw error(errc::io_failure, "pool", "the device failed");
+  });
+  EXPECT_THROW((void)large_run(*pages, 3), error);
+  broken = false;
+  EXPECT_EQ(fill(*pages, 1).size(), memory.usable_pages());
+}
+
+TEST(PageSpace, refuses_descriptors_that_make_no_sense) {
+  for (const std::uint64_t word :
+       {0x0000000100010009ULL, 0x0000000000010101ULL, 0xffffffff00010102ULL}) {
+    const image memory(300);
+    const auto pages = memory.open();
+    pages->line(memory.first_page() + 5).word.store(word);
+    EXPECT_NE(pages->check(), "");
+    EXPECT_THROW((void)memory.open(), corruption);
+  }
+}
+
+TEST(PageSpace, notices_a_descriptor_inside_a_run) {
+  const image memory(300);
+  const auto pages = memory.open();
+  void* const run = large_run(*pages, 10);
+  pages->line(pages->page_of(run) + 4).word.store(0x0000000100010102U);
+  EXPECT_NE(pages->check().find("inside the run"), std::string::npos);
+}
+
+// Goal: no two threads ever own a page at once, and no page is lost.
+// Method: each thread stamps the pages of its runs, checks the stamp, gives them back; lengths on both
+// sides of a word of the bitmap; in the end every page can be had.
+TEST(PageSpace, keeps_concurrent_runs_apart) {
+  const image memory(1200);
+  const auto pages = memory.open();
+  std::atomic<int> overlaps{0};
+  const auto body = [&](unsigned me) {
+    std::mt19937 random(me);
+    for (int i = 0; i < 4000; ++i) {
+      const auto length =
+          static_cast<std::uint32_t>(i % 4 == 0 ? 65 + random() % 200 : 1 + random() % 30);
+      const auto first = pages->claim(length);
+      if (!first) continue;
+      for (std::uint32_t p = 0; p < length; ++p) {
+        std::memcpy(pages->address_of(*first + p), &me, sizeof me);
+      }
+      if (i % 8 == 0) std::this_thread::yield();
+      for (std::uint32_t p = 0; p < length; ++p) {
+        overlaps += std::memcmp(pages->address_of(*first + p), &me, sizeof me) != 0;
+      }
+      pages->release_pages(*first, length);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 1; t <= 4; ++t) threads.emplace_back(body, t);
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(fill(*pages, memory.usable_pages()).size(), 1U);
+}
+
+}  // namespace
+}  // namespace outlast

@@ -14,7 +14,8 @@ constinit thread_local thread_context* current_thread = nullptr;
 
 namespace {
 
-/// Flit-counters have 16 bits and count at most one store per thread: one thread more could wrap one.
+/// Flit-counters have 16 bits and count at most one store per thread: one thread more could wrap
+/// one.
 constexpr std::size_t most_threads = 65'535;
 
 [[noreturn]] void refuse() {

@@ -31,14 +31,15 @@ namespace outlast::base {
   return mix64(hash);
 }
 
-/// The default hash of the library's containers: stable over processes and builds, unlike std::hash,
-/// whose result must not be stored. Integers, enumerations, pointers-free trivially copyable types
-/// without padding; give a functor of your own for anything else.
+/// The default hash of the library's containers: stable over processes and builds, unlike
+/// std::hash, whose result must not be stored. Integers, enumerations, pointers-free trivially
+/// copyable types without padding; give a functor of your own for anything else.
 template <class T>
 struct default_hash {
-  static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>,
-                "default_hash needs a trivially copyable key without padding (floating point has two "
-                "zeros): pass a hash functor of your own");
+  static_assert(
+      std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>,
+      "default_hash needs a trivially copyable key without padding (floating point has two "
+      "zeros): pass a hash functor of your own");
 
   [[nodiscard]] std::uint64_t operator()(const T& value) const noexcept {
     if constexpr (std::integral<T> || std::is_enum_v<T>) {

@@ -21,7 +21,9 @@ class marked_ptr {
   [[nodiscard]] std::uintptr_t marks() const noexcept { return word_ & mask; }
   [[nodiscard]] bool has(std::uintptr_t mark) const noexcept { return (word_ & mark) != 0; }
   [[nodiscard]] marked_ptr with(std::uintptr_t mark) const noexcept { return raw(word_ | mark); }
-  [[nodiscard]] marked_ptr without(std::uintptr_t mark) const noexcept { return raw(word_ & ~mark); }
+  [[nodiscard]] marked_ptr without(std::uintptr_t mark) const noexcept {
+    return raw(word_ & ~mark);
+  }
   [[nodiscard]] std::uintptr_t word() const noexcept { return word_; }
   [[nodiscard]] static marked_ptr raw(std::uintptr_t word) noexcept {
     marked_ptr result;

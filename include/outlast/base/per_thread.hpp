@@ -47,7 +47,8 @@ class per_thread {
     thread_context& context = this_thread();
     const std::uint64_t id = id_.load(std::memory_order_relaxed);
     thread_context::cached_local& cached = context.locals[id % thread_context::cached_locals];
-    if (cached.owner == id) [[likely]] return *static_cast<T*>(cached.object);
+    if (cached.owner == id) [[likely]]
+      return *static_cast<T*>(cached.object);
     return find(context, cached);
   }
 

@@ -40,8 +40,8 @@ struct alignas(128) thread_context {
 /// The context of the running thread; null until its first `this_thread()`.
 extern constinit thread_local thread_context* current_thread;
 
-/// Gives the calling thread a slot and arranges for its return at thread exit. Throws error{refused} if
-/// 65,535 threads have one.
+/// Gives the calling thread a slot and arranges for its return at thread exit. Throws
+/// error{refused} if 65,535 threads have one.
 thread_context& register_this_thread();
 
 /// The calling thread's context. Wait-free after the first call, which takes a mutex.
@@ -50,7 +50,8 @@ thread_context& register_this_thread();
   return context != nullptr ? *context : register_this_thread();
 }
 
-/// Runs the enclosing scope under another context: how the simulator and tests play several threads.
+/// Runs the enclosing scope under another context: how the simulator and tests play several
+/// threads.
 class scoped_thread_context {
  public:
   explicit scoped_thread_context(thread_context& context) noexcept : before_(current_thread) {

@@ -4,8 +4,8 @@
 
 namespace outlast::domain {
 
-/// Persistent memory whose write queues survive power loss and whose caches do not: what was flushed
-/// and fenced survives. On x86-64 clwb, clflushopt or clflush; on ARM64 DC CVAP + DSB.
+/// Persistent memory whose write queues survive power loss and whose caches do not: what was
+/// flushed and fenced survives. On x86-64 clwb, clflushopt or clflush; on ARM64 DC CVAP + DSB.
 struct adr : hardware_access {
   static constexpr std::string_view name() noexcept { return "adr"; }
   static constexpr kind current_kind() noexcept { return kind::adr; }

@@ -4,8 +4,8 @@
 
 namespace outlast::domain {
 
-/// Persistent memory with persistent caches (eADR, battery, full CXL flush): a store survives as soon
-/// as it is globally visible. Nothing is flushed; stores keep their order.
+/// Persistent memory with persistent caches (eADR, battery, full CXL flush): a store survives as
+/// soon as it is globally visible. Nothing is flushed; stores keep their order.
 struct cache_persistent : hardware_access {
   static constexpr std::string_view name() noexcept { return "cache_persistent"; }
   static constexpr kind current_kind() noexcept { return kind::cache_persistent; }

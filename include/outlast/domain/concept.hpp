@@ -1,13 +1,15 @@
 // What a persistence domain is: the one seam under everything persistent.
 //
-// A domain says what it takes, on this machine, to move a store from the caches to where it survives.
-// Every load, store, compare-and-swap, copy and flush of persistent memory goes through one, so that
-// the hardware, the counting, the slowed-down and the simulated ones are interchangeable types.
+// A domain says what it takes, on this machine, to move a store from the caches to where it
+// survives. Every load, store, compare-and-swap, copy and flush of persistent memory goes through
+// one, so that the hardware, the counting, the slowed-down and the simulated ones are
+// interchangeable types.
 //
 // Laws that the compiler cannot check:
-//   L1  After `pwb(a)` then `pfence()` by one thread, every store to a's line that happened before the
-//       pwb survives whatever the domain promises to survive.
-//   L2  A `pfence` orders the caller's earlier write-backs and streamed bytes before its later stores.
+//   L1  After `pwb(a)` then `pfence()` by one thread, every store to a's line that happened before
+//       the pwb survives whatever the domain promises to survive.
+//   L2  A `pfence` orders the caller's earlier write-backs and streamed bytes before its later
+//       stores.
 //   L3  `psync` is a `pfence` after which the caller may tell the world.
 //   L4  Stores of one thread to one line reach memory in order, if each later one is a release.
 //   L5  An aligned 8-byte store is never torn.
@@ -24,15 +26,17 @@
 
 namespace outlast::domain {
 
-/// Names a flush, fence or store in the source: failure label, coverage counter and mutation point of
-/// the verifier; nothing at all in production. Taken as the last, defaulted parameter:
-/// `site where = site::current()`. Code that fences twice on behalf of one caller tells the two apart
-/// by their step.
+/// Names a flush, fence or store in the source: failure label, coverage counter and mutation point
+/// of the verifier; nothing at all in production. Taken as the last, defaulted parameter:
+/// `site where = site::current()`. Code that fences twice on behalf of one caller tells the two
+/// apart by their step.
 struct site : std::source_location {
   constexpr site(std::source_location location, unsigned at_step = 0) noexcept
       : std::source_location(location), step(at_step) {}
 
-  [[nodiscard]] constexpr site at(unsigned other_step) const noexcept { return {*this, other_step}; }
+  [[nodiscard]] constexpr site at(unsigned other_step) const noexcept {
+    return {*this, other_step};
+  }
 
   unsigned step = 0;
 };
@@ -46,11 +50,12 @@ enum class kind : unsigned {
   simulated = 5,
 };
 
-/// A persistence domain: see the laws above. All members are static; a domain has no state of its own.
+/// A persistence domain: see the laws above. All members are static; a domain has no state of its
+/// own.
 template <class D>
-concept persistence_domain = requires(const void* address, void* destination, std::size_t size,
-                                      std::atomic<std::uint64_t>& word, std::uint64_t value,
-                                      std::uint64_t& expected, std::memory_order order, site where) {
+concept persistence_domain = requires(
+    const void* address, void* destination, std::size_t size, std::atomic<std::uint64_t>& word,
+    std::uint64_t value, std::uint64_t& expected, std::memory_order order, site where) {
   /// For people: `process`, `adr`, ...
   { D::name() } -> std::convertible_to<std::string_view>;
   { D::current_kind() } -> std::same_as<kind>;

@@ -6,7 +6,8 @@
 namespace outlast::domain {
 
 /// `D`, with exact counts of flushes and fences in the caller's thread context; zero where D has
-/// nothing to flush and so nothing to wait for. One concern, stacked on any domain: `counting<adr>`.
+/// nothing to flush and so nothing to wait for. One concern, stacked on any domain:
+/// `counting<adr>`.
 template <persistence_domain D>
 struct counting : D {
   static void pwb(const void* address, site where = site::current()) {

@@ -1,4 +1,5 @@
-// Flush and fence in terms of bytes, and the fence that is only issued where something waits for it.
+// Flush and fence in terms of bytes, and the fence that is only issued where something waits for
+// it.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -19,8 +20,8 @@ inline void flush(const void* address, std::size_t size, site where = site::curr
   base::this_thread().flush_pending = true;
 }
 
-/// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is not
-/// issued. Orders earlier stores before later ones on domains without flushes.
+/// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is
+/// not issued. Orders earlier stores before later ones on domains without flushes.
 template <persistence_domain D>
 inline void fence(site where = site::current()) {
   if (!D::flushes()) {

@@ -1,5 +1,5 @@
-// The instructions that move a cache line towards memory: with cpu.hpp, the only code of the project
-// that names instructions.
+// The instructions that move a cache line towards memory: with cpu.hpp, the only code of the
+// project that names instructions.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ enum class flush_instruction : unsigned char {
 
 [[nodiscard]] std::string_view name_of(flush_instruction instruction) noexcept;
 
-/// The best instruction of this CPU, by CPUID or (ARM64) by trying it once: an emulator may announce
-/// `dc cvap` and trap on it.
+/// The best instruction of this CPU, by CPUID or (ARM64) by trying it once: an emulator may
+/// announce `dc cvap` and trap on it.
 [[nodiscard]] flush_instruction best_flush_instruction() noexcept;
 
 /// True if this CPU can run `instruction`.

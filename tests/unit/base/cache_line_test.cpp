@@ -1,5 +1,5 @@
-// Goal: ranges are counted in lines without a line too many or too few. Method: every offset and size
-// of a few lines against a count made byte by byte.
+// Goal: ranges are counted in lines without a line too many or too few. Method: every offset and
+// size of a few lines against a count made byte by byte.
 #include <outlast/base/cache_line.hpp>
 
 #include <gtest/gtest.h>

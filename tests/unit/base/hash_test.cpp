@@ -67,7 +67,8 @@ TEST(Hash, dense_keys_fill_buckets_evenly_by_their_low_bits) {
   constexpr std::size_t buckets = 256;
   constexpr std::uint64_t keys = 64 * buckets;
   unsigned fill[buckets] = {};
-  for (std::uint64_t key = 0; key < keys; ++key) ++fill[default_hash<std::uint64_t>{}(key) % buckets];
+  for (std::uint64_t key = 0; key < keys; ++key)
+    ++fill[default_hash<std::uint64_t>{}(key) % buckets];
   for (const unsigned load : fill) {
     EXPECT_GT(load, 24U);
     EXPECT_LT(load, 110U);
@@ -79,7 +80,8 @@ TEST(Hash, short_strings_do_not_collide) {
   std::size_t count = 0;
   for (char a = 'a'; a <= 'z'; ++a) {
     for (char b = 'a'; b <= 'z'; ++b) {
-      for (const std::string& text : {std::string{a, b}, std::string{a, b, a}, std::string{a, '\0', b}}) {
+      for (const std::string& text :
+           {std::string{a, b}, std::string{a, b, a}, std::string{a, '\0', b}}) {
         seen.insert(hash_bytes(text));
         ++count;
       }

@@ -1,5 +1,6 @@
-// Goal: each slot has one object per owner, found again by its heir and by nobody else. Method: more
-// owners than the thread caches, more threads than the first segments, counted births and deaths.
+// Goal: each slot has one object per owner, found again by its heir and by nobody else. Method:
+// more owners than the thread caches, more threads than the first segments, counted births and
+// deaths.
 #include <outlast/base/per_thread.hpp>
 
 #include <gtest/gtest.h>

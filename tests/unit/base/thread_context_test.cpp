@@ -1,5 +1,5 @@
-// Goal: threads come and go, slots stay few, and a scope may play another thread. Method: real threads
-// that hold each other at barriers; nothing here depends on timing.
+// Goal: threads come and go, slots stay few, and a scope may play another thread. Method: real
+// threads that hold each other at barriers; nothing here depends on timing.
 #include <outlast/base/thread_context.hpp>
 
 #include <gtest/gtest.h>
@@ -134,7 +134,9 @@ TEST(ThreadExitListener, hears_nothing_of_a_thread_that_never_asked) {
 
 TEST(ThreadExitListener, hears_nothing_after_its_death) {
   exit_counter staying;
-  { const exit_counter leaving; }
+  {
+    const exit_counter leaving;
+  }
   slot_of_a_new_thread();
   EXPECT_EQ(staying.exits, 1);
 }

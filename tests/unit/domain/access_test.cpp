@@ -1,5 +1,5 @@
-// Goal: every hardware domain is a domain, and reads and writes memory as the machine does. Method: the
-// same accesses over the list of domains; a new domain joins by one line.
+// Goal: every hardware domain is a domain, and reads and writes memory as the machine does. Method:
+// the same accesses over the list of domains; a new domain joins by one line.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>
@@ -43,9 +43,9 @@ TYPED_TEST(DomainAccess, loads_what_was_stored) {
 }
 
 TYPED_TEST(DomainAccess, compare_exchange_succeeds_on_the_expected_value_alone) {
-  for (const auto order : {std::memory_order_relaxed, std::memory_order_acquire,
-                           std::memory_order_release, std::memory_order_acq_rel,
-                           std::memory_order_seq_cst}) {
+  for (const auto order :
+       {std::memory_order_relaxed, std::memory_order_acquire, std::memory_order_release,
+        std::memory_order_acq_rel, std::memory_order_seq_cst}) {
     this->word = 5;
     std::uint64_t expected = 4;
     EXPECT_FALSE(TypeParam::compare_exchange(this->word, expected, 6, order));
@@ -66,7 +66,8 @@ TYPED_TEST(DomainAccess, fetch_operations_return_the_value_before) {
 }
 
 TYPED_TEST(DomainAccess, copies_zeroes_and_streams_bytes_exactly) {
-  const std::array<char, 13> source = {'t', 'w', 'e', 'l', 'v', 'e', ' ', 'b', 'y', 't', 'e', 's', '!'};
+  const std::array<char, 13> source = {'t', 'w', 'e', 'l', 'v', 'e', ' ',
+                                       'b', 'y', 't', 'e', 's', '!'};
   std::array<char, 15> target{};
   TypeParam::write(&target[1], source.data(), source.size());
   EXPECT_EQ(std::memcmp(&target[1], source.data(), source.size()), 0);

@@ -1,5 +1,5 @@
-// Goal: `native` does what the most demanding open pool needs, and no more. Method: open and close in
-// every order.
+// Goal: `native` does what the most demanding open pool needs, and no more. Method: open and close
+// in every order.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>

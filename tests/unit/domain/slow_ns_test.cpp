@@ -1,5 +1,5 @@
-// Goal: a slowed fence takes at least its time; flushes are not slowed, nor domains that do not flush.
-// Method: lower bounds only, since no upper bound holds on a busy machine.
+// Goal: a slowed fence takes at least its time; flushes are not slowed, nor domains that do not
+// flush. Method: lower bounds only, since no upper bound holds on a busy machine.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>

@@ -11,9 +11,9 @@ namespace outlast::hw {
 namespace {
 
 flush_instruction expected_for(std::string_view wish) {
-  for (const auto instruction : {flush_instruction::clwb, flush_instruction::clflushopt,
-                                 flush_instruction::clflush, flush_instruction::dc_cvap,
-                                 flush_instruction::dc_cvac}) {
+  for (const auto instruction :
+       {flush_instruction::clwb, flush_instruction::clflushopt, flush_instruction::clflush,
+        flush_instruction::dc_cvap, flush_instruction::dc_cvac}) {
     if (name_of(instruction) == wish && can_run(instruction)) return instruction;
   }
   return best_flush_instruction();

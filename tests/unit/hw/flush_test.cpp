@@ -1,5 +1,6 @@
-// Goal: the instruction is one that this CPU can run, by choice or by refusal; flushing and streaming
-// never change a byte. Method: try every instruction; streamed copies at all alignments against memcpy.
+// Goal: the instruction is one that this CPU can run, by choice or by refusal; flushing and
+// streaming never change a byte. Method: try every instruction; streamed copies at all alignments
+// against memcpy.
 #include <outlast/base/error.hpp>
 #include <outlast/hw/flush.hpp>
 
@@ -101,7 +102,8 @@ TEST_F(Flush, fences_and_pauses_may_be_called_at_any_time) {
   pause();
 }
 
-/// A copy of `size` bytes between two offsets of a line, checked byte by byte, surroundings included.
+/// A copy of `size` bytes between two offsets of a line, checked byte by byte, surroundings
+/// included.
 void check_stream_copy(std::size_t to, std::size_t from, std::size_t size) {
   constexpr unsigned char untouched = 0xee;
   alignas(64) std::array<unsigned char, 512> destination;
@@ -113,8 +115,8 @@ void check_stream_copy(std::size_t to, std::size_t from, std::size_t size) {
   ASSERT_EQ(std::memcmp(&destination[to], &source[from], size), 0)
       << to << " <- " << from << ", " << size;
   const auto is_untouched = [](unsigned char byte) { return byte == untouched; };
-  ASSERT_TRUE(std::all_of(destination.begin(), destination.begin() + static_cast<long>(to),
-                          is_untouched));
+  ASSERT_TRUE(
+      std::all_of(destination.begin(), destination.begin() + static_cast<long>(to), is_untouched));
   ASSERT_TRUE(std::all_of(destination.begin() + static_cast<long>(to + size), destination.end(),
                           is_untouched));
 }

@@ -181,9 +181,7 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   if (sizes.capacity_bytes < sizes.size_bytes) {
     throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
   }
-  if (options.reserve_volatile_twin) {
-    sizes.twin_distance = base::round_up(sizes.capacity_bytes, base_alignment);
-  }
+  if (options.reserve_volatile_twin) sizes.twin_distance = sizes.capacity_bytes;
   return sizes;
 }
 

@@ -1,0 +1,148 @@
+// Goal: a forked child can neither use nor harm its parent's pools. Method: children that report by
+// their exit status what they found.
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain.hpp>
+#include <outlast/pool/pool.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace outlast {
+namespace {
+
+using test::temp_directory;
+
+constexpr pool_options small{.size_bytes = 1 << 20};
+
+/// The exit status of a child that runs `body`.
+int status_of_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+template <class Action>
+bool is_forked_error(Action&& action) {
+  try {
+    action();
+  } catch (const error& failure) {
+    return failure.reason() == errc::forked;
+  }
+  return false;
+}
+
+TEST(fork, makes_every_call_in_the_child_fail) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  const int status = status_of_child([&] {
+    const bool all = is_forked_error([&] { (void)target.roots(); }) &&
+                     is_forked_error([&] { (void)target.attach_root("x", "t", 1, true); }) &&
+                     is_forked_error([&] { target.grow(2 << 20); }) &&
+                     is_forked_error([&] { (void)target.guarantee(); }) &&
+                     is_forked_error([&] { (void)target.check(); }) &&
+                     is_forked_error([&] { target.close(); });
+    return all ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_NO_THROW((void)target.attach_root("x", "t", 1, true));
+}
+
+TEST(fork, leaves_lock_and_file_with_the_parent_when_the_child_ends) {
+  temp_directory directory;
+  std::error_code failed;
+  auto target = pool::try_create(directory.file("p"), small, failed);
+  const int status = status_of_child([&] {
+    target.reset();
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_THROW((void)pool::open(directory.file("p")), error);
+  target->close();
+  EXPECT_FALSE(pool::open(directory.file("p")).was_dirty());
+}
+
+// 1 -> the child creates a pool and forks; 2 <- the grandchild is ready; 3 -> the child is killed;
+// 4 <- the pool can be opened although the grandchild lives on.
+TEST(fork, does_not_keep_the_lock_alive_in_a_child_that_outlives_its_parent) {
+  temp_directory directory;
+  int ready[2];
+  int over[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(over), 0);
+  const int status = status_of_child([&] {
+    char byte = 0;
+    auto target = pool::create(directory.file("p"), small);
+    if (::fork() == 0) {
+      ::close(over[1]);
+      (void)!::write(ready[1], &byte, 1);
+      (void)!::read(over[0], &byte, 1);  // until the test is over
+      ::_exit(0);
+    }
+    (void)!::read(ready[0], &byte, 1);
+    return ::kill(::getpid(), SIGKILL);
+  });
+  EXPECT_EQ(status, 128 + SIGKILL);
+  EXPECT_TRUE(pool::open(directory.file("p")).was_dirty());
+  for (const int end : {ready[0], ready[1], over[0], over[1]}) ::close(end);
+}
+
+TEST(fork, lets_the_child_use_a_pool_of_its_own) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  const int status = status_of_child([&] {
+    auto own = pool::create(directory.file("q"), small);
+    (void)own.attach_root("x", "t", 1, true);
+    own.close();
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_NO_THROW(pool::open(directory.file("q")).close());
+}
+
+TEST(fork, tells_services_in_the_child) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  base::per_thread<int> table([](std::uint32_t) { return std::make_unique<int>(1); });
+  (void)table.local();
+  target.on_fork_child([&table] { table.forbid(); });
+  EXPECT_EQ(status_of_child([&] { return is_forked_error([&] { (void)table.local(); }) ? 0 : 1; }), 0);
+  EXPECT_EQ(table.local(), 1);
+}
+
+TEST(fork, does_not_map_the_pool_in_the_child) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  volatile const char* const byte = reinterpret_cast<const char*>(target.base());
+  const int status = status_of_child([&] {
+    ::signal(SIGSEGV, SIG_DFL);
+    return *byte == 'O' ? 1 : 2;
+  });
+  EXPECT_NE(status, 1);
+  EXPECT_NE(status, 2);
+}
+
+TEST(fork, lets_a_killed_parent_be_recovered) {
+  temp_directory directory;
+  const int status = status_of_child([&] {
+    auto target = pool::create(directory.file("p"), small);
+    const attached_root root = target.attach_root("x", "t", 1, true);
+    target.publish_root(root.index, target.pages().allocate_run(pool_format::run_kind::large,
+                                                                root.index, 1, 1, 4096));
+    return ::kill(::getpid(), SIGKILL);
+  });
+  EXPECT_EQ(status, 128 + SIGKILL);
+  auto again = pool::open(directory.file("p"));
+  EXPECT_TRUE(again.was_dirty());
+  EXPECT_EQ(again.attach_root("x", "t", 1, true).state, root_state::needs_recovery);
+}
+
+}  // namespace
+}  // namespace outlast

@@ -9,9 +9,7 @@ else()
 endif()
 option(OUTLAST_BENCH_ALL "Measure every combination, not only the representative ones" ${all_by_default})
 
-if(EXISTS ${PROJECT_SOURCE_DIR}/include/outlast/pool/pool.hpp)
-  set(OUTLAST_BENCH_STRUCTURES harris_list hash_table)
-endif()
+set(OUTLAST_BENCH_STRUCTURES harris_list hash_table)
 
 # The baseline, over `process` alone.
 set(OUTLAST_BENCH_TWIN "transient|durable::transient<Domain>")

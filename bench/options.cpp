@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
 namespace outlast::bench {
 namespace {
 
@@ -29,7 +27,7 @@ void add_options(CLI::App& tool, options& chosen) {
   tool.add_flag("--json", chosen.json, "One JSON object per measured point a line");
   tool.add_flag("--list", chosen.list, "List what can be measured, and measure nothing");
   tool.add_option("--pool-dir", chosen.pool_directory,
-                  "Where pools are created, and removed after. Default: $TMPDIR, else /dev/shm")
+                  "Where pools are created, and removed after. Default: /dev/shm, else $TMPDIR")
       ->check(CLI::ExistingDirectory);
   tool.add_option("--seconds", chosen.seconds, "Duration of one timed run, whatever the file says")
       ->check(CLI::PositiveNumber);
@@ -62,8 +60,6 @@ parsed_options parse_options(int argc, char** argv) {
 }
 
 std::filesystem::path default_pool_directory() {
-  const char* const chosen = std::getenv("TMPDIR");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
   if (access("/dev/shm", W_OK) == 0) return "/dev/shm";
   return std::filesystem::temp_directory_path();
 }

@@ -33,7 +33,8 @@ struct parsed_options {
 /// Prints help or a complaint where that is all there is to do.
 [[nodiscard]] parsed_options parse_options(int argc, char** argv);
 
-/// $TMPDIR if set, else /dev/shm if it can be written, else the system's directory for such files.
+/// /dev/shm if it can be written, because the write-back of a disk's file system disturbs what is
+/// measured; else $TMPDIR or the system's directory for such files.
 [[nodiscard]] std::filesystem::path default_pool_directory();
 
 /// `what` with the seconds, repetitions and threads of the command line.

@@ -106,7 +106,9 @@ void warm_and_measure(subject& target, member& one, const std::atomic<phase>& no
   while (now.load(std::memory_order_relaxed) == phase::warming) target.run(one.self, batch);
   const std::uint64_t before = one.self.operations;
   const clock::time_point start = clock::now();
-  while (now.load(std::memory_order_relaxed) == phase::measuring) target.run(one.self, batch);
+  do {  // at least once: on a busy machine this thread may first run when time is up
+    target.run(one.self, batch);
+  } while (now.load(std::memory_order_relaxed) == phase::measuring);
   const double elapsed = seconds_between(start, clock::now());
   const auto done = static_cast<double>(one.self.operations - before);
   one.mops = elapsed > 0 ? done / elapsed / 1e6 : 0;
@@ -282,6 +284,12 @@ void prefill(subject& target, const workload& mix, std::uint64_t seed) {
   xoshiro256 random(seed);
   for (std::uint64_t held = 0; held < mix.size;) {
     held += target.insert(random.below(mix.range())) ? 1 : 0;
+  }
+  std::uint64_t found = 0;
+  for (std::uint64_t key = 0; key < mix.range(); ++key) found += target.contains(key) ? 1 : 0;
+  if (found != mix.size) {
+    throw corruption("", "of " + std::to_string(mix.size) + " keys inserted, " +
+                             std::to_string(found) + " were found");
   }
 }
 

@@ -51,7 +51,9 @@ struct counted_result {
   std::int64_t growth = 0;
 };
 
-/// Fills a fresh subject with exactly `mix.size` random keys of the range, in random order.
+/// Fills a fresh subject with exactly `mix.size` random keys of the range, in random order, then looks
+/// every key of the range up once: what a structure sets up on first touch, as a hash table its
+/// buckets, is no part of what is measured.
 void prefill(subject& target, const workload& mix, std::uint64_t seed);
 
 /// Runs `threads` threads, pinned if there are CPUs for all, for `warm_up_seconds` and then for

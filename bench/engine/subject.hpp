@@ -48,6 +48,7 @@ class subject {
 
   /// True if `key` was absent.
   virtual bool insert(std::uint64_t key) = 0;
+  virtual bool contains(std::uint64_t key) = 0;
   /// `operations` operations of the workload that the subject was made for.
   virtual void run(worker& self, std::uint32_t operations) = 0;
   /// The keys it holds, counted one by one.
@@ -81,6 +82,7 @@ class set_subject final : public subject {
         updates_(static_cast<std::uint64_t>(options.mix.update_percent / 100 * 0x1p32)) {}
 
   bool insert(std::uint64_t key) override { return set_.insert(key); }
+  bool contains(std::uint64_t key) override { return set_.contains(key); }
   std::uint64_t count() override { return set_.count(); }
 
   void run(worker& self, std::uint32_t operations) override {

@@ -70,19 +70,24 @@ struct rival {
   std::string name;
   void* (*allocate_function)(std::size_t) = nullptr;
   void (*deallocate_function)(void*) = nullptr;
+  std::string missing_because = {};
 
   [[nodiscard]] void* allocate(std::size_t bytes) const { return allocate_function(bytes); }
   void deallocate(void* block) const noexcept { deallocate_function(block); }
 };
 
-/// The rival's own functions, from its library; none where the library is missing. The library stays
-/// loaded: threads may still hold its memory when they exit.
+/// The rival's own functions, from its library; none where the library is missing, or where it was
+/// not linked and wants thread-local storage that only linked libraries get. The library stays loaded:
+/// threads may still hold its memory when they exit.
 rival load_rival(const char* name, const std::vector<const char*>& libraries,
                  const char* allocate_name, const char* deallocate_name) {
   rival result{name};
   for (const char* const library : libraries) {
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) continue;
+    if (handle == nullptr) {
+      result.missing_because = ::dlerror();
+      continue;
+    }
     result.allocate_function =
         reinterpret_cast<void* (*)(std::size_t)>(::dlsym(handle, allocate_name));
     result.deallocate_function =
@@ -142,6 +147,29 @@ void replace_blocks(const Allocator& allocator, const sizes& size, std::size_t r
   for (void* const block : held) {
     if (block != nullptr) allocator.deallocate(block);
   }
+}
+
+/// Each thread allocates 1,024 blocks, then frees them in the same order.
+template <class Allocator>
+void allocate_in_batches(const Allocator& allocator, const sizes& size, std::size_t rounds,
+                         std::uint32_t seed) {
+  std::array<void*, 1024> held{};
+  std::uint32_t random = seed * 2654435761U + 1;
+  for (std::size_t i = 0; i < rounds; i += held.size()) {
+    for (void*& slot : held) {
+      random = random * 1664525U + 1013904223U;
+      slot = allocator.allocate(size(random >> 16));
+      touch(slot);
+    }
+    for (void* const block : held) allocator.deallocate(block);
+  }
+}
+
+template <class Allocator>
+double thread_local_batches(const Allocator& allocator, const sizes& size, unsigned threads,
+                            std::size_t rounds) {
+  return run_together(threads, rounds * threads,
+                      [&](unsigned t) { allocate_in_batches(allocator, size, rounds, t); });
 }
 
 template <class Allocator>
@@ -217,18 +245,19 @@ double producer_consumer(const Allocator& allocator, const sizes& size, std::siz
   });
 }
 
-enum class pattern { one_thread, two_threads, producer_consumer };
+enum class pattern { replace, batches, producer_consumer };
 
 struct workload {
   std::string name;
   pattern kind;
+  unsigned threads;
 };
 
 class allocator_benchmark {
  public:
   allocator_benchmark(const micro_settings& settings, const micro_sink& sink)
       : sink_(sink),
-        rounds_(settings.quick ? 200'000 : 4'000'000),
+        rounds_(settings.quick ? 200'000 : 2'000'000),
         repetitions_(settings.quick ? 3 : 9),
         arena_(pool_.pages(), 1) {
     rivals_.push_back(
@@ -245,9 +274,11 @@ class allocator_benchmark {
             {.benchmark = "allocator", .subject = each.name + " is not installed", .unit = "none"});
       }
     }
-    for (const workload& work : {workload{"thread-local, 1 thread", pattern::one_thread},
-                                 workload{"thread-local, 2 threads", pattern::two_threads},
-                                 workload{"producer/consumer", pattern::producer_consumer}}) {
+    for (const workload& work : {workload{"thread-local, 1 thread", pattern::replace, 1},
+                                 workload{"thread-local, 2 threads", pattern::replace, 2},
+                                 workload{"thread-local batches, 1 thread", pattern::batches, 1},
+                                 workload{"thread-local batches, 2 threads", pattern::batches, 2},
+                                 workload{"producer/consumer", pattern::producer_consumer, 2}}) {
       for (const sizes& size : {sizes{"64 B", 64}, sizes{"256 B", 256}, sizes{"1 KiB", 1024},
                                 sizes{"4 KiB", 4096}, sizes{"64 B to 4 KiB", 0}}) {
         compare(work, size);
@@ -259,8 +290,8 @@ class allocator_benchmark {
   template <class Allocator>
   double once(const Allocator& allocator, const workload& work, const sizes& size) const {
     switch (work.kind) {
-      case pattern::one_thread: return thread_local_blocks(allocator, size, 1, rounds_);
-      case pattern::two_threads: return thread_local_blocks(allocator, size, 2, rounds_);
+      case pattern::replace: return thread_local_blocks(allocator, size, work.threads, rounds_);
+      case pattern::batches: return thread_local_batches(allocator, size, work.threads, rounds_);
       case pattern::producer_consumer: break;
     }
     return producer_consumer(allocator, size, rounds_);

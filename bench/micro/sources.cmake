@@ -1,5 +1,15 @@
 # Micro benchmarks, one a line.
 target_sources(
   outlast-bench
-  PRIVATE ${CMAKE_CURRENT_LIST_DIR}/flush_costs.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/micro.cpp)
+  PRIVATE ${CMAKE_CURRENT_LIST_DIR}/allocator.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/flush_costs.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp)
+
+# jemalloc wants thread-local storage that dlopen() cannot give, so it is linked; behind the C and C++
+# libraries, so that it is loaded and neither its malloc nor its operator new is used by accident.
+find_library(OUTLAST_JEMALLOC NAMES jemalloc libjemalloc.so.2)
+if(OUTLAST_JEMALLOC AND NOT OUTLAST_SANITIZE)
+  target_link_libraries(outlast-bench PRIVATE -Wl,--push-state,--no-as-needed stdc++ c
+                                              ${OUTLAST_JEMALLOC} -Wl,--pop-state)
+endif()

@@ -55,6 +55,12 @@ TEST(Prefill, fills_to_exactly_the_size) {
   EXPECT_EQ(target->count(), 1000U);
 }
 
+TEST(Prefill, notices_a_structure_that_loses_inserts) {
+  const workload mix{1000, 50, {}};
+  const auto target = make_subject<test::forgetful_set<domain::process>>(options_for(mix));
+  EXPECT_THROW(prefill(*target, mix, 1), corruption);
+}
+
 TEST(SetSubject, splits_updates_evenly_and_reads_the_rest) {
   const workload mix{1000, 20, {}};
   const auto target = make_subject<fake_set<domain::process>>(options_for(mix));
@@ -111,9 +117,16 @@ TEST(TimedRun, runs_more_threads_than_there_are_cpus) {
   EXPECT_GT(timed_run(*target, threads, 0.01, 0.001, 1).mops, 0);
 }
 
+TEST(TimedRun, never_measures_nothing_however_short_it_is) {
+  const workload mix{1000, 50, {}};
+  const auto target = make_subject<fake_set<domain::process>>(options_for(mix));
+  for (int i = 0; i < 20; ++i) EXPECT_GT(timed_run(*target, 2, 0, 0, 1).mops, 0);
+}
+
 class throwing_subject : public subject {
  public:
   bool insert(std::uint64_t) override { return true; }
+  bool contains(std::uint64_t) override { return true; }
   void run(worker&, std::uint32_t) override { throw out_of_space("the pool is full"); }
   std::uint64_t count() override { return 0; }
 };
@@ -163,10 +176,10 @@ TEST(RunExperiment, keeps_large_structures_over_the_repetitions_of_a_point) {
   EXPECT_EQ(records_of(what).size(), 6U);
 }
 
-TEST(RunExperiment, notices_a_structure_that_loses_updates) {
+TEST(RunExperiment, notices_a_structure_whose_keys_contradict_its_results) {
   experiment what = small_experiment();
-  what.structures = {"losing_set"};
-  what.sizes["losing_set"] = {100};
+  what.structures = {"clinging_set"};
+  what.sizes["clinging_set"] = {100};
   EXPECT_THROW(static_cast<void>(records_of(what)), corruption);
 }
 
@@ -210,7 +223,7 @@ TEST(Registry, refuses_a_combination_twice) {
 }
 
 TEST(Registry, lists_each_name_once) {
-  EXPECT_THAT(test::fake_registry().structures(), testing::ElementsAre("fake_set", "losing_set"));
+  EXPECT_THAT(test::fake_registry().structures(), testing::ElementsAre("fake_set", "clinging_set"));
   EXPECT_THAT(test::fake_registry().domains(), testing::ElementsAre("process", "adr"));
 }
 

@@ -1,6 +1,20 @@
 # Sources of the command line tool, one a line; the list grows by one line per subcommand.
 outlast_app_sources(
+  ${CMAKE_CURRENT_LIST_DIR}/demo.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/child_process.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/corpus.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/progress.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/reference.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/report.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/subject.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/supervisor.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_adjacent.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_adjacent_adr.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_always.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_hashed.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_line.cpp
   ${CMAKE_CURRENT_LIST_DIR}/inspect.cpp
   ${CMAKE_CURRENT_LIST_DIR}/main.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/verify.cpp
   ${CMAKE_CURRENT_LIST_DIR}/version.cpp
 )

@@ -19,10 +19,22 @@ std::uint64_t hash_of(const abstract_state& state) {
   return hash;
 }
 
-std::string model_name(const memory_model& model) {
-  std::string name = model.cache_persistent ? "cache_persistent" : model.rmw_fences ? "x86" : "portable";
-  return model.weak_same_line ? name + "+weak_same_line" : name;
-}
+/// Takes the content of volatile globals away for the time of a crash.
+class emptied {
+ public:
+  explicit emptied(std::span<std::byte> globals) : globals_(globals) {
+    if (globals_.empty()) return;
+    before_.assign(globals_.begin(), globals_.end());
+    std::fill(globals_.begin(), globals_.end(), std::byte{});
+  }
+  ~emptied() { std::copy(before_.begin(), before_.end(), globals_.begin()); }
+  emptied(const emptied&) = delete;
+  emptied& operator=(const emptied&) = delete;
+
+ private:
+  std::span<std::byte> globals_;
+  std::vector<std::byte> before_;
+};
 
 }  // namespace
 
@@ -71,6 +83,7 @@ explorer::explorer(subject& tested, const options& how)
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);
   machine_.mute(how.muted);
+  machine_.offer_crash_after_stores(how.crash_after_stores || how.model.cache_persistent);
   lives_.reserve(8);
 }
 
@@ -79,7 +92,7 @@ explorer::~explorer() = default;
 // --- crashes ---
 
 void explorer::crash_point() {
-  if (!armed_ || counts_.found || lives_.size() > how_.nested + 1) return;
+  if (!armed_ || counts_.found || late_) return;
   life& here = lives_.back();
   memory& media = machine_.memory();
   if (here.last_version == media.version() && here.last_history == here.seen->hash()) return;
@@ -142,8 +155,10 @@ void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
 }
 
 void explorer::consider(const crash_choice& choice) {
-  if (counts_.found) return;
-  ++counts_.crash_images;
+  if (counts_.found || late_) return;
+  if (++counts_.crash_images % 256 == 0 && how_.seconds > 0) {
+    late_ = now() - started_ > how_.seconds + 1;
+  }
   const life before = lives_.back();
   memory& media = machine_.memory();
   std::uint64_t key = media.image_hash(choice) ^ base::mix64(before.seen->hash() + lives_.size());
@@ -151,22 +166,38 @@ void explorer::consider(const crash_choice& choice) {
   if (!images_->insert(key)) return;
   ++counts_.images_checked;
   if (lives_.size() > 1) ++counts_.nested_checked;
-  const std::size_t depth = lives_.size();
-  media.enter(choice);
-  const mishap ended = machine_.run_alone([&] { live_again(before, key); });
-  lives_.resize(depth, before);
-  media.leave();
-  fail_if(ended, "after a crash, recovery");
+  crash(choice, before, key);
   if (counts_.found) describe_crash(choice);
 }
 
+void explorer::crash(const crash_choice& choice, const life& before, std::uint64_t key) {
+  const std::size_t depth = lives_.size();
+  const emptied globals(tested_.volatile_globals());
+  machine_.memory().enter(choice);
+  const mishap ended = machine_.run_alone([&] { live_again(before, key); });
+  lives_.resize(depth, before);
+  machine_.memory().leave();
+  armed_ = true;
+  fail_if(ended, "after a crash, the recovered subject");
+}
+
+/// A function of the image and its history alone, so that skipping images met before loses nothing.
+bool explorer::nests(std::uint64_t key) const {
+  return lives_.size() <= how_.nested && (lives_.size() > 1 || key % how_.nested_one_in == 0);
+}
+
 /// On the image of a crash: recover, judge, and go on.
-void explorer::live_again(const life& before, std::uint64_t seed) {
+void explorer::live_again(const life& before, std::uint64_t key) {
+  armed_ = nests(key);
   lives_.push_back({before.initial, before.seen});
   std::unique_ptr<world> recovered = tested_.open(machine_.memory().bytes(), false);
+  const struct disarm {  // no crash points while `recovered` is destroyed
+    bool& armed;
+    ~disarm() { armed = false; }
+  } before_destruction{armed_};
   abstract_state state;
-  judge(*recovered, before, state, "after a crash");
-  if (!counts_.found && lives_.size() <= how_.nested + 1) go_on_living(*recovered, state, seed);
+  judge(*recovered, before, state, "after a crash", true);
+  if (!counts_.found && armed_) go_on_living(*recovered, state, key);
   lives_.pop_back();
 }
 
@@ -184,12 +215,13 @@ void explorer::go_on_living(world& recovered, const abstract_state& state, std::
   }
   crash_point();
   abstract_state after;
-  if (!counts_.found) judge(recovered, mine, after, "in the operations after a crash");
+  if (!counts_.found) judge(recovered, mine, after, "in the operations after a crash", false);
 }
 
-void explorer::judge(world& opened, const life& lived, abstract_state& state, const char* when) {
+void explorer::judge(world& opened, const life& lived, abstract_state& state, const char* when,
+                     bool directly_after_opening) {
   state = opened.observe();
-  const std::string wrong = opened.check();
+  const std::string wrong = opened.check(directly_after_opening);
   if (!wrong.empty()) fail(std::string(when) + ", the subject is inconsistent: " + wrong);
   if (tested_.judge().explains(*lived.initial, *lived.seen, state)) return;
   fail(std::string(when) + ", no order of the operations explains " +
@@ -205,7 +237,9 @@ bool explorer::build_scenario(std::uint64_t seed) {
   images_->clear();
   machine_.memory().clear();
   random source(seed, 0);
-  fail_if(machine_.run_alone([&] { prefill(source); }), "setting a scenario up");
+  const std::span<std::byte> globals = tested_.volatile_globals();
+  std::fill(globals.begin(), globals.end(), std::byte{});
+  fail_if(machine_.run_alone([&] { prefill(source); }), "setting a scenario up, the subject");
   machine_.memory().settle();
   std::uint64_t serial = how_.within.prefill;
   scene_.calls.resize(how_.within.threads);
@@ -227,14 +261,14 @@ void explorer::prefill(random& source) {
     const std::size_t number = history_.invoke(0, what);
     history_.respond(number, fresh->apply(what));
   }
-  judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash");
+  judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
   if (source.one_in(2)) fresh->close();
 }
 
 void explorer::open_for_execution() {
   fail_if(machine_.run_alone([&] {
     world_ = tested_.open(machine_.memory().bytes(), false);
-  }), "opening the subject");
+  }), "when opened, the subject");
 }
 
 void explorer::run_thread(unsigned thread) {
@@ -257,15 +291,17 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   media.enter_checkpoint();
   armed_ = true;
   open_for_execution();
-  machine_.seed_decisions(random(scene_.seed, number + 1));
-  machine_.expect_decisions(scene_.horizon);
+  machine_.prepare_decisions(random(scene_.seed, number + 1), scene_.horizon);
+  wrecked_ = false;
   if (!counts_.found) {
-    fail_if(machine_.run_threads(how_.within.threads, [this](unsigned t) { run_thread(t); }, order),
-            "while threads ran");
+    const auto body = [this](unsigned t) { run_thread(t); };
+    const mishap ended = machine_.run_threads(how_.within.threads, body, order);
+    wrecked_ = ended.has_value();
+    fail_if(ended, "while threads ran,");
   }
   if (!counts_.found) finish_execution(number);
   armed_ = false;
-  if (counts_.found) static_cast<void>(world_.release());  // its threads may stand in the middle
+  if (wrecked_) static_cast<void>(world_.release());
   world_.reset();
   media.leave();
   ++counts_.executions;
@@ -276,9 +312,9 @@ void explorer::finish_execution(std::uint64_t number) {
   if (number % 16 == 0) check_seam(true);
   abstract_state state;
   fail_if(machine_.run_alone([&] {
-    judge(*world_, lives_.front(), state, "without any crash");
+    judge(*world_, lives_.front(), state, "without any crash", false);
     if (how_.close_at_end && number % 4 == 0 && !counts_.found) world_->close();
-  }), "the end of an execution");
+  }), "at the end of an execution, the subject");
   crash_point();
 }
 
@@ -306,6 +342,7 @@ std::unique_ptr<strategy> explorer::chosen_strategy() const {
 report explorer::run() {
   started_ = now();
   counts_ = {};
+  late_ = false;
   const std::unique_ptr<strategy> order = chosen_strategy();
   for (std::uint64_t seed = how_.seed; !counts_.found && !time_is_up(); ++seed) {
     if (!build_scenario(seed)) break;
@@ -322,6 +359,7 @@ report explorer::run() {
 report explorer::replay(const coordinates& where) {
   started_ = now();
   counts_ = {};
+  late_ = false;
   const std::unique_ptr<strategy> order = chosen_strategy();
   if (build_scenario(where.seed)) {
     if (where.execution > 0) {  // the first execution of a scenario measures its length
@@ -340,12 +378,10 @@ report explorer::replay(const coordinates& where) {
 report explorer::finish_report() {
   counts_.structure = tested_.structure();
   counts_.policy = tested_.policy();
-  counts_.model = model_name(how_.model);
+  counts_.model = to_text(how_.model);
   counts_.seconds = now() - started_;
   counts_.forced_write_backs = machine_.memory().forced_write_backs();
-  for (const site_table::entry& e : sites().entries()) {
-    if (e.kind != site_kind::store) ++counts_.sites;
-  }
+  counts_.sites = sites().passed().size();
   return counts_;
 }
 
@@ -370,19 +406,24 @@ void explorer::describe_history() {
   std::size_t number = 0;
   for (const life& l : lives_) {
     const bool same_story = number > 0 && l.seen == lives_[number - 1].seen;
-    if (number++ > 0) counts_.found->history.push_back("-- crash --");
+    if (number++ > 0) counts_.found->history.push_back("-- crash, recovery --");
     if (same_story) continue;
-    for (const event& e : l.seen->events()) {
-      std::string line = "thread " + std::to_string(e.thread) + ": " +
-                         tested_.judge().describe(e.what) + " -> ";
-      if (e.pending()) line += "pending";
-      else line += (e.result.ok ? "yes" : "no") +
-                   (e.result.value != 0 ? " " + std::to_string(e.result.value) : "");
-      line += "  [" + std::to_string(e.invoked) + ", " +
-              (e.pending() ? std::string("-") : std::to_string(e.responded)) + "]";
-      counts_.found->history.push_back(line);
-    }
+    counts_.found->history.push_back("begins with " + tested_.judge().describe(*l.initial));
+    for (const event& e : l.seen->events()) describe_event(e);
   }
+}
+
+void explorer::describe_event(const event& e) {
+  std::ostringstream line;
+  line << "thread " << unsigned{e.thread} << ": " << tested_.judge().describe(e.what);
+  if (e.pending()) {
+    line << ", pending since " << e.invoked;
+  } else {
+    line << " -> " << (e.result.ok ? "yes" : "no");
+    if (e.result.value != 0) line << ' ' << e.result.value;
+    line << "  [" << e.invoked << ", " << e.responded << ']';
+  }
+  counts_.found->history.push_back(line.str());
 }
 
 /// Called from the innermost crash outwards, each time with that crash's state restored.
@@ -400,6 +441,7 @@ void explorer::describe_crash(const crash_choice& choice) {
           << "  thread " << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
     }
   }
+  if (choice.empty()) out << "    none was at risk\n";
   auto& crashes = counts_.found->crashes;
   crashes.insert(crashes.begin(), out.str());
 }
@@ -437,9 +479,23 @@ void explorer::minimise_schedule() {
 std::string explorer::replay_command(const failure& found) const {
   std::ostringstream out;
   out << "outlast verify --structure " << tested_.structure() << " --policy '" << tested_.policy()
-      << "' --model " << model_name(how_.model) << " --seed " << found.seed << " --execution "
+      << "' --model " << to_text(how_.model) << " --seed " << found.seed << " --execution "
       << found.execution << " --schedule '" << to_text(found.decisions) << "'";
   return out.str();
+}
+
+std::vector<mutant> try_mutants(subject& tested, const options& how,
+                                const std::vector<place>& places) {
+  std::vector<mutant> results;
+  options each = how;
+  each.minimise = false;
+  for (const place& at : places) {
+    each.muted = at;
+    const report done = explorer(tested, each).run();
+    results.push_back({at, done.found.has_value(), done.executions, done.seconds,
+                       done.found ? done.found->what : std::string()});
+  }
+  return results;
 }
 
 }  // namespace outlast::verify

@@ -234,6 +234,7 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
   }
   const site_id site = sites_.pass(where, site_kind::store);
   memory_.store(thread_number(), destination, source, size, kind, site, untorn);
+  if (after_stores_ && observer_ != nullptr) observer_->crash_point();
 }
 
 void machine::write_back(const void* address, const domain::site& where) {

@@ -41,6 +41,26 @@ std::uint64_t word_hash(std::uint32_t line, unsigned offset, std::uint64_t value
 
 }  // namespace
 
+std::string to_text(const memory_model& model) {
+  std::string name = model.cache_persistent ? "cache_persistent" : "portable";
+  if (model.rmw_fences) name = "x86";
+  return model.weak_same_line ? name + "+weak_same_line" : name;
+}
+
+memory_model memory_model_from_text(const std::string& text) {
+  for (const bool weak : {false, true}) {
+    for (const memory_model machine : {memory_model{}, memory_model{.rmw_fences = true},
+                                       memory_model{.cache_persistent = true}}) {
+      memory_model candidate = machine;
+      candidate.weak_same_line = weak;
+      if (to_text(candidate) == text) return candidate;
+    }
+  }
+  throw error(errc::bad_argument, "",
+              "a memory model is portable, x86 or cache_persistent, perhaps with +weak_same_line; "
+              "not '" + text + "'");
+}
+
 memory::memory(std::size_t bytes, unsigned threads, memory_model model)
     : live_(map_arena(bytes)),
       media_(new std::byte[bytes]()),

@@ -83,7 +83,8 @@ bool map_oracle::explains(const abstract_state& initial, const history& seen,
 
 call map_oracle::draw(random& source, const scope& within, std::uint64_t serial) const {
   const map_operation kind = offered_[source.below(offered_.size())];
-  return {static_cast<std::uint8_t>(kind), 1 + source.below(within.keys), 100 + serial};
+  return {static_cast<std::uint8_t>(kind), 1 + source.below(within.keys),
+          has_values_ ? 100 + serial : 0};
 }
 
 std::string map_oracle::describe(const call& what) const {
@@ -92,7 +93,7 @@ std::string map_oracle::describe(const call& what) const {
   const auto kind = static_cast<map_operation>(what.kind);
   const bool writes = kind == map_operation::insert || kind == map_operation::put ||
                       kind == map_operation::update;
-  if (writes) text += ", " + std::to_string(what.argument);
+  if (writes && has_values_) text += ", " + std::to_string(what.argument);
   return text + ')';
 }
 

@@ -1,2 +1,14 @@
 outlast_sources(outlast_verify verify
+  catalogue.cpp
+  catalogue_lists.cpp
+  catalogue_tables.cpp
+  explorer.cpp
+  fiber.cpp
+  history.cpp
+  machine.cpp
+  memory.cpp
+  mutants.cpp
+  oracle.cpp
+  report.cpp
+  strategy.cpp
 )

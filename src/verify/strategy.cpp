@@ -90,8 +90,8 @@ schedule schedule_from_text(const std::string& text) {
   unsigned thread = 0;
   while (in >> thread) {
     std::size_t run = 1;
-    if (in.peek() == '*') in.ignore() >> run;
-    if (!in || run > 1'000'000 || thread > 255) break;
+    if (in.good() && in.peek() == '*') in.ignore() >> run;
+    if (in.fail() || run > 1'000'000 || thread > 255) break;
     choices.insert(choices.end(), run, static_cast<std::uint8_t>(thread));
   }
   if (in.eof()) return choices;

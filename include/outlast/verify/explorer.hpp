@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,10 +37,14 @@ struct options {
   unsigned eviction_cap = 64;     ///< images of one crash point that are all considered
   unsigned eviction_samples = 16; ///< random ones where there are more
   unsigned nested = 1;            ///< crashes in and after recovery, within one another
-  unsigned operations_after = 2;  ///< after each recovery
+  /// Every image is recovered and judged; one in so many is also crashed during its recovery and
+  /// lives on. 1: all.
+  unsigned nested_one_in = 6;
+  unsigned operations_after = 2;  ///< after such a recovery
   bool close_at_end = true;       ///< some executions end in good order, under crash points
   bool minimise = true;           ///< shorten the schedule of a counterexample
-  std::optional<site_id> muted;   ///< a flush or fence that is switched off
+  bool crash_after_stores = false;  ///< crash points after every store too; slower
+  std::optional<place> muted;     ///< a flush or fence that is switched off
 };
 
 /// The place of one execution in the space explored: what a replay needs.
@@ -83,9 +88,12 @@ class explorer final : private crash_observer {
   void try_all(const std::vector<std::vector<std::uint64_t>>& sets);
   void try_some(const std::vector<std::vector<std::uint64_t>>& sets);
   void consider(const crash_choice& choice);
-  void live_again(const life& before, std::uint64_t seed);
+  void crash(const crash_choice& choice, const life& before, std::uint64_t key);
+  void live_again(const life& before, std::uint64_t key);
+  [[nodiscard]] bool nests(std::uint64_t key) const;
   void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
-  void judge(world& opened, const life& lived, abstract_state& state, const char* when);
+  void judge(world& opened, const life& lived, abstract_state& state, const char* when,
+             bool directly_after_opening);
 
   bool build_scenario(std::uint64_t seed);
   void prefill(random& source);
@@ -101,6 +109,7 @@ class explorer final : private crash_observer {
   void fail_if(const mishap& ended, const char* when);
   void describe_crash(const crash_choice& choice);
   void describe_history();
+  void describe_event(const event& e);
   void minimise_schedule();
   bool still_fails(const schedule& decisions);
   [[nodiscard]] std::string replay_command(const failure& found) const;
@@ -113,11 +122,27 @@ class explorer final : private crash_observer {
   history history_;
   std::vector<life> lives_;
   std::unique_ptr<world> world_;
+  bool wrecked_ = false;  // a thread of the execution stands in the middle of an operation
   std::unique_ptr<image_set> images_;
   report counts_;
   bool armed_ = false;
   std::uint64_t execution_ = 0;
   double started_ = 0;
+  bool late_ = false;  // the time is up: what runs is brought to its end without further crashes
 };
+
+/// A flush or fence that was switched off, and whether the explorer noticed.
+struct mutant {
+  place muted;
+  bool killed = false;
+  std::uint64_t executions = 0;  ///< until it was noticed, or in vain
+  double seconds = 0;
+  std::string why;  ///< the first counterexample, in a sentence
+};
+
+/// Switches off each of `places` in turn. A survivor is either redundant or a hole in the verifier:
+/// survival proves nothing.
+[[nodiscard]] std::vector<mutant> try_mutants(subject& tested, const options& how,
+                                              const std::vector<place>& places);
 
 }  // namespace outlast::verify

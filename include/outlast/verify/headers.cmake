@@ -1,2 +1,16 @@
 outlast_headers(outlast_verify verify
+  catalogue.hpp
+  explorer.hpp
+  fiber.hpp
+  history.hpp
+  machine.hpp
+  map_subject.hpp
+  memory.hpp
+  mutants.hpp
+  oracle.hpp
+  random.hpp
+  report.hpp
+  simulated.hpp
+  strategy.hpp
+  subject.hpp
 )

@@ -57,7 +57,12 @@ class machine {
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
   /// Switches the flush or fence of one site off.
-  void mute(std::optional<site_id> site) noexcept { muted_ = site; }
+  void mute(const std::optional<place>& at) {
+    muted_ = at ? std::optional(sites_.number_of(*at)) : std::nullopt;
+  }
+  /// Offers a crash point after every store, not only before fences that guarantee something. Needed
+  /// where caches are persistent, since fences matter for nothing there.
+  void offer_crash_after_stores(bool wanted) noexcept { after_stores_ = wanted; }
 
   // Driving.
 
@@ -68,6 +73,11 @@ class machine {
   /// the first met a mishap. Then the others are abandoned where they stand.
   [[nodiscard]] mishap run_threads(unsigned threads, const std::function<void(unsigned)>& body,
                                    strategy& order);
+  /// The randomness of the next `run_threads`, and how many decisions it will take, about.
+  void prepare_decisions(random source, std::uint32_t horizon) noexcept {
+    decision_source_ = source;
+    horizon_ = horizon;
+  }
   /// The decisions taken in the last `run_threads`.
   [[nodiscard]] const schedule& decisions() const noexcept { return decisions_; }
   /// Ends the running body here, for good, as a mishap.
@@ -124,6 +134,7 @@ class machine {
   limits bounds_;
   crash_observer* observer_ = nullptr;
   std::optional<site_id> muted_;
+  bool after_stores_ = false;
   fiber main_;
   std::vector<std::unique_ptr<guarded>> threads_;
   std::array<std::unique_ptr<guarded>, deepest> alone_;
@@ -136,13 +147,6 @@ class machine {
   std::vector<unsigned> runnable_;
   std::uint32_t horizon_ = 64;
   std::unique_ptr<std::byte[]> signal_stack_;
-
- public:
-  /// How many decisions an execution is expected to take, and the generator of its choices.
-  void expect_decisions(std::uint32_t count) noexcept { horizon_ = count; }
-  void seed_decisions(random source) noexcept { decision_source_ = source; }
-
- private:
   random decision_source_{0};
 };
 

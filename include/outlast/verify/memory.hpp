@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace outlast::verify {
@@ -37,6 +38,11 @@ struct memory_model {
 
   friend bool operator==(const memory_model&, const memory_model&) = default;
 };
+
+/// "portable", "x86" or "cache_persistent", with "+weak_same_line" where that is on.
+[[nodiscard]] std::string to_text(const memory_model& model);
+/// The reverse. Throws error{bad_argument}.
+[[nodiscard]] memory_model memory_model_from_text(const std::string& text);
 
 /// How a store is ordered behind earlier stores to its line.
 enum class store_kind : std::uint8_t { plain, release, streamed };

@@ -13,6 +13,12 @@ namespace outlast::verify {
 
 enum class site_kind : std::uint8_t { store, write_back, fence };
 
+/// A flush or fence by its place in the source.
+struct place {
+  domain::site where;
+  site_kind kind;
+};
+
 /// The places in the source that a run has passed. Numbers are given in order of appearance.
 class site_table {
  public:
@@ -31,7 +37,11 @@ class site_table {
     return id;
   }
   [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
-  /// "harris_list.hpp:123 flush", or with the function's name where `verbose`.
+  /// The number of a place, without passing it.
+  [[nodiscard]] site_id number_of(const place& at);
+  /// Flushes and fences that were passed.
+  [[nodiscard]] std::vector<place> passed() const;
+  /// "harris_list.hpp:123 flush"; a step other than 0 is appended as "/1".
   [[nodiscard]] std::string describe(site_id id) const;
 
  private:
@@ -41,5 +51,8 @@ class site_table {
   std::vector<entry> entries_;
   std::vector<std::uint16_t> slots_;
 };
+
+/// "harris_list.hpp:123 flush".
+[[nodiscard]] std::string to_text(const place& at);
 
 }  // namespace outlast::verify

@@ -100,8 +100,9 @@ enum class map_operation : std::uint8_t {
 /// Sets and maps, judged key by key.
 class map_oracle final : public oracle {
  public:
-  explicit map_oracle(std::vector<map_operation> offered, judging rules = {})
-      : offered_(std::move(offered)), rules_(rules) {}
+  /// Scenarios are drawn from `offered`, with values or (a set) without.
+  explicit map_oracle(std::vector<map_operation> offered, bool has_values, judging rules = {})
+      : offered_(std::move(offered)), has_values_(has_values), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
@@ -110,6 +111,7 @@ class map_oracle final : public oracle {
 
  private:
   std::vector<map_operation> offered_;
+  bool has_values_;
   judging rules_;
 };
 

@@ -21,8 +21,12 @@ class world {
   virtual outcome apply(const call& what) = 0;
   /// Reads everything.
   virtual abstract_state observe() = 0;
-  /// Examines what the oracle cannot see (allocator, pool). Empty, or what is wrong.
-  virtual std::string check() { return {}; }
+  /// Examines what the oracle cannot see (allocator, pool). Empty, or what is wrong. Directly after
+  /// opening, nothing may be in use but what is reachable.
+  virtual std::string check(bool directly_after_opening) {
+    static_cast<void>(directly_after_opening);
+    return {};
+  }
   /// Ends in good order: the next `open` finds a clean memory.
   virtual void close() {}
 };
@@ -36,6 +40,8 @@ class subject {
   [[nodiscard]] virtual std::string policy() const = 0;
   [[nodiscard]] virtual const oracle& judge() const = 0;
   [[nodiscard]] virtual std::size_t memory_bytes() const { return std::size_t{1} << 20; }
+  /// Volatile memory outside the world that a crash clears: tables of flit-counters.
+  [[nodiscard]] virtual std::span<std::byte> volatile_globals() const { return {}; }
   /// Opens the subject in `memory`, which is zeroed if `fresh`; else recovers what is there. Recovery
   /// may be cut off at any fence and begun again.
   [[nodiscard]] virtual std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) = 0;

@@ -1,0 +1,167 @@
+// outlast verify: explores interleavings x crashes x evictions of the durable structures.
+#include <apps/commands.hpp>
+#include <outlast/verify/catalogue.hpp>
+#include <outlast/verify/explorer.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace outlast::apps {
+namespace {
+
+struct settings {
+  std::string structure;
+  std::string policy;
+  std::string strategy = "pct";
+  std::string model = "portable";
+  std::string schedule;
+  double seconds = 2;
+  std::uint64_t seed = 1;
+  std::uint64_t executions = 0;
+  std::optional<std::uint64_t> execution;
+  unsigned nested = 1;
+  bool mutants = false;
+  bool json = false;
+  bool list = false;
+};
+
+/// What one combination yielded.
+struct result {
+  verify::report explored;
+  std::vector<verify::mutant> mutants;
+};
+
+verify::options options_for(const settings& asked, const verify::catalogue_entry& entry) {
+  verify::options how;
+  how.seed = asked.seed;
+  how.seconds = asked.seconds;
+  how.max_executions = asked.executions;
+  how.strategy =
+      asked.strategy == "random" ? verify::strategy_kind::random : verify::strategy_kind::pct;
+  how.within = entry.within;
+  how.model = verify::memory_model_from_text(asked.model);
+  how.nested = asked.nested;
+  return how;
+}
+
+result explore(const settings& asked, const verify::catalogue_entry& entry) {
+  const auto tested = entry.make();
+  const verify::options how = options_for(asked, entry);
+  result done;
+  std::vector<verify::place> places;
+  {
+    verify::explorer explorer(*tested, how);
+    if (asked.execution) {
+      verify::coordinates where{asked.seed, *asked.execution, std::nullopt};
+      if (!asked.schedule.empty()) where.decisions = verify::schedule_from_text(asked.schedule);
+      done.explored = explorer.replay(where);
+    } else {
+      done.explored = explorer.run();
+    }
+    places = explorer.sites().passed();
+  }
+  if (asked.mutants && !done.explored.found) {
+    done.mutants = verify::try_mutants(*tested, how, places);
+  }
+  return done;
+}
+
+std::size_t killed(const std::vector<verify::mutant>& mutants) {
+  return static_cast<std::size_t>(
+      std::count_if(mutants.begin(), mutants.end(), [](const auto& m) { return m.killed; }));
+}
+
+void print_json(const result& done) {
+  nlohmann::json line;
+  line["structure"] = done.explored.structure;
+  line["policy"] = done.explored.policy;
+  line["domain_mode"] = done.explored.model;
+  line["executions"] = done.explored.executions;
+  line["crash_images"] = done.explored.crash_images;
+  line["images_checked"] = done.explored.images_checked;
+  line["nested_checked"] = done.explored.nested_checked;
+  line["violations"] = done.explored.found ? 1 : 0;
+  line["sites_reached"] = done.explored.sites;
+  line["mutants"] = done.mutants.size();
+  line["mutants_killed"] = killed(done.mutants);
+  line["mutants_unproved"] = done.mutants.size() - killed(done.mutants);
+  auto survivors = nlohmann::json::array();
+  for (const auto& m : done.mutants) {
+    if (!m.killed) survivors.push_back(verify::to_text(m.muted));
+  }
+  line["survivors"] = survivors;
+  line["seconds"] = done.explored.seconds;
+  if (done.explored.found) line["replay"] = done.explored.found->replay;
+  std::cout << line.dump() << std::endl;
+}
+
+void print_text(const result& done) {
+  std::cout << verify::to_text(done.explored) << '\n';
+  if (done.explored.found) std::cout << verify::to_text(*done.explored.found);
+  for (const auto& m : done.mutants) {
+    std::cout << "  without " << verify::to_text(m.muted) << ": "
+              << (m.killed ? "killed after " : "SURVIVED ") << m.executions << " executions, "
+              << m.seconds << " s\n";
+  }
+  if (!done.mutants.empty()) {
+    std::cout << "  " << killed(done.mutants) << " of " << done.mutants.size()
+              << " mutants killed; the others are redundant or unproved\n";
+  }
+  std::cout.flush();
+}
+
+bool selected(const settings& asked, const verify::catalogue_entry& entry) {
+  const auto matches = [](const std::string& wish, const std::string& name) {
+    return wish.empty() || wish == name;
+  };
+  return matches(asked.structure, entry.structure) && matches(asked.policy, entry.policy);
+}
+
+void run(const settings& asked) {
+  bool any = false;
+  bool violated = false;
+  for (const verify::catalogue_entry& entry : verify::catalogue()) {
+    if (!selected(asked, entry)) continue;
+    any = true;
+    if (asked.list) {
+      std::cout << entry.structure << ' ' << entry.policy << '\n';
+      continue;
+    }
+    const result done = explore(asked, entry);
+    violated = violated || done.explored.found;
+    asked.json ? print_json(done) : print_text(done);
+  }
+  if (!any) throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");
+  if (violated) exit_with(1);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& tool) {
+  auto asked = std::make_shared<settings>();
+  CLI::App& verify =
+      *tool.add_subcommand("verify", "Explore interleavings, crashes and evictions of the structures");
+  verify.add_option("--structure", asked->structure, "Only this structure");
+  verify.add_option("--policy", asked->policy, "Only this policy");
+  verify.add_option("--strategy", asked->strategy, "How threads are interleaved")
+      ->check(CLI::IsMember({"random", "pct"}));
+  verify.add_option("--model", asked->model, "portable, x86 or cache_persistent, +weak_same_line");
+  verify.add_option("--seconds", asked->seconds, "Time for each combination, and for each mutant");
+  verify.add_option("--executions", asked->executions, "At most so many for each combination");
+  verify.add_option("--seed", asked->seed, "The first scenario");
+  verify.add_option("--execution", asked->execution, "Replay this execution of the scenario");
+  verify.add_option("--schedule", asked->schedule, "Replay these decisions in it");
+  verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
+  verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
+  verify.add_flag("--json", asked->json, "One object per combination a line");
+  verify.add_flag("--list", asked->list, "Name the combinations and do nothing");
+  verify.callback([asked] { run(*asked); });
+}
+
+}  // namespace outlast::apps

@@ -1,0 +1,17 @@
+#include <outlast/verify/catalogue.hpp>
+
+#include "catalogue_entries.hpp"
+
+namespace outlast::verify {
+
+const std::vector<catalogue_entry>& catalogue() {
+  static const std::vector<catalogue_entry> entries = [] {
+    detail::list all;
+    detail::add_lists(all);
+    detail::add_tables(all);
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace outlast::verify

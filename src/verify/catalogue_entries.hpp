@@ -1,0 +1,37 @@
+// The entries of one structure under all policies; each structure is a source of its own, because
+// these are the largest instantiations of the library.
+#pragma once
+
+#include <outlast/durable/policy.hpp>
+#include <outlast/verify/catalogue.hpp>
+#include <outlast/verify/map_subject.hpp>
+
+namespace outlast::verify::detail {
+
+using list = std::vector<catalogue_entry>;
+
+template <class Tag>
+using simulated_flit = durable::flit<Tag, durable::automatic, domain::simulated>;
+
+/// Calls `add(policy)` with each policy under which structures are verified. Tables are as small as
+/// they may be: rare things are made frequent.
+template <class Add>
+void for_each_policy(Add&& add) {
+  add(simulated_flit<durable::tag::adjacent>{});
+  add(simulated_flit<durable::tag::always>{});
+  add(simulated_flit<durable::tag::hashed<durable::smallest_tag_table_bytes>>{});
+  add(simulated_flit<durable::tag::line<durable::smallest_tag_table_bytes>>{});
+}
+
+template <class Structure>
+void add_map(list& to, const std::string& name, typename map_subject<Structure>::parts how,
+             scope within = {}) {
+  to.push_back({name, Structure::policy_type::name(),
+                [name, how] { return std::make_unique<map_subject<Structure>>(name, how); },
+                within});
+}
+
+void add_lists(list& to);
+void add_tables(list& to);
+
+}  // namespace outlast::verify::detail

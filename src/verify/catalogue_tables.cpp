@@ -1,0 +1,66 @@
+#include "catalogue_entries.hpp"
+
+#include <outlast/lockfree/hash_table.hpp>
+
+#include <bit>
+
+namespace outlast::verify::detail {
+namespace {
+
+/// All keys have one hash: equal order words, one bucket.
+struct colliding_hash {
+  std::uint64_t operator()(std::uint64_t) const noexcept { return 7; }
+};
+
+/// The root block and the segments of sentinels.
+template <class Table>
+std::size_t blocks_of(Table& table) {
+  return 2 + static_cast<std::size_t>(std::countr_zero(table.bucket_count()));
+}
+
+template <class Table>
+typename map_subject<Table>::parts parts_of(std::size_t buckets) {
+  typename map_subject<Table>::parts how;
+  how.make = [buckets](auto& pool) {
+    return std::make_unique<Table>(pool, "subject", lockfree::table_options{.buckets = buckets});
+  };
+  how.blocks = blocks_of<Table>;
+  return how;
+}
+
+template <class Value, class Policy>
+void add_table(list& to, const std::string& name) {
+  using structure = lockfree::hash_table<std::uint64_t, Value, Policy>;
+  add_map<structure>(to, name, parts_of<structure>(4));
+}
+
+template <class Policy>
+void add_colliding(list& to) {
+  using structure = lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash>;
+  add_map<structure>(to, "hash_table_colliding", parts_of<structure>(2));
+}
+
+/// Enough insertions for the table to look whether it should grow.
+template <class Policy>
+void add_growing(list& to) {
+  using structure = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy>;
+  auto how = parts_of<structure>(1);
+  how.operations = {map_operation::insert};
+  add_map<structure>(to, "hash_table_growing", how,
+                     {.threads = 2, .operations = 40, .keys = 400, .prefill = 2});
+}
+
+}  // namespace
+
+void add_tables(list& to) {
+  for_each_policy([&](auto policy) {
+    using chosen = decltype(policy);
+    add_table<std::uint64_t, chosen>(to, "hash_table");
+    add_table<lockfree::no_value, chosen>(to, "hash_table_set");
+    add_table<wide_value, chosen>(to, "hash_table_wide");
+    add_colliding<chosen>(to);
+    add_growing<chosen>(to);
+  });
+}
+
+}  // namespace outlast::verify::detail

@@ -1,0 +1,222 @@
+// Goal: the machine survives whatever a subject does, repeats itself exactly, and undoes crashes.
+#include <outlast/verify/simulated.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace outlast::test {
+namespace {
+
+using D = domain::simulated;
+using verify::machine;
+using verify::mishap;
+constexpr auto relaxed = std::memory_order_relaxed;
+
+machine::limits small() { return {.steps = 2000}; }
+
+std::atomic<std::uint64_t>& word(machine& m, std::size_t index = 0) {
+  return *reinterpret_cast<std::atomic<std::uint64_t>*>(m.memory().bytes().data() + 64 * index);
+}
+
+/// Two threads that write down who runs.
+std::string interleaving(machine& m, verify::strategy& order, std::uint64_t seed) {
+  std::string trace;
+  m.prepare_decisions(verify::random(seed), 10);
+  const mishap ended = m.run_threads(2, [&](unsigned t) {
+    for (int i = 0; i < 5; ++i) {
+      D::schedule_point();
+      trace += static_cast<char>('a' + t);
+    }
+  }, order);
+  EXPECT_FALSE(ended);
+  return trace;
+}
+
+TEST(Machine, repeats_an_interleaving_from_its_seed) {
+  machine m(4096, 2, {}, small());
+  const auto order = verify::random_strategy();
+  const std::string first = interleaving(m, *order, 5);
+  EXPECT_EQ(first, interleaving(m, *order, 5));
+  EXPECT_NE(first, interleaving(m, *order, 6));
+}
+
+TEST(Machine, replays_recorded_decisions) {
+  machine m(4096, 2, {}, small());
+  const std::string first = interleaving(m, *verify::pct_strategy(3), 7);
+  const auto again = verify::replay_strategy(m.decisions());
+  EXPECT_EQ(first, interleaving(m, *again, 99));
+}
+
+TEST(Machine, gives_each_thread_its_own_context) {
+  machine m(4096, 2, {}, small());
+  std::vector<const void*> contexts(2);
+  const mishap ended = m.run_threads(2, [&](unsigned t) {
+    contexts[t] = &base::this_thread();
+    D::schedule_point();
+    EXPECT_EQ(contexts[t], &base::this_thread());
+  }, *verify::random_strategy());
+  EXPECT_FALSE(ended);
+  EXPECT_NE(contexts[0], contexts[1]);
+  EXPECT_NE(contexts[0], &base::this_thread());
+}
+
+TEST(Machine, switches_threads_inside_catch_blocks) {
+  machine m(4096, 2, {}, small());
+  const auto order = verify::random_strategy();
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    m.prepare_decisions(verify::random(seed), 10);
+    const mishap ended = m.run_threads(2, [&](unsigned t) {
+      for (int i = 0; i < 3; ++i) {
+        try {
+          throw std::runtime_error(std::to_string(t));
+        } catch (const std::runtime_error& mine) {
+          D::schedule_point();
+          EXPECT_EQ(mine.what(), std::to_string(t));
+          try {
+            throw;
+          } catch (const std::runtime_error& again) {
+            EXPECT_EQ(again.what(), std::to_string(t));
+          }
+        }
+      }
+    }, *order);
+    EXPECT_FALSE(ended);
+  }
+}
+
+TEST(Machine, reports_exceptions) {
+  machine m(4096, 2, {}, small());
+  const mishap ended = m.run_alone([] { throw std::runtime_error("no luck"); });
+  ASSERT_TRUE(ended);
+  EXPECT_NE(ended->find("no luck"), std::string::npos);
+}
+
+TEST(Machine, ends_what_follows_a_wild_pointer) {
+  machine m(4096, 2, {}, small());
+  for (int i = 0; i < 3; ++i) {
+    const mishap ended = m.run_alone([] {
+      volatile int* volatile nowhere = nullptr;
+      *nowhere = 1;
+    });
+    ASSERT_TRUE(ended);
+    EXPECT_NE(ended->find("signal"), std::string::npos) << *ended;
+  }
+  EXPECT_FALSE(m.run_alone([] {}));
+}
+
+TEST(Machine, ends_what_never_ends) {
+  machine m(4096, 2, {}, small());
+  const mishap alone = m.run_alone([&] {
+    while (D::load(word(m), relaxed) == 0) D::relax();
+  });
+  EXPECT_TRUE(alone);
+  const mishap threads = m.run_threads(2, [&](unsigned) {
+    while (D::load(word(m), relaxed) == 0) D::relax();
+  }, *verify::random_strategy());
+  EXPECT_TRUE(threads);
+}
+
+TEST(Machine, lets_a_spinning_thread_wait_for_another_under_any_priorities) {
+  machine m(4096, 2, {}, small());
+  const auto order = verify::pct_strategy(1);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    m.memory().enter_checkpoint();
+    m.prepare_decisions(verify::random(seed), 10);
+    const mishap ended = m.run_threads(2, [&](unsigned t) {
+      if (t == 0) {
+        while (D::load(word(m), relaxed) == 0) D::relax();
+      } else {
+        D::store(word(m), 1, relaxed);
+      }
+    }, *order);
+    EXPECT_FALSE(ended) << *ended;
+    m.memory().leave();
+  }
+}
+
+TEST(Machine, runs_a_recovery_while_threads_are_suspended) {
+  machine m(4096, 2, {}, small());
+  const mishap ended = m.run_threads(2, [&](unsigned t) {
+    D::store(word(m, t), 1, relaxed);
+    m.memory().enter(verify::crash_choice(m.memory().dirty_lines().size(), 0));
+    const mishap inner = m.run_alone([&] {
+      EXPECT_EQ(D::load(word(m, t), relaxed), 0U);
+      D::store(word(m, t), 7, relaxed);
+    });
+    EXPECT_FALSE(inner);
+    m.memory().leave();
+    EXPECT_EQ(D::load(word(m, t), relaxed), 1U);
+  }, *verify::random_strategy());
+  EXPECT_FALSE(ended) << *ended;
+}
+
+TEST(Memory, undoes_a_crash_completely) {
+  machine m(4096, 1, {}, small());
+  D::store(word(m, 0), 1, relaxed);
+  D::store(word(m, 1), 2, relaxed);
+  D::pwb(&word(m, 0));
+  const std::uint64_t hash = m.memory().image_hash({1, 1});
+  m.memory().enter({1, 0});
+  EXPECT_EQ(D::load(word(m, 0), relaxed), 1U);
+  EXPECT_EQ(D::load(word(m, 1), relaxed), 0U);
+  D::store(word(m, 2), 3, relaxed);
+  m.memory().enter({0});
+  EXPECT_EQ(D::load(word(m, 2), relaxed), 0U);
+  m.memory().leave();
+  m.memory().leave();
+  EXPECT_EQ(D::load(word(m, 1), relaxed), 2U);
+  EXPECT_EQ(D::load(word(m, 2), relaxed), 0U);
+  EXPECT_EQ(m.memory().image_hash({1, 1}), hash);
+  EXPECT_TRUE(m.memory().fence_matters(1));
+  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+}
+
+TEST(Memory, tells_images_apart_by_content_alone) {
+  machine m(4096, 1, {}, small());
+  D::store(word(m, 0), 1, relaxed);
+  const std::uint64_t survived = m.memory().image_hash({1});
+  const std::uint64_t lost = m.memory().image_hash({0});
+  EXPECT_NE(survived, lost);
+  D::pwb(&word(m, 0));
+  D::pfence();
+  EXPECT_EQ(m.memory().image_hash({}), survived);
+}
+
+TEST(Memory, notices_stores_that_go_around_the_domain) {
+  machine m(4096, 1, {}, small());
+  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+  word(m, 3).store(5, relaxed);
+  EXPECT_EQ(m.memory().stranger_anywhere(), &word(m, 3));
+  word(m, 3).store(0, relaxed);
+  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+}
+
+TEST(Memory, writes_the_oldest_store_back_when_a_history_grows_too_long) {
+  machine m(4096, 1, {}, small());
+  for (std::uint64_t i = 1; i <= verify::memory::max_pending + 5; ++i) D::store(word(m), i, relaxed);
+  EXPECT_EQ(m.memory().forced_write_backs(), 5U);
+  EXPECT_EQ(m.memory().pending(0).size(), verify::memory::max_pending);
+}
+
+TEST(Schedule, survives_a_trip_through_text) {
+  const verify::schedule choices{0, 0, 0, 1, 1, 0, 2};
+  EXPECT_EQ(verify::to_text(choices), "0*3 1*2 0 2");
+  EXPECT_EQ(verify::schedule_from_text("0*3 1*2 0 2"), choices);
+  EXPECT_TRUE(verify::schedule_from_text("").empty());
+  EXPECT_ANY_THROW(static_cast<void>(verify::schedule_from_text("0*x")));
+}
+
+TEST(Model, survives_a_trip_through_text) {
+  for (const char* const name : {"portable", "x86", "cache_persistent", "x86+weak_same_line"}) {
+    EXPECT_EQ(verify::to_text(verify::memory_model_from_text(name)), name);
+  }
+  EXPECT_ANY_THROW(static_cast<void>(verify::memory_model_from_text("vax")));
+}
+
+}  // namespace
+}  // namespace outlast::test

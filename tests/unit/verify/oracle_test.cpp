@@ -1,0 +1,154 @@
+// Goal: the judges accept what is durably linearizable and nothing else, and can be made to fail.
+// Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded fault.
+#include <outlast/verify/oracle.hpp>
+
+#include <gtest/gtest.h>
+
+namespace outlast::test {
+namespace {
+
+using verify::abstract_state;
+using verify::call;
+using verify::history;
+using verify::judging;
+using verify::map_operation;
+using verify::map_oracle;
+using verify::outcome;
+using verify::sequence_operation;
+using verify::sequence_oracle;
+
+constexpr judging no_real_time{.keeps_real_time = false};
+constexpr judging forgets_completed{.keeps_completed = false};
+
+call on(map_operation kind, std::uint64_t key, std::uint64_t value = 0) {
+  return {static_cast<std::uint8_t>(kind), key, value};
+}
+call add(std::uint64_t value) { return {static_cast<std::uint8_t>(sequence_operation::add), 0, value}; }
+call take() { return {static_cast<std::uint8_t>(sequence_operation::take), 0, 0}; }
+
+/// Operations of one thread, one after the other.
+history serial(const std::vector<std::pair<call, outcome>>& steps) {
+  history h;
+  for (const auto& [what, answer] : steps) h.respond(h.invoke(0, what), answer);
+  return h;
+}
+
+bool map_explains(const history& h, const abstract_state& found, const abstract_state& initial = {},
+                  judging rules = {}) {
+  return map_oracle({}, true, rules).explains(initial, h, found);
+}
+
+bool stack_explains(const history& h, const abstract_state& found, judging rules = {}) {
+  return sequence_oracle(sequence_oracle::discipline::stack, rules).explains({}, h, found);
+}
+
+bool queue_explains(const history& h, const abstract_state& found, judging rules = {}) {
+  return sequence_oracle(sequence_oracle::discipline::queue, rules).explains({}, h, found);
+}
+
+TEST(MapOracle, demands_completed_operations) {
+  const history h = serial({{on(map_operation::insert, 1, 10), {true}}});
+  EXPECT_TRUE(map_explains(h, {1, 10}));
+  EXPECT_FALSE(map_explains(h, {}));
+  EXPECT_FALSE(map_explains(h, {1, 11}));
+  EXPECT_TRUE(map_explains(h, {}, {}, forgets_completed)) << "the fault must be able to show";
+}
+
+TEST(MapOracle, lets_pending_operations_take_effect_or_not) {
+  history h;
+  h.invoke(0, on(map_operation::insert, 1, 10));
+  EXPECT_TRUE(map_explains(h, {}));
+  EXPECT_TRUE(map_explains(h, {1, 10}));
+  EXPECT_FALSE(map_explains(h, {2, 10}));
+}
+
+TEST(MapOracle, lets_a_pending_operation_explain_an_answer) {
+  history h;
+  h.invoke(0, on(map_operation::insert, 1, 10));
+  h.respond(h.invoke(1, on(map_operation::get, 1)), {true, 10});
+  EXPECT_TRUE(map_explains(h, {1, 10}));
+  EXPECT_FALSE(map_explains(h, {})) << "somebody has seen it, so it must survive";
+}
+
+TEST(MapOracle, keeps_real_time) {
+  const history h = serial({{on(map_operation::insert, 1, 10), {true}},
+                            {on(map_operation::erase, 1), {true}}});
+  EXPECT_TRUE(map_explains(h, {}));
+  EXPECT_FALSE(map_explains(h, {1, 10}));
+  const history reversed = serial({{on(map_operation::erase, 1), {false}},
+                                   {on(map_operation::insert, 1, 10), {true}},
+                                   {on(map_operation::contains, 1), {false}}});
+  EXPECT_FALSE(map_explains(reversed, {1, 10}));
+  EXPECT_TRUE(map_explains(reversed, {1, 10}, {}, no_real_time)) << "the fault must be able to show";
+}
+
+TEST(MapOracle, orders_concurrent_operations_freely) {
+  history h;
+  const auto insert = h.invoke(0, on(map_operation::insert, 1, 10));
+  const auto erase = h.invoke(1, on(map_operation::erase, 1));
+  h.respond(insert, {true});
+  h.respond(erase, {false});
+  EXPECT_TRUE(map_explains(h, {1, 10}));
+  EXPECT_FALSE(map_explains(h, {}));
+}
+
+TEST(MapOracle, checks_answers) {
+  EXPECT_FALSE(map_explains(serial({{on(map_operation::get, 1), {true, 11}}}), {1, 10}, {1, 10}));
+  EXPECT_FALSE(map_explains(serial({{on(map_operation::insert, 1, 11), {true}}}), {1, 11}, {1, 10}));
+  EXPECT_TRUE(map_explains(serial({{on(map_operation::put, 1, 11), {false}}}), {1, 11}, {1, 10}));
+  EXPECT_TRUE(map_explains(serial({{on(map_operation::update, 1, 11), {true}}}), {1, 11}, {1, 10}));
+  EXPECT_FALSE(map_explains(serial({{on(map_operation::update, 1, 11), {false}}}), {1, 10}, {1, 10}));
+}
+
+TEST(MapOracle, refuses_states_that_are_no_map) {
+  EXPECT_FALSE(map_explains({}, {1, 10, 1, 10}, {1, 10}));
+  EXPECT_FALSE(map_explains({}, {2, 10, 1, 10}, {1, 10, 2, 10}));
+}
+
+TEST(MapOracle, demands_untouched_keys) {
+  EXPECT_TRUE(map_explains({}, {1, 10}, {1, 10}));
+  EXPECT_FALSE(map_explains({}, {}, {1, 10}));
+  EXPECT_FALSE(map_explains({}, {1, 10}, {}));
+}
+
+TEST(StackOracle, is_last_in_first_out) {
+  const history h = serial({{add(1), {}}, {add(2), {}}, {take(), {true, 2}}});
+  EXPECT_TRUE(stack_explains(h, {1}));
+  EXPECT_FALSE(stack_explains(h, {2}));
+  EXPECT_FALSE(queue_explains(h, {1}));
+}
+
+TEST(StackOracle, loses_nothing_completed) {
+  const history h = serial({{add(1), {}}});
+  EXPECT_FALSE(stack_explains(h, {}));
+  EXPECT_TRUE(stack_explains(h, {}, forgets_completed)) << "the fault must be able to show";
+}
+
+TEST(QueueOracle, is_first_in_first_out) {
+  const history h = serial({{add(1), {}}, {add(2), {}}, {take(), {true, 1}}});
+  EXPECT_TRUE(queue_explains(h, {2}));
+  EXPECT_FALSE(queue_explains(h, {1}));
+  EXPECT_FALSE(stack_explains(h, {2}));
+}
+
+TEST(QueueOracle, keeps_the_order_of_completed_additions) {
+  const history h = serial({{add(1), {}}, {add(2), {}}});
+  EXPECT_TRUE(queue_explains(h, {1, 2}));
+  EXPECT_FALSE(queue_explains(h, {2, 1}));
+  EXPECT_TRUE(queue_explains(h, {2, 1}, no_real_time)) << "the fault must be able to show";
+}
+
+TEST(QueueOracle, lets_an_empty_answer_stand_only_where_it_can_be_true) {
+  EXPECT_TRUE(queue_explains(serial({{take(), {false}}, {add(1), {}}}), {1}));
+  EXPECT_FALSE(queue_explains(serial({{add(1), {}}, {take(), {false}}}), {1}));
+}
+
+TEST(History, hashes_content_and_order) {
+  const history a = serial({{add(1), {}}, {add(2), {}}});
+  const history b = serial({{add(2), {}}, {add(1), {}}});
+  EXPECT_EQ(a.hash(), serial({{add(1), {}}, {add(2), {}}}).hash());
+  EXPECT_NE(a.hash(), b.hash());
+}
+
+}  // namespace
+}  // namespace outlast::test

@@ -138,8 +138,9 @@ class arena {
   void for_each_block(Visit&& visit);
   [[nodiscard]] arena_statistics statistics() const;
 
-  /// For tests: the n-th allocation from now on throws out_of_space (n >= 1); 0 calls it off.
-  void fail_nth(std::uint64_t n);
+  /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n, times
+  /// >= 1); n = 0 calls it off. Operations of the structures try twice.
+  void fail_nth(std::uint64_t n, std::uint64_t times = 1);
   /// In the child of a fork: every use from now on throws error{forked}.
   void forbid() noexcept { caches_.forbid(); }
 
@@ -228,6 +229,7 @@ class arena {
   volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at
   std::uint32_t adopt_end_ = 0;
   volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
+  volatile_word<D, std::uint64_t> failures_left_{0};
 };
 
 extern template class arena<domain::native>;

@@ -289,7 +289,8 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
 
   /// Re-entrant: moves each pointer at most once, whoever moved the others.
   void relocate() {
-    const detail::relocation move(this->root().pointers_base, pool().base(), pool().capacity_bytes());
+    const detail::relocation move(this->root().pointers_base, pool().base(),
+                                  pool().address_space_bytes());
     for (cell* at = &block_->head;;) {
       const link before = at->load();
       const link after = link::raw(move.moved(before.word()));

@@ -76,7 +76,8 @@ class basic_pool {
   /// Creates a pool. Never replaces a file. Crash-safe: the complete pool is there, durably, or no
   /// file. Throws error{already_exists, no_space, too_small, bad_argument, read_only, not_found,
   /// address_taken}.
-  [[nodiscard]] static basic_pool create(const std::string& path, const pool_options& options = {}) {
+  [[nodiscard]] static basic_pool create(const std::string& path,
+                                         const pool_options& options = {}) {
     return basic_pool(pool_detail::create_pool_file(path, options), path, options);
   }
 
@@ -137,8 +138,14 @@ class basic_pool {
 
   /// "" for a pool in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::size_t size_bytes() const { return state_size_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t size_bytes() const {
+    return state_size_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return fixed_.capacity_bytes; }
+  /// How many addresses from base() on belong to the pool, grown as far as it can.
+  [[nodiscard]] std::size_t address_space_bytes() const noexcept {
+    return pool_format::file_bytes_for(fixed_.capacity_bytes, fixed_.capacity_bytes);
+  }
   /// The address of byte 0 of the pool.
   [[nodiscard]] std::uintptr_t base() const noexcept {
     return reinterpret_cast<std::uintptr_t>(base_);
@@ -181,7 +188,8 @@ class basic_pool {
   [[nodiscard]] std::vector<region_info> regions() const;
   /// Makes bytes of a replica exist on the file system. Throws out_of_space, error{not_found,
   /// bad_argument}. May be repeated.
-  void commit_region(std::string_view name, unsigned replica, std::size_t offset, std::size_t bytes);
+  void commit_region(std::string_view name, unsigned replica, std::size_t offset,
+                     std::size_t bytes);
 
   // ---- Life ----
 
@@ -208,7 +216,8 @@ class basic_pool {
     pool_format::parsed_header header;
   };
 
-  basic_pool(pool_detail::opened_pool&& opened, const std::string& path, const pool_options& options);
+  basic_pool(pool_detail::opened_pool&& opened, const std::string& path,
+             const pool_options& options);
   basic_pool(const memory_image& image, const pool_options& options);
 
   static constexpr bool is_native = std::is_base_of_v<domain::native, D>;

@@ -316,8 +316,9 @@ std::size_t arena<D>::trim_class(class_index index) {
 // ---- injected failures ----
 
 template <domain::persistence_domain D>
-void arena<D>::fail_nth(std::uint64_t n) {
+void arena<D>::fail_nth(std::uint64_t n, std::uint64_t times) {
   fail_in_.store(n, relaxed);
+  failures_left_.store(times, relaxed);
   caches_.for_each([this](thread_cache& cache) {
     (void)empty_bins(cache);
     for (bin& each : cache.bins) each.close();
@@ -329,7 +330,13 @@ void arena<D>::count_down_to_failure() {
   std::uint64_t left = fail_in_.load(relaxed);
   while (left != 0 && !fail_in_.compare_exchange(left, left - 1, relaxed)) {
   }
-  if (left == 1) throw out_of_space("an allocation was made to fail by a test");
+  if (left != 1) return;
+  const std::uint64_t times = failures_left_.load(relaxed);
+  if (times > 1) {
+    failures_left_.store(times - 1, relaxed);
+    fail_in_.store(1, relaxed);
+  }
+  throw out_of_space("an allocation was made to fail by a test");
 }
 
 }  // namespace outlast::alloc

@@ -190,11 +190,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     for (; s < detail::most_levels; ++s) {
       const std::uint64_t offset = load(block_->segments[s]);
       if (offset == 0) break;
-      if (offset >= pool().size_bytes()) {
+      auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
+      if (!pool().pages().contains(at)) {
         detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
-      segments_[s].store(reinterpret_cast<sentinel_entry*>(pool().base() + offset),
-                         std::memory_order_relaxed);
+      segments_[s].store(at, std::memory_order_relaxed);
     }
     if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
@@ -303,7 +303,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// Re-entrant: moves each pointer at most once, whoever moved the others.
   void relocate() {
     const detail::relocation move(this->root().pointers_base, pool().base(),
-                                  pool().capacity_bytes());
+                                  pool().address_space_bytes());
     for (cell* at = &first();;) {
       const link before = at->load();
       const link after = link::raw(move.moved(before.word()));

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -30,8 +31,8 @@ class concurrent_fixture : public ::testing::Test {
   void run(unsigned seed) {
     std::mt19937 random(seed);
     for (int i = 0; i < operations; ++i) {
-      const std::uint32_t n = random() % keys;
-      const std::uint64_t x = (std::uint64_t{random()} << 8) | n;
+      const auto n = static_cast<std::uint32_t>(random() % keys);
+      const std::uint64_t x = (static_cast<std::uint64_t>(random()) << 8) | n;
       switch (random() % 5) {
         case 0:
         case 1: balance_[n] += map_->insert(key(n), value(x)) ? 1 : 0; break;

@@ -103,12 +103,16 @@ TYPED_TEST_P(map_fixture, agrees_with_std_map_over_kills_and_closes) {
   std::mt19937 random(42);
   for (int round = 0; round < 6; ++round) {
     for (int i = 0; i < 600; ++i) {
-      const std::uint32_t n = random() % 97;
+      const auto n = static_cast<std::uint32_t>(random() % 97);
       const std::uint64_t x = random();
       switch (random() % 4) {
-        case 0: ASSERT_EQ(this->map().insert(this->k(n), this->v(x)), model.emplace(n, x).second); break;
+        case 0:
+          ASSERT_EQ(this->map().insert(this->k(n), this->v(x)), model.emplace(n, x).second);
+          break;
         case 1: ASSERT_EQ(this->map().erase(this->k(n)), model.erase(n) == 1); break;
-        case 2: ASSERT_EQ(this->map().put(this->k(n), this->v(x)), model.insert_or_assign(n, x).second); break;
+        case 2:
+          ASSERT_EQ(this->map().put(this->k(n), this->v(x)), model.insert_or_assign(n, x).second);
+          break;
         default: {
           const bool present = model.contains(n);
           ASSERT_EQ(this->map().update(this->k(n), this->v(x)), present);

@@ -155,6 +155,18 @@ std::vector<demo::outcome> run_all(const demo_options& options, const demo::sett
   return outcomes;
 }
 
+/// A child that fails of itself leaves a pool that is worth looking at.
+std::vector<demo::outcome> run_or_keep(const demo_options& options, const demo::settings& how,
+                                       std::string_view text, pool_folder& folder) {
+  try {
+    return run_all(options, how, text);
+  } catch (const demo::child_failure& failure) {
+    folder.keep();
+    throw std::runtime_error(std::string(failure.what()) + "; the pools are kept in " +
+                             folder.path().string());
+  }
+}
+
 /// Says what was lost, if anything was. Returns the exit status.
 int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
   int status = 0;
@@ -173,6 +185,7 @@ int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
 }
 
 int run_demo(const demo_options& options) {
+  (void)chosen_subjects(options.policies);  // a wrong name is said before anything else is
   const demo::corpus corpus = corpus_for(options.files);
   pool_folder folder(options.pool_dir);
   stop_on_interrupt();
@@ -189,7 +202,7 @@ int run_demo(const demo_options& options) {
               << " kills for each policy.\n"
               << std::flush;
   }
-  const std::vector<demo::outcome> outcomes = run_all(options, how, corpus.text);
+  const std::vector<demo::outcome> outcomes = run_or_keep(options, how, corpus.text, folder);
   if (!options.json) demo::print_table(std::cout, outcomes);
   return judge(outcomes, folder);
 }

@@ -163,7 +163,7 @@ void supervisor::let_finish() {
   wait_for(child, stage::finished);
   const child_end end = child.wait();
   if (end.signal != 0 || end.exit_status != 0) {
-    throw std::runtime_error("a child process failed after it had finished its work");
+    throw child_failure("a child process failed after it had finished its work");
   }
 }
 
@@ -172,7 +172,7 @@ void supervisor::wait_for(child_process& child, stage wanted) {
   while (shared_.header().reached.load(std::memory_order_acquire) < wanted) {
     check_on(child);
     if (clock::now() > latest) {
-      throw std::runtime_error("a child process made no progress for a minute");
+      throw child_failure("a child process made no progress for a minute");
     }
     std::this_thread::sleep_for(100us);
   }
@@ -192,9 +192,9 @@ void supervisor::check_on(child_process& child) {
   const exchange_header& header = shared_.header();
   const std::optional<child_end> end = child.poll();
   const stage reached = header.reached.load(std::memory_order_acquire);
-  if (reached == stage::failed) throw std::runtime_error(header.message);
+  if (reached == stage::failed) throw child_failure(header.message);
   if (!end || reached == stage::finished) return;
-  throw std::runtime_error(
+  throw child_failure(
       end->signal != 0
           ? "a child process died of signal " + std::to_string(end->signal) + " by itself"
           : "a child process ended by itself with status " + std::to_string(end->exit_status));

@@ -34,6 +34,11 @@ struct interruption : std::runtime_error {
   interruption() : std::runtime_error("interrupted") {}
 };
 
+/// A child process failed although nobody killed it.
+struct child_failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// One row of the result.
 struct outcome {
   subject who{};
@@ -52,7 +57,7 @@ class supervisor {
 
   /// Kills children of the subject as often as asked, lets a last one reach the end of the text and
   /// compares the map with an exact count; stops early at the first contradiction. Throws
-  /// std::runtime_error if a child fails of itself.
+  /// child_failure.
   [[nodiscard]] outcome run(std::uint32_t subject_index);
 
  private:

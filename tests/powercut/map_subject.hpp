@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace outlast::test::powercut {
 
@@ -62,6 +64,11 @@ class map_subject : public subject {
       else
         show({key, 0});
     });
+  }
+
+  std::string check() override {
+    const std::vector<pool_format::finding> findings = pool_.check();
+    return pool_format::has_errors(findings) ? findings.front().sentence : "";
   }
 
   void close() override {

@@ -78,10 +78,14 @@ class session {
   }
 
   static nlohmann::ordered_json micro_json(const micro_figure& figure) {
-    return {{"micro", figure.benchmark},         {"subject", figure.subject},
-            {"value", figure.value},             {"unit", figure.unit},
-            {"repetitions", figure.repetitions}, {"spread", figure.spread},
-            {"commit", build_commit()},          {"build", build_description()},
+    return {{"micro", figure.benchmark},
+            {"subject", figure.subject},
+            {"value", figure.value},
+            {"unit", figure.unit},
+            {"repetitions", figure.repetitions},
+            {"spread", figure.spread},
+            {"commit", build_commit()},
+            {"build", build_description()},
             {"machine", machine_description()}};
   }
 

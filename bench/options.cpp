@@ -17,8 +17,7 @@ std::vector<std::string> micro_names() {
 
 void add_options(CLI::App& tool, options& chosen) {
   tool.add_option("FILE", chosen.files, "Experiments: TOML files as in bench/figures");
-  tool.add_option("--micro", chosen.micros,
-                  "Micro benchmarks: costs that explain the figures")
+  tool.add_option("--micro", chosen.micros, "Micro benchmarks: costs that explain the figures")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(micro_names()));
   tool.add_flag("--quick", chosen.quick,
@@ -42,9 +41,10 @@ void add_options(CLI::App& tool, options& chosen) {
 }  // namespace
 
 parsed_options parse_options(int argc, char** argv) {
-  CLI::App tool{"Measures experiments: throughput, its ratio to the transient twin, and exact counts "
-                "of flushes and fences",
-                "outlast bench"};
+  CLI::App tool{
+      "Measures experiments: throughput, its ratio to the transient twin, and exact counts "
+      "of flushes and fences",
+      "outlast bench"};
   options chosen;
   add_options(tool, chosen);
   try {

@@ -19,8 +19,8 @@ struct options {
   bool list = false;
   std::filesystem::path pool_directory;
   std::uint64_t seed = 1;
-  double seconds = 0;        ///< 0: as the experiment says
-  unsigned repetitions = 0;  ///< 0: as the experiment says
+  double seconds = 0;             ///< 0: as the experiment says
+  unsigned repetitions = 0;       ///< 0: as the experiment says
   std::vector<unsigned> threads;  ///< empty: as the experiment says
 };
 

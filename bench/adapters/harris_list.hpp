@@ -13,7 +13,8 @@ template <class Policy, class Domain>
 class harris_list_adapter {
  public:
   explicit harris_list_adapter(const subject_options& options)
-      : pool_(options.pool_directory, pool_bytes_for(options.mix.size)), list_(pool_.get(), "set") {}
+      : pool_(options.pool_directory, pool_bytes_for(options.mix.size)),
+        list_(pool_.get(), "set") {}
 
   bool insert(std::uint64_t key) { return list_.insert(key); }
   bool erase(std::uint64_t key) { return list_.erase(key); }

@@ -15,8 +15,7 @@ class hash_table_adapter {
  public:
   explicit hash_table_adapter(const subject_options& options)
       : pool_(options.pool_directory, pool_bytes_for(options.mix.size)),
-        table_(pool_.get(), "set",
-               {.buckets = std::bit_ceil(options.mix.size), .grows = false}) {}
+        table_(pool_.get(), "set", {.buckets = std::bit_ceil(options.mix.size), .grows = false}) {}
 
   bool insert(std::uint64_t key) { return table_.insert(key); }
   bool erase(std::uint64_t key) { return table_.erase(key); }

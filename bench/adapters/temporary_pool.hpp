@@ -21,8 +21,8 @@ namespace outlast::bench {
                       std::to_string(calls.fetch_add(1)) + ".pool");
 }
 
-/// Creates a pool in a directory. Its file has no name once the pool is open, so that nothing is left
-/// behind, however the process ends. What it holds is lost with the object.
+/// Creates a pool in a directory. Its file has no name once the pool is open, so that nothing is
+/// left behind, however the process ends. What it holds is lost with the object.
 template <domain::persistence_domain Domain>
 class temporary_pool {
  public:

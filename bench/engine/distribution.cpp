@@ -53,8 +53,9 @@ key_distribution key_distribution::parse(std::string_view text) {
     if (theta && *theta > 0 && *theta <= 10) return {*theta};
   }
   throw error(errc::bad_argument, "",
-              "'" + std::string(text) + "' is no workload: write uniform, or zipf(theta) with theta "
-              "between 0 and 10, as in zipf(0.99)");
+              "'" + std::string(text) +
+                  "' is no workload: write uniform, or zipf(theta) with theta "
+                  "between 0 and 10, as in zipf(0.99)");
 }
 
 zipf_keys::zipf_keys(std::uint64_t range, double theta)

@@ -60,8 +60,8 @@ class reader {
   }
 
   double number(const toml::node& node, std::string_view key, double low, double high) const {
-    const std::string sentence = in_quotes(key) + " must be a number between " +
-                                 compact(low) + " and " + compact(high);
+    const std::string sentence =
+        in_quotes(key) + " must be a number between " + compact(low) + " and " + compact(high);
     const auto result = value<double>(node, sentence);
     if (!(result >= low && result <= high)) fail(node, sentence);
     return result;
@@ -120,9 +120,8 @@ class reader {
   }
 
   std::vector<std::uint64_t> size_list(const toml::node& node) const {
-    return list(node, "sizes", [&](const toml::node& item) {
-      return whole(item, "sizes", max_key_range / 2);
-    });
+    return list(node, "sizes",
+                [&](const toml::node& item) { return whole(item, "sizes", max_key_range / 2); });
   }
 
   void read_names(const toml::table& root, experiment& result) const;
@@ -137,9 +136,9 @@ class reader {
 };
 
 experiment reader::read(const toml::table& root) const {
-  refuse_unknown(root, {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
-                        "update_percents", "workloads", "seconds", "repetitions", "expected",
-                        "goal"});
+  refuse_unknown(root,
+                 {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
+                  "update_percents", "workloads", "seconds", "repetitions", "expected", "goal"});
   experiment result;
   read_names(root, result);
   read_numbers(root, result);
@@ -208,8 +207,7 @@ key_distribution reader::distribution(const toml::node& node) const {
 goal reader::read_goal(const toml::node& node) const {
   const toml::table* const table = node.as_table();
   if (table == nullptr) fail(node, "'goal' must be a table: write [[goal]]");
-  refuse_unknown(*table,
-                 {"structure", "size", "update_percent", "policies", "domain", "at_least"});
+  refuse_unknown(*table, {"structure", "size", "update_percent", "policies", "domain", "at_least"});
   goal result;
   result.structure = name(required(*table, "structure"), "structure", known_.structures());
   result.size = whole(required(*table, "size"), "size", max_key_range / 2);
@@ -237,8 +235,7 @@ toml::table parsed(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-experiment parse_experiment(std::string_view text, const std::string& file,
-                            const registry& known) {
+experiment parse_experiment(std::string_view text, const std::string& file, const registry& known) {
   return reader(file, known).read(parsed(text, file));
 }
 

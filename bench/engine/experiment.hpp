@@ -24,7 +24,7 @@ struct goal {
 
 /// One file of bench/figures. Keys of the file are the members' names.
 struct experiment {
-  std::string figure;    ///< `flit/fig07`: how records name it
+  std::string figure;  ///< `flit/fig07`: how records name it
   std::string title;
   std::vector<std::string> structures;
   std::vector<std::string> policies;
@@ -33,22 +33,23 @@ struct experiment {
   std::map<std::string, std::vector<std::uint64_t>> sizes;  ///< by structure
   std::vector<double> update_percents;
   std::vector<key_distribution> workloads;
-  double seconds = 0.5;      ///< one timed run
+  double seconds = 0.5;  ///< one timed run
   unsigned repetitions = 5;
-  std::string expected;      ///< the shape to expect, in prose
-  std::vector<goal> goals;   ///< [[goal]] tables
+  std::string expected;     ///< the shape to expect, in prose
+  std::vector<goal> goals;  ///< [[goal]] tables
 };
 
-/// Reads and checks an experiment. Throws error{bad_argument} or error{not_found} that names file, line
-/// and cause: a syntax error, an unknown or missing key, a wrong type, a name that `known` lacks.
+/// Reads and checks an experiment. Throws error{bad_argument} or error{not_found} that names file,
+/// line and cause: a syntax error, an unknown or missing key, a wrong type, a name that `known`
+/// lacks.
 [[nodiscard]] experiment load_experiment(const std::filesystem::path& file, const registry& known);
 
 /// The same of a text; `file` is for messages.
 [[nodiscard]] experiment parse_experiment(std::string_view text, const std::string& file,
                                           const registry& known);
 
-/// The experiment in seconds instead of minutes: shorter runs, fewer repetitions, sizes above 100,000
-/// left out. What remains is measured as it stands.
+/// The experiment in seconds instead of minutes: shorter runs, fewer repetitions, sizes above
+/// 100,000 left out. What remains is measured as it stands.
 [[nodiscard]] experiment quick_version(experiment full);
 
 }  // namespace outlast::bench

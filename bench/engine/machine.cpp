@@ -63,9 +63,7 @@ std::string machine_description() {
 
 std::string_view build_commit() { return commit; }
 
-std::string build_description() {
-  return OUTLAST_BENCH_BUILD;
-}
+std::string build_description() { return OUTLAST_BENCH_BUILD; }
 
 std::string recording_refusal() {
   if (sanitized || std::string_view(OUTLAST_BENCH_SANITIZE) != "") {

@@ -49,9 +49,7 @@ class xoshiro256 {
   }
 
   /// Uniform in [0, 1), 53 bits.
-  constexpr double unit() noexcept {
-    return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
-  }
+  constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
 
  private:
   std::array<std::uint64_t, 4> state_{};

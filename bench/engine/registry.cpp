@@ -26,7 +26,7 @@ std::vector<std::string> registry::structures() const { return distinct(&combina
 std::vector<std::string> registry::policies() const { return distinct(&combination::policy); }
 std::vector<std::string> registry::domains() const { return distinct(&combination::domain); }
 
-std::vector<std::string> registry::distinct(std::string combination::*field) const {
+std::vector<std::string> registry::distinct(std::string combination::* field) const {
   std::vector<std::string> names;
   for (const registration& entry : entries_) {
     const std::string& name = entry.names.*field;

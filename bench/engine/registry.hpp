@@ -22,8 +22,9 @@ struct combination {
 
 using subject_factory = std::function<std::unique_ptr<subject>(const subject_options&)>;
 
-/// How to build a subject, and the same over `domain::counting`. `make` is empty where this build left
-/// the combination out; `make_counting` is empty where the domain never flushes: nothing to count.
+/// How to build a subject, and the same over `domain::counting`. `make` is empty where this build
+/// left the combination out; `make_counting` is empty where the domain never flushes: nothing to
+/// count.
 struct registration {
   combination names;
   subject_factory make;
@@ -49,7 +50,7 @@ class registry {
   [[nodiscard]] std::vector<std::string> domains() const;
 
  private:
-  [[nodiscard]] std::vector<std::string> distinct(std::string combination::*field) const;
+  [[nodiscard]] std::vector<std::string> distinct(std::string combination::* field) const;
 
   std::vector<registration> entries_;
 };

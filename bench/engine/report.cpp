@@ -65,9 +65,9 @@ void print_heading(std::ostream& out, const experiment& what) {
 
 void print_row(std::ostream& out, const record& measured, const record* previous) {
   if (previous == nullptr || !same_group(measured, *previous)) {
-    out << measured.names.structure << ", " << measured.size << " keys, "
-        << measured.update_percent << " % updates, " << measured.workload << ", "
-        << measured.threads << (measured.threads == 1 ? " thread\n" : " threads\n");
+    out << measured.names.structure << ", " << measured.size << " keys, " << measured.update_percent
+        << " % updates, " << measured.workload << ", " << measured.threads
+        << (measured.threads == 1 ? " thread\n" : " threads\n");
   }
   const auto flags = out.flags();
   out << std::left << std::setw(34) << "  " + measured.names.policy << std::setw(10)

@@ -15,7 +15,8 @@ namespace outlast::bench {
 
 /// The heading of an experiment's table.
 void print_heading(std::ostream& out, const experiment& what);
-/// One line of it; a new group gets a line of its own first. `previous` is null at the first record.
+/// One line of it; a new group gets a line of its own first. `previous` is null at the first
+/// record.
 void print_row(std::ostream& out, const record& measured, const record* previous);
 
 /// One goal against what was measured at its points.

@@ -21,8 +21,8 @@ using clock = std::chrono::steady_clock;
 
 /// Operations between two looks at the phase.
 constexpr std::uint32_t batch = 128;
-/// Structures up to this size are built anew for each repetition, so that no series keeps a lucky or
-/// unlucky layout; larger ones are built once for each point.
+/// Structures up to this size are built anew for each repetition, so that no series keeps a lucky
+/// or unlucky layout; larger ones are built once for each point.
 constexpr std::uint64_t rebuilt_up_to = 20'000;
 constexpr std::uint64_t prefill_seed = 0x6f75746c617374;
 
@@ -55,9 +55,8 @@ class crew {
     }
     for (unsigned i = 0; i < threads; ++i) {
       const int cpu = threads <= cpus.size() ? cpus[i] : -1;
-      threads_.emplace_back([this, &now, body, cpu, one = members_[i].get()] {
-        enter(*one, now, body, cpu);
-      });
+      threads_.emplace_back(
+          [this, &now, body, cpu, one = members_[i].get()] { enter(*one, now, body, cpu); });
     }
     while (ready_.load(std::memory_order_acquire) != threads) std::this_thread::yield();
   }
@@ -123,7 +122,9 @@ void run_and_count(subject& target, member& one, std::uint32_t operations) {
   one.fences = context.fences - fences;
 }
 
-void pause_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void pause_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 /// A combination at a point, with its measurements so far.
 class series {
@@ -206,8 +207,8 @@ std::vector<point> points_of(const experiment& what) {
 /// Can it be measured here?
 bool is_built(const registration* entry) { return entry != nullptr && entry->make; }
 
-/// The twin first, then what the experiment asks for. Combinations that this build lacks are left out;
-/// `transient` is measured as the twin alone.
+/// The twin first, then what the experiment asks for. Combinations that this build lacks are left
+/// out; `transient` is measured as the twin alone.
 std::vector<const registration*> lineup(const experiment& what, const std::string& structure,
                                         const registry& known) {
   const combination twin{structure, std::string(twin_policy), std::string(twin_domain)};
@@ -312,8 +313,7 @@ timed_result timed_run(subject& target, unsigned threads, double seconds, double
 counted_result counted_run(subject& target, unsigned threads, std::uint32_t operations,
                            std::uint64_t seed) {
   std::atomic<phase> now{phase::waiting};
-  crew workers(threads, seed, now,
-               [&](member& one) { run_and_count(target, one, operations); });
+  crew workers(threads, seed, now, [&](member& one) { run_and_count(target, one, operations); });
   now.store(phase::measuring, std::memory_order_release);
   counted_result result;
   const double total = static_cast<double>(operations) * threads;

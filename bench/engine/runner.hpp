@@ -31,8 +31,8 @@ struct record {
   double spread = 0;              ///< (p75 - p25) / median of it
   double ratio_to_transient = 0;  ///< median of the ratios to the twin in the same repetition
   double ratio_spread = 0;
-  double flushes_per_op = 0;      ///< exact, from a run of its own
-  double fences_per_op = 0;       ///< fences that wait for a write-back
+  double flushes_per_op = 0;  ///< exact, from a run of its own
+  double fences_per_op = 0;   ///< fences that wait for a write-back
   unsigned repetitions = 0;
   double seconds = 0;
   bool quick = false;
@@ -51,14 +51,14 @@ struct counted_result {
   std::int64_t growth = 0;
 };
 
-/// Fills a fresh subject with exactly `mix.size` random keys of the range, in random order, then looks
-/// every key of the range up once: what a structure sets up on first touch, as a hash table its
-/// buckets, is no part of what is measured.
+/// Fills a fresh subject with exactly `mix.size` random keys of the range, in random order, then
+/// looks every key of the range up once: what a structure sets up on first touch, as a hash table
+/// its buckets, is no part of what is measured.
 void prefill(subject& target, const workload& mix, std::uint64_t seed);
 
 /// Runs `threads` threads, pinned if there are CPUs for all, for `warm_up_seconds` and then for
-/// `seconds`; only the latter count. The measured path reads no clock and allocates nothing of its own.
-/// Rethrows the first exception of a thread.
+/// `seconds`; only the latter count. The measured path reads no clock and allocates nothing of its
+/// own. Rethrows the first exception of a thread.
 [[nodiscard]] timed_result timed_run(subject& target, unsigned threads, double seconds,
                                      double warm_up_seconds, std::uint64_t seed);
 
@@ -67,10 +67,10 @@ void prefill(subject& target, const workload& mix, std::uint64_t seed);
 [[nodiscard]] counted_result counted_run(subject& target, unsigned threads,
                                          std::uint32_t operations, std::uint64_t seed);
 
-/// Measures every point of `what`: all series of a point in one run, repetitions interleaved
-/// (A B C A B C ...), each repetition beginning with another series. The transient twin takes part in
-/// each point, asked for or not. Calls `report` for each record as its point completes.
-/// Throws corruption if a structure does not hold the keys that its results say it does.
+/// Measures every point of `what`: all series of a point in one run, repetitions interleaved (A B
+/// C A B C ...), each repetition beginning with another series. The transient twin takes part in
+/// each point, asked for or not. Calls `report` for each record as its point completes. Throws
+/// corruption if a structure does not hold the keys that its results say it does.
 void run_experiment(const experiment& what, const registry& known, const run_settings& settings,
                     const std::function<void(const record&)>& report);
 

@@ -15,9 +15,9 @@
 
 namespace outlast::bench {
 
-/// What a thread does: `update_percent` of its operations are updates, half of them inserts and half
-/// erases; the rest are lookups. Keys come from a range of twice the size that the structure was
-/// filled to, so that it stays near that size.
+/// What a thread does: `update_percent` of its operations are updates, half of them inserts and
+/// half erases; the rest are lookups. Keys come from a range of twice the size that the structure
+/// was filled to, so that it stays near that size.
 struct workload {
   std::uint64_t size = 0;
   double update_percent = 0;
@@ -37,8 +37,8 @@ struct alignas(128) worker {
   std::uint64_t found = 0;     ///< successful lookups
 };
 
-/// A structure being measured. `run` may be called by several threads at once, each with a worker of
-/// its own; the other members while no `run` is in progress.
+/// A structure being measured. `run` may be called by several threads at once, each with a worker
+/// of its own; the other members while no `run` is in progress.
 class subject {
  public:
   subject() = default;

@@ -59,7 +59,8 @@ double ns_per_round(std::uint32_t rounds, Body&& body) {
 class flush_costs {
  public:
   flush_costs(const micro_settings& settings, const micro_sink& sink)
-      : sink_(sink), rounds_(settings.quick ? 2'000 : 50'000),
+      : sink_(sink),
+        rounds_(settings.quick ? 2'000 : 50'000),
         repetitions_(settings.quick ? 3 : 11),
         cold_((settings.quick ? std::size_t{8} << 20 : std::size_t{256} << 20) / line_bytes) {}
 
@@ -120,9 +121,8 @@ class flush_costs {
   }
 
   void locked_instructions() {
-    measure_rounds("locked add", [this](std::uint32_t) {
-      other_.word.fetch_add(1, std::memory_order_seq_cst);
-    });
+    measure_rounds("locked add",
+                   [this](std::uint32_t) { other_.word.fetch_add(1, std::memory_order_seq_cst); });
     measure_rounds("store + flush + locked add elsewhere", [this](std::uint32_t i) {
       store(i);
       hw::flush_line(&warm_[i]);
@@ -148,9 +148,8 @@ class flush_costs {
 
   void blocks() {
     for (const std::uint32_t batch : {1U, 64U}) {
-      copy_blocks("stream a cold 1 KiB block", batch, [this](std::byte* target) {
-        hw::stream_copy(target, source_, block_bytes);
-      });
+      copy_blocks("stream a cold 1 KiB block", batch,
+                  [this](std::byte* target) { hw::stream_copy(target, source_, block_bytes); });
       copy_blocks("memcpy + flush a cold 1 KiB block", batch, [this](std::byte* target) {
         std::memcpy(target, source_, block_bytes);
         for (std::size_t at = 0; at < block_bytes; at += line_bytes) hw::flush_line(target + at);

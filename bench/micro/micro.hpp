@@ -55,8 +55,7 @@ void report_median(const micro_sink& sink, micro_figure figure, unsigned repetit
 namespace outlast::bench {
 
 template <class Once>
-void report_median(const micro_sink& sink, micro_figure figure, unsigned repetitions,
-                   Once&& once) {
+void report_median(const micro_sink& sink, micro_figure figure, unsigned repetitions, Once&& once) {
   std::vector<double> values;
   for (unsigned i = 0; i < repetitions; ++i) values.push_back(once());
   figure.value = median(values);

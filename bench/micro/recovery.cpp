@@ -1,5 +1,5 @@
-// How long a pool takes to come back: after a kill, when each root is recovered by tracing, and after
-// a clean close, when nothing needs to be.
+// How long a pool takes to come back: after a kill, when each root is recovered by tracing, and
+// after a clean close, when nothing needs to be.
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/engine/random.hpp>
 #include <bench/micro/micro.hpp>
@@ -16,9 +16,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 using measured_pool = basic_pool<domain::process>;
-using table = lockfree::hash_table<std::uint64_t, std::uint64_t,
-                                   durable::flit<durable::tag::adjacent, durable::automatic,
-                                                 domain::process>>;
+using table = lockfree::hash_table<
+    std::uint64_t, std::uint64_t,
+    durable::flit<durable::tag::adjacent, durable::automatic, domain::process>>;
 
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 
@@ -93,10 +93,11 @@ void measure_recovery(const micro_settings& settings, const micro_sink& sink) {
   const unsigned repetitions = settings.quick ? 3 : 7;
   // The pool is abandoned dirty each time, so each repetition recovers anew.
   std::vector<double> times;
-  report_median(sink, {.benchmark = "recovery", .subject = subject, .unit = "ms"}, repetitions, [&] {
-    times.push_back(file.attach_ms());
-    return times.back();
-  });
+  report_median(sink, {.benchmark = "recovery", .subject = subject, .unit = "ms"}, repetitions,
+                [&] {
+                  times.push_back(file.attach_ms());
+                  return times.back();
+                });
   std::size_t next = 0;
   report_median(sink,
                 {.benchmark = "recovery", .subject = subject + ", one thread", .unit = "M nodes/s"},

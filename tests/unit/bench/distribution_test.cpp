@@ -104,7 +104,8 @@ TEST(KeyDistribution, parses_its_own_name) {
 }
 
 TEST(KeyDistribution, refuses_other_names) {
-  for (const char* name : {"", "zipf", "zipf()", "zipf(0)", "zipf(-1)", "zipf(x)", "zipf(1", "normal"}) {
+  for (const char* name :
+       {"", "zipf", "zipf()", "zipf(0)", "zipf(-1)", "zipf(x)", "zipf(1", "normal"}) {
     EXPECT_THROW(static_cast<void>(key_distribution::parse(name)), error) << name;
   }
 }

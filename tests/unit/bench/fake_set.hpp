@@ -59,8 +59,8 @@ class clinging_set : public fake_set<Domain> {
 
 [[nodiscard]] inline bench::registry fake_registry() {
   bench::registry known;
-  known.add(bench::make_registration<fake_set, domain::process>(
-      {"fake_set", "transient", "process"}));
+  known.add(
+      bench::make_registration<fake_set, domain::process>({"fake_set", "transient", "process"}));
   known.add(bench::make_registration<fake_set, domain::process>(
       {"fake_set", "flit<adjacent,automatic>", "process"}));
   known.add(bench::make_registration<fake_set, domain::adr>(

@@ -4,6 +4,7 @@
 
 #include <outlast/durable/policy.hpp>
 #include <outlast/verify/catalogue.hpp>
+#include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/map_subject.hpp>
 
 namespace outlast::verify::detail {

@@ -7,7 +7,8 @@ namespace {
 
 template <class Value, class Policy>
 void add_list(list& to, const std::string& name) {
-  using structure = lockfree::harris_list<std::uint64_t, Value, Policy>;
+  using structure = lockfree::harris_list<std::uint64_t, Value, Policy, std::less<std::uint64_t>,
+                                          eager_epochs>;
   typename map_subject<structure>::parts how;
   how.blocks = [](structure&) { return std::size_t{1}; };  // the root block
   add_map<structure>(to, name, how);

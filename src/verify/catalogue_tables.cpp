@@ -30,20 +30,22 @@ typename map_subject<Table>::parts parts_of(std::size_t buckets) {
 
 template <class Value, class Policy>
 void add_table(list& to, const std::string& name) {
-  using structure = lockfree::hash_table<std::uint64_t, Value, Policy>;
+  using structure = lockfree::hash_table<std::uint64_t, Value, Policy,
+                                         base::default_hash<std::uint64_t>, eager_epochs>;
   add_map<structure>(to, name, parts_of<structure>(4));
 }
 
 template <class Policy>
 void add_colliding(list& to) {
-  using structure = lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash>;
+  using structure = lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash, eager_epochs>;
   add_map<structure>(to, "hash_table_colliding", parts_of<structure>(2));
 }
 
 /// Enough insertions for the table to look whether it should grow.
 template <class Policy>
 void add_growing(list& to) {
-  using structure = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy>;
+  using structure = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy,
+                                         base::default_hash<std::uint64_t>, eager_epochs>;
   auto how = parts_of<structure>(1);
   how.operations = {map_operation::insert};
   add_map<structure>(to, "hash_table_growing", how,

@@ -239,7 +239,11 @@ bool explorer::build_scenario(std::uint64_t seed) {
   random source(seed, 0);
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
-  fail_if(machine_.run_alone([&] { prefill(source); }), "setting a scenario up, the subject");
+  const bool created_under_crashes = source.one_in(8);
+  const mishap ended = machine_.run_alone([&] {
+    created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(source);
+  });
+  fail_if(ended, "setting a scenario up, the subject");
   machine_.memory().settle();
   std::uint64_t serial = how_.within.prefill;
   scene_.calls.resize(how_.within.threads);

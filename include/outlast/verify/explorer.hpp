@@ -40,7 +40,7 @@ struct options {
   /// Every image is recovered and judged; one in so many is also crashed during its recovery and
   /// lives on. 1: all.
   unsigned nested_one_in = 6;
-  unsigned operations_after = 2;  ///< after such a recovery
+  unsigned operations_after = 3;  ///< after such a recovery
   bool close_at_end = true;       ///< some executions end in good order, under crash points
   bool minimise = true;           ///< shorten the schedule of a counterexample
   bool crash_after_stores = false;  ///< crash points after every store too; slower

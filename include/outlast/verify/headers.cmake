@@ -1,5 +1,6 @@
 outlast_headers(outlast_verify verify
   catalogue.hpp
+  eager_epochs.hpp
   explorer.hpp
   fiber.hpp
   history.hpp

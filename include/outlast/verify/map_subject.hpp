@@ -57,6 +57,15 @@ struct value_code<wide_value> {
   }
 };
 
+/// A pool that never grows: its volatile tables are as small as it is.
+template <class Pool>
+[[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
+  pool_options chosen;
+  chosen.size_bytes = memory.size();
+  chosen.capacity_bytes = memory.size();
+  return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
+}
+
 /// One opened structure in its pool.
 template <class Structure>
 class map_world final : public world {
@@ -70,7 +79,7 @@ class map_world final : public world {
   using own_blocks = std::function<std::size_t(Structure&)>;
 
   map_world(std::span<std::byte> memory, bool fresh, const maker& make, const own_blocks& blocks)
-      : pool_(pool_type::in_memory(memory.data(), memory.size(), fresh, options(memory.size()))),
+      : pool_(open_pool<pool_type>(memory, fresh)),
         structure_(make(*pool_)),
         blocks_(blocks) {}
 
@@ -114,14 +123,6 @@ class map_world final : public world {
   }
 
  private:
-  /// A pool that never grows: its volatile tables are as small as it is.
-  static pool_options options(std::size_t bytes) {
-    pool_options chosen;
-    chosen.size_bytes = bytes;
-    chosen.capacity_bytes = bytes;
-    return chosen;
-  }
-
   outcome get(std::uint64_t key) {
     if constexpr (requires { structure_->get(key); }) {
       const std::optional<value> found = structure_->get(key);
@@ -192,6 +193,9 @@ class map_subject final : public subject {
   [[nodiscard]] std::size_t memory_bytes() const override { return how_.memory_bytes; }
   [[nodiscard]] std::span<std::byte> volatile_globals() const override {
     return std::as_writable_bytes(durable::tag_counters(durable::smallest_tag_table_bytes));
+  }
+  void format(std::span<std::byte> memory) override {
+    static_cast<void>(open_pool<typename Structure::pool_type>(memory, true));
   }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     return std::make_unique<world_type>(memory, fresh, how_.make, how_.blocks);

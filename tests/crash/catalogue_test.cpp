@@ -1,0 +1,68 @@
+// Goal: every structure survives every crash under every policy.
+// Method: the whole catalogue, each entry on the portable machine, some on the others; a bounded slice
+// of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_EXECUTIONS widens it.
+#include <outlast/verify/catalogue.hpp>
+#include <outlast/verify/explorer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace outlast::test {
+namespace {
+
+/// Executions asked for by the environment; 0: the short run.
+std::uint64_t executions_asked_for() {
+  const char* const text = std::getenv("OUTLAST_CRASH_EXECUTIONS");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+class Catalogue : public testing::TestWithParam<std::size_t> {
+ protected:
+  static verify::report explore(const verify::memory_model& model, verify::strategy_kind strategy) {
+    const verify::catalogue_entry& entry = verify::catalogue()[GetParam()];
+    const auto tested = entry.make();
+    verify::options how;
+    how.within = entry.within;
+    how.model = model;
+    how.strategy = strategy;
+    how.max_executions = executions_asked_for();
+    how.seconds = how.max_executions > 0 ? 0 : 1;
+    return verify::explorer(*tested, how).run();
+  }
+
+  static void expect_sound(const verify::memory_model& model,
+                           verify::strategy_kind strategy = verify::strategy_kind::pct) {
+    const verify::report done = explore(model, strategy);
+    std::puts(to_text(done).c_str());
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+    EXPECT_GT(done.images_checked, 10U);
+  }
+};
+
+TEST_P(Catalogue, survives_every_crash_on_a_portable_machine) { expect_sound({}); }
+
+TEST_P(Catalogue, survives_every_crash_on_x86_interleaved_at_random) {
+  expect_sound({.rmw_fences = true}, verify::strategy_kind::random);
+}
+
+TEST_P(Catalogue, survives_every_crash_where_one_line_persists_out_of_order) {
+  expect_sound({.weak_same_line = true});
+}
+
+std::string name_of(const testing::TestParamInfo<std::size_t>& at) {
+  const verify::catalogue_entry& entry = verify::catalogue()[at.param];
+  std::string name = entry.structure + "_" + entry.policy;
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Catalogue, testing::Range<std::size_t>(0, verify::catalogue().size()),
+                         name_of);
+
+}  // namespace
+}  // namespace outlast::test

@@ -5,6 +5,7 @@
 #include <outlast/domain/cache_persistent.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/counting.hpp>
+#include <outlast/domain/file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>

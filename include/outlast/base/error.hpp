@@ -14,22 +14,22 @@ namespace outlast {
 
 /// What went wrong, for programs to branch on.
 enum class errc {
-  not_a_pool = 1,      ///< the magic number is another one, or the path is no regular file
-  truncated,           ///< the file is shorter than its header says
-  header_damaged,      ///< a checksum of the header does not match
-  newer_version,       ///< written by a later format version, or with features unknown here
-  foreign_machine,     ///< other byte order or word size
-  already_open,        ///< another opener holds the lock
-  read_only,           ///< the file or its file system cannot be written
-  no_space,            ///< the file system is full
-  pool_full,           ///< the pool has reached its size
-  address_taken,       ///< the pool's base address is in use and a root cannot be relocated
-  too_small,           ///< the size asked for cannot hold a pool
-  already_exists,      ///< create() found a file
-  not_found,           ///< open() found no file, or there is no such root
-  root_type_mismatch,  ///< the root was created as another type
-  roots_exhausted,     ///< the directory of roots is full
-  torn_by_machine_crash,  ///< a pool that survives kills alone met a machine crash; salvage is explicit
+  not_a_pool = 1,         ///< the magic number is another one, or the path is no regular file
+  truncated,              ///< the file is shorter than its header says
+  header_damaged,         ///< a checksum of the header does not match
+  newer_version,          ///< written by a later format version, or with features unknown here
+  foreign_machine,        ///< other byte order or word size
+  already_open,           ///< another opener holds the lock
+  read_only,              ///< the file or its file system cannot be written
+  no_space,               ///< the file system is full
+  pool_full,              ///< the pool has reached its size
+  address_taken,          ///< the pool's base address is in use and a root cannot be relocated
+  too_small,              ///< the size asked for cannot hold a pool
+  already_exists,         ///< create() found a file
+  not_found,              ///< open() found no file, or there is no such root
+  root_type_mismatch,     ///< the root was created as another type
+  roots_exhausted,        ///< the directory of roots is full
+  torn_by_machine_crash,  ///< it survives kills alone and the machine crashed; salvage is explicit
   corrupted,              ///< data behind the header contradict themselves
   forked,                 ///< used in the child of a fork
   refused,                ///< the domain or policy asked for cannot keep its promise here

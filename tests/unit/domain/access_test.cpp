@@ -31,8 +31,9 @@ class DomainAccess : public testing::Test {
   std::atomic<std::uint64_t> word{5};
 };
 
-using domains = testing::Types<process, adr, cache_persistent, native, counting<adr>,
-                               counting<process>, slow_ns<adr, 1>, counting<slow_ns<process, 1>>>;
+using domains =
+    testing::Types<process, adr, cache_persistent, native, file, counting<adr>, counting<process>,
+                   slow_ns<adr, 1>, counting<slow_ns<process, 1>>, without_flushes<adr>>;
 TYPED_TEST_SUITE(DomainAccess, domains);
 
 TYPED_TEST(DomainAccess, loads_what_was_stored) {

@@ -43,8 +43,9 @@ TEST(Counting, counts_lines_and_not_bytes) {
   fence<counted>();
 }
 
-TEST(Counting, a_domain_without_flushes_counts_none) {
-  EXPECT_EQ(counted_in([] { flush<counting<process>>(memory, sizeof memory); }), (counts{0, 0}));
+TEST(Counting, a_domain_without_flushes_counts_none_and_waits_for_none) {
+  EXPECT_EQ(counted_in([] { persist<counting<process>>(memory, sizeof memory); }), (counts{0, 0}));
+  EXPECT_EQ(counted_in([] { counting<process>::psync(); }), (counts{0, 0}));
 }
 
 TEST(Counting, stacks_on_any_domain_and_keeps_its_promise) {

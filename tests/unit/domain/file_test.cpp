@@ -1,0 +1,108 @@
+// Goal: a device error poisons the pool that it concerns, says so each time, and spares the others.
+// Method: two mappings registered as pools, and injected errors.
+#include <outlast/base/error.hpp>
+#include <outlast/domain.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+
+namespace outlast::domain {
+namespace {
+
+constexpr std::size_t pool_size = std::size_t{1} << 16;
+
+/// Memory that the domain takes for a pool in a file.
+class fake_pool {
+ public:
+  explicit fake_pool(const std::string& path)
+      : bytes_(static_cast<std::byte*>(
+            mmap(nullptr, pool_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    file::pool_opened(bytes_, pool_size, path);
+  }
+  ~fake_pool() {
+    file::pool_closed(bytes_);
+    munmap(bytes_, pool_size);
+  }
+  fake_pool(const fake_pool&) = delete;
+  fake_pool& operator=(const fake_pool&) = delete;
+
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return bytes_ + offset; }
+
+ private:
+  std::byte* bytes_;
+};
+
+class File : public testing::Test {
+ protected:
+  void TearDown() override { file::fail_next_syncs(0, 0); }
+
+  /// Notes a page of `pool` and syncs; the error, if there is one.
+  static std::string failure_of_persist(const fake_pool& pool) {
+    file::pwb(pool.at(100));
+    try {
+      file::psync();
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.reason(), errc::io_failure);
+      return failure.what();
+    }
+    return "";
+  }
+
+  fake_pool first{"/pools/first"};
+  fake_pool second{"/pools/second"};
+};
+
+TEST_F(File, a_sync_that_succeeds_poisons_nothing) {
+  EXPECT_EQ(failure_of_persist(first), "");
+  EXPECT_FALSE(file::poisoned(first.at(0)));
+}
+
+TEST_F(File, a_sync_without_a_noted_page_asks_the_device_for_nothing) {
+  file::fail_next_syncs(1, EIO);
+  EXPECT_NO_THROW(file::psync());
+  EXPECT_NE(failure_of_persist(first), "") << "the injected error was still there";
+}
+
+TEST_F(File, a_device_error_names_the_pool_and_the_cause) {
+  file::fail_next_syncs(1, ENOSPC);
+  const std::string message = failure_of_persist(first);
+  EXPECT_NE(message.find("/pools/first"), std::string::npos) << message;
+  EXPECT_NE(message.find("No space left"), std::string::npos) << message;
+}
+
+TEST_F(File, a_poisoned_pool_stays_poisoned_though_the_device_recovers) {
+  file::fail_next_syncs(1, EIO);
+  EXPECT_NE(failure_of_persist(first), "");
+  EXPECT_TRUE(file::poisoned(first.at(0)));
+  EXPECT_TRUE(file::poisoned(first.at(pool_size - 1)));
+  EXPECT_NE(failure_of_persist(first), "") << "a later success proves nothing about lost pages";
+}
+
+TEST_F(File, another_pool_is_not_concerned) {
+  file::fail_next_syncs(1, EIO);
+  EXPECT_NE(failure_of_persist(first), "");
+  EXPECT_EQ(failure_of_persist(second), "");
+  EXPECT_FALSE(file::poisoned(second.at(0)));
+}
+
+TEST_F(File, an_error_on_one_page_does_not_keep_the_others_from_being_synced) {
+  file::pwb(first.at(0));
+  file::pwb(second.at(0));
+  file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(file::psync(), error);
+  EXPECT_NE(file::poisoned(first.at(0)), file::poisoned(second.at(0)));
+  file::fail_next_syncs(1, EIO);
+  EXPECT_NO_THROW(file::psync()) << "nothing is left to sync";
+}
+
+TEST_F(File, memory_of_no_pool_is_never_poisoned) {
+  static std::byte elsewhere{};
+  EXPECT_FALSE(file::poisoned(&elsewhere));
+}
+
+}  // namespace
+}  // namespace outlast::domain

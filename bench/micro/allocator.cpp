@@ -1,8 +1,10 @@
-// The pool's allocator beside jemalloc and mimalloc: blocks that one thread allocates and frees, and
-// blocks that one thread allocates and another frees. The rivals are loaded at run time, so that their
-// malloc never becomes ours; one that is not installed is reported as missing and left out.
+// The pool's allocator beside jemalloc and mimalloc: blocks that one thread allocates and frees,
+// and blocks that one thread allocates and another frees. The rivals are loaded at run time, so
+// that their malloc never becomes ours; one that is not installed is reported as missing and left
+// out.
 //
-// Figures are million blocks (allocated, first word written, freed) per second, all threads together.
+// Figures are million blocks (allocated, first word written, freed) per second, all threads
+// together.
 #include <bench/micro/micro.hpp>
 
 #include <outlast/alloc/arena.hpp>
@@ -77,8 +79,8 @@ struct rival {
 };
 
 /// The rival's own functions, from its library; none where the library is missing, or where it was
-/// not linked and wants thread-local storage that only linked libraries get. The library stays loaded:
-/// threads may still hold its memory when they exit.
+/// not linked and wants thread-local storage that only linked libraries get. The library stays
+/// loaded: threads may still hold its memory when they exit.
 rival load_rival(const char* name, const std::vector<const char*>& libraries,
                  const char* allocate_name, const char* deallocate_name) {
   rival result{name};

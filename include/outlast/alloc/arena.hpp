@@ -1,19 +1,20 @@
 // The blocks of one root.
 //
-// Allocating and freeing touch an array of pointers that belongs to the calling thread; nothing else,
-// and nothing persistent. The arrays are filled from and emptied into spans: runs of pages cut into
-// equal blocks, whose free blocks are bits of a volatile bitmap. A span's descriptor in the pool's page
-// table is the only thing that is ever flushed: once per span. What is free is not written down
-// anywhere but at a clean close; after a crash it is found out, by tracing from the owner's root or by
-// asking each block whether it is alive. So nothing leaks and nothing is owned twice, whatever the
-// moment of the crash.
+// Allocating and freeing touch an array of pointers that belongs to the calling thread; nothing
+// else, and nothing persistent. The arrays are filled from and emptied into spans: runs of pages
+// cut into equal blocks, whose free blocks are bits of a volatile bitmap. A span's descriptor in
+// the pool's page table is the only thing that is ever flushed: once per span. What is free is not
+// written down anywhere but at a clean close; after a crash it is found out, by tracing from the
+// owner's root or by asking each block whether it is alive. So nothing leaks and nothing is owned
+// twice, whatever the moment of the crash.
 //
-// When not to use: blocks whose contents another process must find without recovery; allocation from a
-// signal handler.
+// When not to use: blocks whose contents another process must find without recovery; allocation
+// from a signal handler.
 //
-// Memory: 9 bytes of address space per page of the pool's capacity, 192 bytes per span, and per thread
-// the pointers of the size classes that it uses. Literature: Cai et al., Understanding and Optimizing
-// Persistent Memory Allocation (ISMM 2020), for the idea that a crash makes free lists unnecessary.
+// Memory: 9 bytes of address space per page of the pool's capacity, 192 bytes per span, and per
+// thread the pointers of the size classes that it uses. Literature: Cai et al., Understanding and
+// Optimizing Persistent Memory Allocation (ISMM 2020), for the idea that a crash makes free lists
+// unnecessary.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -56,10 +57,11 @@ struct arena_statistics {
 
 /// Allocator of the blocks of one root of a pool.
 ///
-/// Thread-safety: allocate(), deallocate(), usable_size(), trim() and recovery::mark() may be called
-/// concurrently; everything else wants the caller to be alone.
-/// Progress: lock-free, with two exceptions: a thread's first use of a size class allocates volatile
-/// memory, and for a while after load_clean() two threads that need the same span wait for each other.
+/// Thread-safety: allocate(), deallocate(), usable_size(), trim() and recovery::mark() may be
+/// called concurrently; everything else wants the caller to be alone.
+/// Progress: lock-free, with two exceptions: a thread's first use of a size class allocates
+/// volatile memory, and for a while after load_clean() two threads that need the same span wait for
+/// each other.
 /// Before the first allocation the caller says where the blocks in use come from: load_clean(),
 /// begin_recovery() or recover_by_scan(); nothing of these for a root that is new.
 template <domain::persistence_domain D>
@@ -71,9 +73,10 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  /// A block of `bytes` bytes at a multiple of `align`, a power of two. Contents are undefined. Throws
-  /// out_of_space with no effect; that may happen while other threads keep the last free blocks at
-  /// hand. Allocated for this process: it outlives a crash if the owner's recovery finds it.
+  /// A block of `bytes` bytes at a multiple of `align`, a power of two. Contents are undefined.
+  /// Throws out_of_space with no effect; that may happen while other threads keep the last free
+  /// blocks at hand. Allocated for this process: it outlives a crash if the owner's recovery finds
+  /// it.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align = 8) {
     if (bytes <= largest_small && align <= pool_format::page_size) [[likely]] {
       const std::size_t needed = base::round_up(bytes, std::max(align, least_align_));
@@ -138,8 +141,8 @@ class arena {
   void for_each_block(Visit&& visit);
   [[nodiscard]] arena_statistics statistics() const;
 
-  /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n, times
-  /// >= 1); n = 0 calls it off. Operations of the structures try twice.
+  /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n,
+  /// times >= 1); n = 0 calls it off. Operations of the structures try twice.
   void fail_nth(std::uint64_t n, std::uint64_t times = 1);
   /// In the child of a fork: every use from now on throws error{forked}.
   void forbid() noexcept { caches_.forbid(); }

@@ -17,8 +17,8 @@ using class_index = std::uint8_t;
 /// Requests above this are served by whole pages.
 inline constexpr std::size_t largest_small = 32 * 1024;
 
-/// 16, 32, 64 (so that a block of at most 64 bytes never straddles a cache line), then eight strides
-/// per doubling (so that at most an eighth of a request is wasted).
+/// 16, 32, 64 (so that a block of at most 64 bytes never straddles a cache line), then eight
+/// strides per doubling (so that at most an eighth of a request is wasted).
 inline constexpr std::size_t class_count = 3 + 8 * 9;
 
 /// Blocks in a span: bounded by the bitmap of its volatile record.
@@ -32,8 +32,8 @@ constexpr std::size_t compute_stride(std::size_t index) noexcept {
   return (std::size_t{64} << doubling) / 8 * (9 + (index - 4) % 8);
 }
 
-/// At least 64 blocks where that takes at most 256 KiB, at most 1,024; a power of two, so that spans
-/// pack well into words of the page bitmap.
+/// At least 64 blocks where that takes at most 256 KiB, at most 1,024; a power of two, so that
+/// spans pack well into words of the page bitmap.
 constexpr std::uint32_t compute_span_pages(std::size_t stride) noexcept {
   const std::size_t wanted = std::clamp<std::size_t>(stride * 64, 64 * 1024, 256 * 1024);
   const std::size_t bytes = std::min(std::bit_ceil(wanted), stride * most_blocks);
@@ -75,7 +75,8 @@ inline constexpr auto small_classes = [] {
 }
 
 /// The class with the smallest stride that holds `bytes` <= largest_small. If `bytes` is a multiple
-/// of a power of two, so is the stride: strides are multiples of an eighth of the power of two below.
+/// of a power of two, so is the stride: strides are multiples of an eighth of the power of two
+/// below.
 [[nodiscard]] constexpr class_index class_of(std::size_t bytes) noexcept {
   if (bytes <= 1024) return detail::small_classes[(bytes + 7) / 8];
   const auto shift = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 4;

@@ -20,9 +20,10 @@ namespace outlast::alloc {
 /// any time after it was first handed out.
 ///
 /// Invariants:
-///   I1  a block is free iff its bit is set; only the holder of the span, who popped it, clears bits.
-///   I2  `state` counts the free blocks whose bits are known to be set; bits are set before they are
-///       counted and cleared before they are discounted.
+///   I1  a block is free iff its bit is set; only the holder of the span, who popped it, clears
+///       bits.
+///   I2  `state` counts the free blocks whose bits are known to be set; bits are set before they
+///       are counted and cleared before they are discounted.
 ///   I3  the span is on its class's stack, or held, or about to be pushed, iff `state` says queued.
 template <domain::persistence_domain D>
 class alignas(64) span {
@@ -74,7 +75,8 @@ class alignas(64) span {
     return static_cast<std::uint32_t>(eighths * reciprocal_ >> 32);
   }
 
-  /// Takes up to `most` free blocks, lowest first. The caller holds the span and settles afterwards.
+  /// Takes up to `most` free blocks, lowest first. The caller holds the span and settles
+  /// afterwards.
   std::size_t take(void** out, std::size_t most) {
     std::size_t taken = 0;
     for (std::size_t w = 0; w < words() && taken < most; ++w) {
@@ -96,8 +98,8 @@ class alignas(64) span {
     return (free_[w].fetch_or(blocks, std::memory_order_release) & blocks) == 0;
   }
 
-  /// The holder has taken `taken` blocks. True if it must push the span again; otherwise it holds it
-  /// no longer.
+  /// The holder has taken `taken` blocks. True if it must push the span again; otherwise it holds
+  /// it no longer.
   [[nodiscard]] bool settle(std::size_t taken) {
     std::int64_t now = state_.load(std::memory_order_relaxed);
     for (;;) {
@@ -145,8 +147,9 @@ class alignas(64) span {
   std::array<volatile_word<D, bits>, most_blocks / 64> free_;
 };
 
-/// All span records of an arena, by index from 1 on. Records are made and never destroyed before the
-/// table is. Thread-safe; lock-free but for the making of records, which allocates volatile memory.
+/// All span records of an arena, by index from 1 on. Records are made and never destroyed before
+/// the table is. Thread-safe; lock-free but for the making of records, which allocates volatile
+/// memory.
 template <domain::persistence_domain D>
 class span_table {
  public:
@@ -199,8 +202,8 @@ class span_table {
   volatile_word<D, std::uint32_t> made_{0};
 };
 
-/// A lock-free stack of spans. An index and a tag share the head word, so that a span that comes back
-/// is told from one that never left; the tag would have to wrap around within one pop. [Tre86]
+/// A lock-free stack of spans. An index and a tag share the head word, so that a span that comes
+/// back is told from one that never left; the tag would have to wrap around within one pop. [Tre86]
 template <domain::persistence_domain D>
 class alignas(64) span_stack {
  public:

@@ -10,8 +10,8 @@
 
 namespace outlast::alloc {
 
-/// A stack of free blocks of one class. Closed until first use: then both fast paths see it as empty
-/// and full at once, and fall through to their slow paths.
+/// A stack of free blocks of one class. Closed until first use: then both fast paths see it as
+/// empty and full at once, and fall through to their slow paths.
 class bin {
  public:
   [[nodiscard]] bool empty() const noexcept { return top_ == bottom_; }

@@ -26,16 +26,17 @@ enum class recovery_mode : std::uint8_t {
 };
 
 /// One line per page, in a table near the front of the pool. `word`, `block_size` and `generation`
-/// speak for a whole run and are meaningful in the line of its first page; in every other line `word`
-/// is 0. Made durable before any byte of the run is handed out, and back to 0 before its pages are.
+/// speak for a whole run and are meaningful in the line of its first page; in every other line
+/// `word` is 0. Made durable before any byte of the run is handed out, and back to 0 before its
+/// pages are.
 struct alignas(64) page_line {
   /// Published last: kind (bits 0-7), recovery mode (8-15), owner root (16-31), pages (32-63).
   std::atomic<std::uint64_t> word;
   std::uint64_t block_size;  ///< small: bytes from block to block; large, region: bytes asked for
   std::uint64_t generation;  ///< grows each time the run begins anew: binds self-describing headers
   std::uint64_t reserved;
-  /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a clean
-  /// close only.
+  /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a
+  /// clean close only.
   std::atomic<std::uint64_t> occupied[4];
 };
 static_assert(sizeof(page_line) == 64);

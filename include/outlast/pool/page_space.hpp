@@ -1,13 +1,13 @@
 // Pages of a pool, handed out in runs.
 //
 // What is in use is written in the pool's table of page lines, durably; what is free is a volatile
-// bitmap that is rebuilt from the table. Free neighbours coalesce by nature: a run is any stretch of
-// clear bits. A run of up to 64 pages is claimed by one compare-and-swap where a single word of the
-// bitmap can hold it; a longer one word by word, in ascending order, with rollback.
+// bitmap that is rebuilt from the table. Free neighbours coalesce by nature: a run is any stretch
+// of clear bits. A run of up to 64 pages is claimed by one compare-and-swap where a single word of
+// the bitmap can hold it; a longer one word by word, in ascending order, with rollback.
 //
 // Progress. Claiming and releasing are lock-free: the thread that holds the topmost word of all
-// unfinished claims can be stopped only by a finished one. The one wait: after a clean close the table
-// is read in chunks, when space is needed, by one thread at a time.
+// unfinished claims can be stopped only by a finished one. The one wait: after a clean close the
+// table is read in chunks, when space is needed, by one thread at a time.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -31,7 +31,8 @@ namespace outlast {
 
 /// The pages of one pool.
 ///
-/// Thread-safety: everything but construction, load() and set_high_water() may be called concurrently.
+/// Thread-safety: everything but construction, load() and set_high_water() may be called
+/// concurrently.
 /// Invariants:
 ///   I1  a page belongs to a run iff the durable word of the run's first line covers it.
 ///   I2  the word of every line that begins no run is 0, durably, before its page is handed out.
@@ -45,8 +46,8 @@ class page_space {
   static constexpr std::size_t page_size = pool_format::page_size;
 
   /// Memory handed in by the pool. `base` is the address of page 0 of the pool file, aligned to a
-  /// page; `lines[i]` describes page i, for i < capacity_pages. Pages below `first_page` (at least 1)
-  /// belong to header and tables.
+  /// page; `lines[i]` describes page i, for i < capacity_pages. Pages below `first_page` (at least
+  /// 1) belong to header and tables.
   struct geometry {
     std::byte* base;
     page_line* lines;
@@ -65,9 +66,9 @@ class page_space {
   page_space(const page_space&) = delete;
   page_space& operator=(const page_space&) = delete;
 
-  /// Learns from the lines which pages are in use. After set_high_water() it returns at once and the
-  /// lines are read as space is needed; otherwise all are read now. Throws corruption. The caller is
-  /// alone.
+  /// Learns from the lines which pages are in use. After set_high_water() it returns at once and
+  /// the lines are read as space is needed; otherwise all are read now. Throws corruption. The
+  /// caller is alone.
   void load();
 
   /// The end of the highest run that ever was, as far as known: what a clean close stores.
@@ -79,8 +80,8 @@ class page_space {
   }
 
   /// A run of `pages` pages whose address is a multiple of `align_pages` pages, a power of two.
-  /// Lock-free; throws out_of_space with no effect. The descriptor is durable at return; in scan mode
-  /// also zeros in the first 16 bytes of each block. Contents are undefined otherwise.
+  /// Lock-free; throws out_of_space with no effect. The descriptor is durable at return; in scan
+  /// mode also zeros in the first 16 bytes of each block. Contents are undefined otherwise.
   [[nodiscard]] void* allocate_run(run_kind kind, std::uint16_t owner, std::uint8_t mode,
                                    std::uint32_t pages, std::uint64_t block_size,
                                    std::uint32_t align_pages = 1);
@@ -91,8 +92,8 @@ class page_space {
   /// Gives back every run of `owner`. The owner has no live arena.
   void free_runs_of(std::uint16_t owner);
 
-  /// Calls `visit(first_page, const page_line&)` for each run. Runs that come or go meanwhile may be
-  /// missed or seen. Throws corruption where a descriptor makes no sense.
+  /// Calls `visit(first_page, const page_line&)` for each run. Runs that come or go meanwhile may
+  /// be missed or seen. Throws corruption where a descriptor makes no sense.
   template <class Visit>
   void for_each_run(Visit&& visit) const;
 
@@ -142,8 +143,8 @@ class page_space {
   [[nodiscard]] run_word run_at(std::uint32_t page) const {
     return run_word::unpack(D::load(line(page).word, acquire));
   }
-  /// The run that begins at `page`; one free page if none does. Throws corruption where the descriptor
-  /// makes no sense.
+  /// The run that begins at `page`; one free page if none does. Throws corruption where the
+  /// descriptor makes no sense.
   [[nodiscard]] run_word valid_run_at(std::uint32_t page) const;
   /// The first page of the run that holds `page`; 0 if none does.
   [[nodiscard]] std::uint32_t run_holding(std::uint32_t page) const;
@@ -280,7 +281,7 @@ void page_space<D>::publish(std::uint32_t first, run_word run, std::uint64_t blo
   D::write(&at.generation, &generation, sizeof generation);
   // (1) release: whoever reads the word reads the fields; on media too, for they share its line.
   D::store(at.word, run.pack(), release);
-  // (P1) persisted-before (P3): the descriptor precedes whatever the owner writes into the run.
+  // (P1) The descriptor is durable before anybody is handed the run.
   domain::persist<D>(&at, sizeof at);
 }
 
@@ -291,8 +292,8 @@ void page_space<D>::retract(std::uint32_t first) noexcept {
   domain::persist<D>(&line(first), sizeof(page_line));
 }
 
-/// Zeros, durably, the line of each block's first 16 bytes: what older owners left there must never be
-/// taken for a header. The run is free, so the rest of those lines may go too.
+/// Zeros, durably, the line of each block's first 16 bytes: what older owners left there must never
+/// be taken for a header. The run is free, so the rest of those lines may go too.
 template <domain::persistence_domain D>
 void page_space<D>::zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride) {
   alignas(base::cache_line_size) static constexpr std::byte zeros[base::cache_line_size] = {};
@@ -476,8 +477,8 @@ std::uint32_t page_space<D>::search_between(std::uint32_t from, std::uint32_t to
   for (std::uint32_t page = align_up(from, align_pages); page < to && to - page >= pages;) {
     const std::uint32_t obstacle = next_unavailable(page, page + pages);
     if (obstacle == page + pages && claim_range(page, pages)) return page;
-    // A claim that failed re-reads the same stretch: what stopped it now shows as an obstacle, or the
-    // stretch was given back and is tried again.
+    // A claim that failed re-reads the same stretch: what stopped it now shows as an obstacle, or
+    // the stretch was given back and is tried again.
     if (obstacle != page + pages) page = align_up(next_available(obstacle), align_pages);
   }
   return 0;
@@ -620,6 +621,7 @@ auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
   return run;
 }
 
+/// Judges by the word alone, which is read at once: the other fields may belong to a later run.
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   const std::string where = "the descriptor of page " + std::to_string(page);
@@ -628,9 +630,6 @@ std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   }
   if (run.pages == 0 || run.pages > limit() - page) {
     return where + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
-  }
-  if (run.kind == run_kind::small && line(page).block_size > std::size_t{run.pages} * page_size) {
-    return where + " claims blocks larger than its run";
   }
   return "";
 }
@@ -647,6 +646,10 @@ std::string page_space<D>::check() const {
              std::to_string(run_first);
     }
     if (std::string wrong = complaint(page, run); !wrong.empty()) return wrong;
+    if (run.kind == run_kind::small && line(page).block_size - 1 >= run.pages * page_size) {
+      return "the descriptor of page " + std::to_string(page) + " claims blocks of " +
+             std::to_string(line(page).block_size) + " bytes, which its run cannot hold";
+    }
     run_first = page;
     run_end = page + run.pages;
   }

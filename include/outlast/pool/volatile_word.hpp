@@ -11,8 +11,9 @@
 
 namespace outlast {
 
-/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic with a scheduling
-/// point of `D` in front of each access. Costs nothing in production. Valid when filled with zeros.
+/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic with a
+/// scheduling point of `D` in front of each access. Costs nothing in production. Valid when filled
+/// with zeros.
 template <domain::persistence_domain D, class T>
 class volatile_word {
   static_assert(std::atomic<T>::is_always_lock_free);
@@ -61,8 +62,8 @@ class volatile_word {
   std::atomic<T> value_{};
 };
 
-/// A fixed array of zeros whose pages the system provides when they are first written: its size costs
-/// address space only. T must be valid when filled with zeros and need no destructor.
+/// A fixed array of zeros whose pages the system provides when they are first written: its size
+/// costs address space only. T must be valid when filled with zeros and need no destructor.
 template <class T>
 class zeroed_array {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));

@@ -1,4 +1,5 @@
-// The allocator as its users see it: sizes, alignment, exhaustion, reuse, injected failures, flushes.
+// The allocator as its users see it: sizes, alignment, exhaustion, reuse, injected failures,
+// flushes.
 #include <outlast/alloc/arena.hpp>
 #include <tests/unit/alloc/memory_image.hpp>
 

@@ -1,4 +1,5 @@
-// Pool memory for tests of the allocator: a page table and pages in anonymous memory, without a file.
+// Pool memory for tests of the allocator: a page table and pages in anonymous memory, without a
+// file.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>

@@ -224,6 +224,18 @@ TEST(PageSpace, refuses_descriptors_that_make_no_sense) {
   }
 }
 
+TEST(PageSpace, notices_blocks_larger_than_their_run) {
+  for (const std::uint64_t stride : {std::uint64_t{0}, std::uint64_t{8193}}) {
+    const image memory(300);
+    const auto pages = memory.open();
+    (void)pages->allocate_run(run_kind::small, 1, 1, 2, 64);
+    pages->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+      pages->line(first).block_size = stride;
+    });
+    EXPECT_NE(pages->check(), "");
+  }
+}
+
 TEST(PageSpace, notices_a_descriptor_inside_a_run) {
   const image memory(300);
   const auto pages = memory.open();
@@ -233,8 +245,8 @@ TEST(PageSpace, notices_a_descriptor_inside_a_run) {
 }
 
 // Goal: no two threads ever own a page at once, and no page is lost.
-// Method: each thread stamps the pages of its runs, checks the stamp, gives them back; lengths on both
-// sides of a word of the bitmap; in the end every page can be had.
+// Method: each thread stamps the pages of its runs, checks the stamp, gives them back; lengths on
+// both sides of a word of the bitmap; in the end every page can be had.
 TEST(PageSpace, keeps_concurrent_runs_apart) {
   const image memory(1200);
   const auto pages = memory.open();

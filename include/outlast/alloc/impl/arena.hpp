@@ -46,13 +46,16 @@ std::size_t arena<D>::take_blocks(class_index index, void** out, std::size_t mos
   for (;;) {
     const std::uint64_t seen = with_free_[index].version();
     if (const std::size_t taken = take_from_stack(index, out, most)) return taken;
-    if (adopt_some(adopt_step)) continue;
+    // A few spans that a clean close has left, so that taking over delays nobody for long.
+    if (adopt_some(adopt_step)) {
+      if (const std::size_t taken = take_from_stack(index, out, most)) return taken;
+    }
     if (span_type* const fresh = new_span(index)) {
       const std::size_t taken = fresh->take(out, most);
       if (fresh->settle(taken)) push(*fresh);
       return taken;
     }
-    if (reclaim()) continue;
+    if (adopt_some(adopt_step) || reclaim()) continue;
     if (with_free_[index].version() == seen) throw_out_of_space(stride_of(index));
   }
 }
@@ -115,7 +118,8 @@ template <domain::persistence_domain D>
 void arena<D>::free_large(void* block) noexcept {
   const std::uint32_t page = pages_.page_of(block);
   const run_word run = pages_.run_at(page);
-  // Invariant: only blocks of this arena are freed, each once. Going on would free what is not ours.
+  // Invariant: only blocks of this arena are freed, each once. Going on would free what is not
+  // ours.
   if (!owns(run) || run.kind != run_kind::large || pages_.address_of(page) != block) std::abort();
   pages_.free_run(block);
 }

@@ -139,7 +139,7 @@ void arena<D>::save_occupancy() {
   caches_.for_each([this](thread_cache& cache) { (void)empty_bins(cache); });
   // Spans that were never needed since load_clean() are as they were written down then.
   for_each_span([this](const span_type& each) { write_occupancy(each); });
-  // (P4) persisted-before the pool's clean mark.
+  // (P1) Durable before the pool is marked clean.
   domain::fence<D>();
 }
 

@@ -82,8 +82,7 @@ ordered_json describe_header(const parsed_header& header) {
             fixed.compatible_features}}};
 }
 
-ordered_json describe_roots(const file_view& view, const parsed_header& header,
-                            const usage& used) {
+ordered_json describe_roots(const file_view& view, const parsed_header& header, const usage& used) {
   ordered_json roots = ordered_json::array();
   const auto* const entries =
       reinterpret_cast<const root_entry*>(view.bytes().data() + header.fixed.root_table_offset);

@@ -72,11 +72,13 @@ class image_check {
                                  "repairs the damage without loss");
     }
     if (header_.slot_intact[0] && header_.slot_intact[1] && !header_.slots_equal) {
-      add(severity::note, "the state slots differ: a change of the state was cut off; the newer one "
-                          "counts");
+      add(severity::note,
+          "the state slots differ: a change of the state was cut off; the newer one "
+          "counts");
     }
     if (header_.dirty()) {
-      add(severity::note, "the pool was not closed properly, or is open; the next opening recovers");
+      add(severity::note,
+          "the pool was not closed properly, or is open; the next opening recovers");
     }
   }
 
@@ -88,8 +90,8 @@ class image_check {
       if (state == entry_free) continue;
       check_root(entries[i], state, i);
       if (!names.emplace(text_of(entries[i].identity.name)).second) {
-        add(severity::error, "two roots have the name '" +
-                                 std::string(text_of(entries[i].identity.name)) + "'");
+        add(severity::error,
+            "two roots have the name '" + std::string(text_of(entries[i].identity.name)) + "'");
       }
     }
   }
@@ -200,10 +202,10 @@ std::vector<finding> check_image(std::span<const std::byte> image, std::uint32_t
     return findings;
   }
   if (image.size() < reading.header->file_bytes()) {
-    findings.push_back({severity::error,
-                        "the file has " + std::to_string(image.size()) + " bytes and the pool needs " +
-                            std::to_string(reading.header->file_bytes()) +
-                            ": its end was cut off"});
+    findings.push_back({severity::error, "the file has " + std::to_string(image.size()) +
+                                             " bytes and the pool needs " +
+                                             std::to_string(reading.header->file_bytes()) +
+                                             ": its end was cut off"});
     return findings;
   }
   image_check(image, *reading.header, used_pages, findings).run();
@@ -216,7 +218,7 @@ file_view::file_view(const std::string& path)
     const errc code = errno == ENOENT ? errc::not_found : errc::not_a_pool;
     throw error(code, path, "cannot open the file: " + std::generic_category().message(errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd_);
     throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
@@ -252,9 +254,9 @@ std::vector<finding> check_file(const std::string& path) {
   const file_view view(path);
   std::vector<finding> findings = check_image(view.bytes(), view.used_pages());
   if (view.in_use()) {
-    findings.push_back({severity::warning,
-                        "the pool is open in process " + std::to_string(view.holder()) +
-                            ": what was found may be a state between two others"});
+    findings.push_back(
+        {severity::warning, "the pool is open in process " + std::to_string(view.holder()) +
+                                ": what was found may be a state between two others"});
   }
   return findings;
 }

@@ -30,9 +30,8 @@ void after_fork_in_child() {
 
 void install_handlers() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  });
+  std::call_once(once,
+                 [] { ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); });
 }
 
 }  // namespace

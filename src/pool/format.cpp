@@ -31,8 +31,7 @@ bool layout_is_sound(const static_header& fixed) noexcept {
   }
   const layout expected = layout_for(fixed.capacity_bytes);
   return fixed.root_table_offset == expected.root_table_offset &&
-         fixed.root_count == expected.root_count &&
-         fixed.root_entry_bytes == sizeof(root_entry) &&
+         fixed.root_count == expected.root_count && fixed.root_entry_bytes == sizeof(root_entry) &&
          fixed.region_table_offset == expected.region_table_offset &&
          fixed.region_count == expected.region_count &&
          fixed.region_entry_bytes == sizeof(region_entry) &&
@@ -69,14 +68,16 @@ std::optional<header_problem> judge_checksum(const header_page& page) {
   const bool foreign = page.fixed.endian != endian_tag;
   const std::uint64_t stored = foreign ? swap_bytes(page.fixed.checksum) : page.fixed.checksum;
   if (stored != header_checksum(page)) {
-    return header_problem{errc::header_damaged,
-                          "the header's checksum does not match: some of its bytes were changed from "
-                          "outside; nothing was touched; restore a backup"};
+    return header_problem{
+        errc::header_damaged,
+        "the header's checksum does not match: some of its bytes were changed from "
+        "outside; nothing was touched; restore a backup"};
   }
   if (foreign) {
-    return header_problem{errc::foreign_machine,
-                          "the pool was written on a machine with the other byte order and can only "
-                          "be opened on such a machine"};
+    return header_problem{
+        errc::foreign_machine,
+        "the pool was written on a machine with the other byte order and can only "
+        "be opened on such a machine"};
   }
   return std::nullopt;
 }
@@ -138,9 +139,10 @@ header_reading choose_state(const header_page& page) {
   result.state = second ? page.slot_1 : page.slot_0;
   result.slots_equal = page.slot_0 == page.slot_1;
   if (!state_is_sound(result.state, result.fixed)) {
-    return refuse(errc::corrupted,
-                  "the pool's state (size, base address, mark) contradicts its header although both "
-                  "checksums match; restore a backup");
+    return refuse(
+        errc::corrupted,
+        "the pool's state (size, base address, mark) contradicts its header although both "
+        "checksums match; restore a backup");
   }
   return {result, std::nullopt};
 }
@@ -156,9 +158,8 @@ layout layout_for(std::uint64_t capacity_bytes) noexcept {
   result.root_table_offset = page_bytes;
   result.region_table_offset =
       result.root_table_offset + base::round_up(result.root_count * sizeof(root_entry), page_bytes);
-  result.line_table_offset =
-      result.region_table_offset +
-      base::round_up(result.region_count * sizeof(region_entry), page_bytes);
+  result.line_table_offset = result.region_table_offset +
+                             base::round_up(result.region_count * sizeof(region_entry), page_bytes);
   result.line_table_bytes = capacity_bytes / page_bytes * page_line_bytes;
   result.first_data_offset =
       base::round_up(result.line_table_offset + result.line_table_bytes, page_bytes);

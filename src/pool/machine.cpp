@@ -56,7 +56,7 @@ std::string first_line(const std::filesystem::path& file) {
 
 /// The text of `persistence_domain` in the nearest ancestor of the device's directory in sysfs.
 std::string sysfs_persistence_domain(int fd) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return {};
   const std::string link = "/sys/dev/block/" + std::to_string(major(status.st_dev)) + ':' +
                            std::to_string(minor(status.st_dev));
@@ -232,9 +232,10 @@ void require_instructions(domain::kind instructions, const std::string& path) {
       hw::chosen_flush_instruction() != hw::flush_instruction::none) {
     return;
   }
-  throw error(errc::refused, path,
-              "this CPU has no instruction that writes a cache line back to persistent memory; open "
-              "the pool under the domain 'process', which survives the death of the process");
+  throw error(
+      errc::refused, path,
+      "this CPU has no instruction that writes a cache line back to persistent memory; open "
+      "the pool under the domain 'process', which survives the death of the process");
 }
 
 std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
@@ -244,17 +245,21 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
     case domain::kind::adr:
     case domain::kind::cache_persistent:
       return "What an operation has made durable survives the death of the process, kernel panics "
-             "and power cuts: '" + path + "' is mapped directly from persistent memory (" +
+             "and power cuts: '" +
+             path + "' is mapped directly from persistent memory (" +
              std::string(name_of(mapping)) + ").";
     case domain::kind::file:
-      return "What has been synced with the device survives the death of the process, kernel panics "
-             "and power cuts, as far as the device under '" + path + "' keeps its word.";
-    case domain::kind::simulated:
-      return "Survival is simulated.";
+      return "What has been synced with the device survives the death of the process, kernel "
+             "panics "
+             "and power cuts, as far as the device under '" +
+             path + "' keeps its word.";
+    case domain::kind::simulated: return "Survival is simulated.";
     case domain::kind::process: break;
   }
-  std::string text = "What an operation has made durable survives the death of the process (kill, "
-                     "abort, out of memory), because the kernel keeps the pages of '" + path + "'";
+  std::string text =
+      "What an operation has made durable survives the death of the process (kill, "
+      "abort, out of memory), because the kernel keeps the pages of '" +
+      path + "'";
   text += volatile_file_system ? ", which lies in memory and is gone after a reboot"
                                : "; it does not survive a kernel panic or a power cut";
   if (mapping != domain::kind::process) {
@@ -268,8 +273,8 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
 }
 
 std::string guarantee_of_file(int fd, const std::string& path) {
-  void* const mapped = ::mmap(nullptr, pool_format::page_bytes, PROT_READ,
-                              MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+  void* const mapped =
+      ::mmap(nullptr, pool_format::page_bytes, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
   domain::kind mapping = domain::kind::process;
   if (mapped != MAP_FAILED) {
     ::munmap(mapped, pool_format::page_bytes);
@@ -279,7 +284,7 @@ std::string guarantee_of_file(int fd, const std::string& path) {
 }
 
 bool in_memory_file_system(int fd) {
-  struct statfs status {};
+  struct statfs status{};
   if (::fstatfs(fd, &status) != 0) return false;
   return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
 }

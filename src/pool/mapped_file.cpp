@@ -9,8 +9,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,8 +49,9 @@ std::string text_of(int error_number) { return std::generic_category().message(e
                       "; make room on the file system or ask for a smaller pool");
     case ENOENT:
       throw error(errc::not_found, path,
-                  "cannot " + action + ": there is no such file or directory; create() makes a pool "
-                  "in an existing directory");
+                  "cannot " + action +
+                      ": there is no such file or directory; create() makes a pool "
+                      "in an existing directory");
     case EEXIST:
       throw error(errc::already_exists, path,
                   "cannot " + action + ": the file exists; open() it or remove it first");
@@ -68,8 +69,7 @@ std::string text_of(int error_number) { return std::generic_category().message(e
     case ENODEV:
       throw error(errc::not_a_pool, path,
                   "cannot " + action + ": " + text_of(error_number) + "; a pool is a regular file");
-    default:
-      throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
+    default: throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
   }
 }
 
@@ -78,14 +78,16 @@ bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 [[noreturn]] void throw_locked(const std::string& path, int fd) {
   const int holder = lock_holder(fd);
   std::string who = "another opener";
-  if (holder == static_cast<int>(::getpid())) who = "this process already";
-  else if (holder != 0) who = "process " + std::to_string(holder);
+  if (holder == static_cast<int>(::getpid()))
+    who = "this process already";
+  else if (holder != 0)
+    who = "process " + std::to_string(holder);
   throw error(errc::already_open, path,
               "the pool is open: " + who + " holds its lock; close it there first");
 }
 
 void require_regular_and_writable(const std::string& path, int fd) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
   if (!S_ISREG(status.st_mode)) {
     throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
@@ -211,8 +213,9 @@ class nascent_file {
 /// Null if some of the range is taken.
 std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
   auto* const wanted = reinterpret_cast<void*>(address);
-  void* const got = ::mmap(wanted, bytes, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void* const got =
+      ::mmap(wanted, bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
   if (got == wanted) return static_cast<std::byte*>(got);
   ::munmap(got, bytes);  // an old kernel took the address for a hint
@@ -301,7 +304,7 @@ mapped_file mapped_file::create(const std::string& path, const pool_format::head
 }
 
 std::uint64_t mapped_file::length() const {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) fail(path_, "examine the file", errno);
   return static_cast<std::uint64_t>(status.st_size);
 }
@@ -428,11 +431,11 @@ bool mapped_file::in_memory_file_system() const {
 }
 
 int lock_holder(int fd) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return 0;
   char wanted[64];
-  std::snprintf(wanted, sizeof wanted, "%02x:%02x:%llu", major(status.st_dev),
-                minor(status.st_dev), static_cast<unsigned long long>(status.st_ino));
+  std::snprintf(wanted, sizeof wanted, "%02x:%02x:%llu", major(status.st_dev), minor(status.st_dev),
+                static_cast<unsigned long long>(status.st_ino));
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream fields(line);

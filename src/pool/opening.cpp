@@ -85,8 +85,7 @@ void reserve_for_move(mapped_file& file, std::uintptr_t address, std::uint64_t r
   if (!file.reserve(address, reserve_bytes)) throw_taken(file.path(), address);
 }
 
-void reserve_for_open(mapped_file& file, const parsed_header& header,
-                      const pool_options& options) {
+void reserve_for_open(mapped_file& file, const parsed_header& header, const pool_options& options) {
   const std::uint64_t bytes = reserve_bytes_of(header.fixed);
   const std::vector<std::uintptr_t> recorded = recorded_bases(file, header);
   if (options.base_address != 0) {
@@ -106,8 +105,7 @@ void require_whole(const mapped_file& file, const parsed_header& header) {
   if (file.length() >= header.file_bytes()) return;
   throw error(errc::truncated, file.path(),
               "the file has " + std::to_string(file.length()) + " bytes and the pool needs " +
-                  std::to_string(header.file_bytes()) +
-                  "; its end was cut off; restore a backup");
+                  std::to_string(header.file_bytes()) + "; its end was cut off; restore a backup");
 }
 
 bool torn_by_machine_crash(const parsed_header& header) {
@@ -168,15 +166,16 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
     throw error(errc::bad_argument, path, "a pool can have at most 8 TiB");
   }
   sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);
-  sizes.capacity_bytes = options.capacity_bytes != 0
-                             ? base::round_up(options.capacity_bytes, page_bytes)
-                             : std::max<std::uint64_t>(4 * sizes.size_bytes, std::uint64_t{1} << 30);
+  sizes.capacity_bytes =
+      options.capacity_bytes != 0
+          ? base::round_up(options.capacity_bytes, page_bytes)
+          : std::max<std::uint64_t>(4 * sizes.size_bytes, std::uint64_t{1} << 30);
   sizes.capacity_bytes = std::min(sizes.capacity_bytes, largest_capacity_bytes);
   const std::uint64_t smallest = smallest_size_bytes(sizes.capacity_bytes);
   if (sizes.size_bytes < smallest) {
     throw error(errc::too_small, path,
-                "a pool of " + std::to_string(options.size_bytes) + " bytes is too small; it needs " +
-                    std::to_string(smallest));
+                "a pool of " + std::to_string(options.size_bytes) +
+                    " bytes is too small; it needs " + std::to_string(smallest));
   }
   if (sizes.capacity_bytes < sizes.size_bytes) {
     throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
@@ -226,7 +225,8 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   const header_page page = make_header(sizes, uuid, base_for_creation(options, sizes, uuid, path));
   const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
   mapped_file file = mapped_file::create(path, page, bytes);
-  opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path), false};
+  opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path),
+                     false};
   pool_options choose = options;
   choose.base_address = 0;
   reserve_for_open(result.file, result.header, choose);
@@ -263,16 +263,18 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   const auto* const lines = reinterpret_cast<const page_line*>(image + table);
-  const bool known = for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
-    auto page = static_cast<std::uint32_t>((from - table) / sizeof(page_line));
-    const auto last = static_cast<std::uint32_t>((to - table) / sizeof(page_line));
-    for (; page < last; ++page) {
-      const run_word run = run_word::unpack(lines[page].word.load(std::memory_order_relaxed));
-      if (run.pack() == 0) continue;
-      const std::uint64_t run_end = std::uint64_t{page} + std::max<std::uint32_t>(run.pages, 1);
-      end = std::max(end, static_cast<std::uint32_t>(std::min<std::uint64_t>(run_end, page_count)));
-    }
-  });
+  const bool known =
+      for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
+        auto page = static_cast<std::uint32_t>((from - table) / sizeof(page_line));
+        const auto last = static_cast<std::uint32_t>((to - table) / sizeof(page_line));
+        for (; page < last; ++page) {
+          const run_word run = run_word::unpack(lines[page].word.load(std::memory_order_relaxed));
+          if (run.pack() == 0) continue;
+          const std::uint64_t run_end = std::uint64_t{page} + std::max<std::uint32_t>(run.pages, 1);
+          end = std::max(end,
+                         static_cast<std::uint32_t>(std::min<std::uint64_t>(run_end, page_count)));
+        }
+      });
   return known ? end : page_count;
 }
 

@@ -38,7 +38,8 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 /// A pool with one published root, "number", that holds 42; closed.
@@ -276,8 +277,8 @@ TEST_F(bad_input, a_second_owner_of_a_root_and_bad_names) {
 TEST_F(bad_input, damaged_root_entries_hide_nothing) {
   const std::string good = good_pool(directory_.file("good"));
   for (std::size_t i = 0; i < sizeof(root_entry); i += 3) {
-    const bool free_to_change = (i >= offsetof(root_entry, occupancy_valid) &&
-                                 i < offsetof(root_entry, identity));
+    const bool free_to_change =
+        (i >= offsetof(root_entry, occupancy_valid) && i < offsetof(root_entry, identity));
     if (free_to_change) continue;
     std::string bytes = good;
     bytes[4096 + i] = static_cast<char>(bytes[4096 + i] ^ 0x20);
@@ -330,9 +331,8 @@ TEST_F(bad_input, a_second_opener_in_another_process) {
         << refused.what();
   }
   const std::vector<finding> findings = check_file(file());
-  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const finding& one) {
-    return one.level == severity::warning;
-  }));
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
+                          [](const finding& one) { return one.level == severity::warning; }));
   (void)!::write(over[1], &byte, 1);
   ::waitpid(child, nullptr, 0);
   EXPECT_NO_THROW((void)pool::open(file()));

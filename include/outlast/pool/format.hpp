@@ -50,19 +50,19 @@ struct static_header {
   std::uint64_t compatible_features;
   std::uint64_t checksum;  ///< XXH3-64 of page 0 with this field and both state slots as zeros
   std::array<std::uint8_t, 16> uuid;
-  std::uint64_t capacity_bytes;      ///< address space of the pool, the limit of growth
-  std::uint64_t root_table_offset;   ///< offsets from the start of the pool
+  std::uint64_t capacity_bytes;     ///< address space of the pool, the limit of growth
+  std::uint64_t root_table_offset;  ///< offsets from the start of the pool
   std::uint32_t root_count;
   std::uint32_t root_entry_bytes;
   std::uint64_t region_table_offset;
   std::uint32_t region_count;
   std::uint32_t region_entry_bytes;
   std::uint64_t line_table_offset;
-  std::uint64_t line_table_bytes;    ///< one page_line for each page of the capacity
+  std::uint64_t line_table_bytes;  ///< one page_line for each page of the capacity
   std::uint64_t first_data_offset;
   std::uint64_t volatile_twin_distance;  ///< 0: no address space is reserved for twins
-  std::uint64_t created_base;        ///< for people: where the pool was mapped at creation
-  std::array<char, 32> creator;      ///< for people: "outlast 0.1.0", padded with zeros
+  std::uint64_t created_base;            ///< for people: where the pool was mapped at creation
+  std::array<char, 32> creator;          ///< for people: "outlast 0.1.0", padded with zeros
 };
 static_assert(sizeof(static_header) == 192);
 static_assert(offsetof(static_header, checksum) == 56);
@@ -86,12 +86,12 @@ using boot_id = std::array<std::uint8_t, 16>;
 struct alignas(line_bytes) state_slot {
   std::uint64_t generation;
   std::uint32_t mark;
-  std::uint32_t domain_kind;     ///< dirty: the promise under which the pool is being changed
-  boot_id boot;                  ///< dirty: the boot during which the pool was opened
-  std::uint64_t size_bytes;      ///< space that the pool may fill
-  std::uint64_t base_address;    ///< where the pool was mapped last
-  std::uint64_t high_water_page; ///< clean: no page from here on is in use
-  std::uint64_t checksum;        ///< XXH3-64 of the 56 bytes before it
+  std::uint32_t domain_kind;      ///< dirty: the promise under which the pool is being changed
+  boot_id boot;                   ///< dirty: the boot during which the pool was opened
+  std::uint64_t size_bytes;       ///< space that the pool may fill
+  std::uint64_t base_address;     ///< where the pool was mapped last
+  std::uint64_t high_water_page;  ///< clean: no page from here on is in use
+  std::uint64_t checksum;         ///< XXH3-64 of the 56 bytes before it
   friend bool operator==(const state_slot&, const state_slot&) = default;
 };
 static_assert(sizeof(state_slot) == line_bytes);
@@ -243,8 +243,8 @@ template <std::size_t Size>
 /// A header that has passed every check.
 struct parsed_header {
   static_header fixed;
-  state_slot state;          ///< the newer of the intact slots
-  bool slot_intact[2];       ///< at least one is
+  state_slot state;     ///< the newer of the intact slots
+  bool slot_intact[2];  ///< at least one is
   bool slots_equal;
 
   [[nodiscard]] layout tables() const noexcept;

@@ -113,7 +113,8 @@ TEST(fork, tells_services_in_the_child) {
   base::per_thread<int> table([](std::uint32_t) { return std::make_unique<int>(1); });
   (void)table.local();
   target.on_fork_child([&table] { table.forbid(); });
-  EXPECT_EQ(status_of_child([&] { return is_forked_error([&] { (void)table.local(); }) ? 0 : 1; }), 0);
+  EXPECT_EQ(status_of_child([&] { return is_forked_error([&] { (void)table.local(); }) ? 0 : 1; }),
+            0);
   EXPECT_EQ(table.local(), 1);
 }
 

@@ -18,8 +18,8 @@
 namespace outlast {
 namespace {
 
-using test::temp_directory;
 using pool_format::run_kind;
+using test::temp_directory;
 
 constexpr pool_options small{.size_bytes = 1 << 20};
 
@@ -37,8 +37,7 @@ std::uint64_t* make_root(Pool& target, const char* name, std::uint64_t value, bo
 template <class Pool>
 std::uint64_t value_of(Pool& target, const char* name) {
   const attached_root root = target.attach_root(name, "number", 1, true);
-  const std::uint64_t value =
-      *reinterpret_cast<std::uint64_t*>(target.base() + root.object_offset);
+  const std::uint64_t value = *reinterpret_cast<std::uint64_t*>(target.base() + root.object_offset);
   target.detach_root(root.index, root.state == root_state::clean);
   return value;
 }
@@ -53,9 +52,9 @@ struct service {
 
 template <class D>
 class pools : public ::testing::Test {};
-using hardware_domains = ::testing::Types<domain::process, domain::adr, domain::cache_persistent,
-                                          domain::file, domain::native,
-                                          domain::counting<domain::process>>;
+using hardware_domains =
+    ::testing::Types<domain::process, domain::adr, domain::cache_persistent, domain::file,
+                     domain::native, domain::counting<domain::process>>;
 TYPED_TEST_SUITE(pools, hardware_domains);
 
 TYPED_TEST(pools, keep_a_root_from_one_opening_to_the_next) {
@@ -222,12 +221,14 @@ TEST(pool, keeps_several_pools_apart) {
 TEST(pool, grows_and_stays_grown) {
   temp_directory directory;
   {
-    auto target = pool::create(directory.file("p"), {.size_bytes = 1 << 20, .capacity_bytes = 64 << 20});
-    EXPECT_THROW((void)target.pages().allocate_run(run_kind::large, 0, 1, 512, 2 << 20), out_of_space);
+    auto target =
+        pool::create(directory.file("p"), {.size_bytes = 1 << 20, .capacity_bytes = 64 << 20});
+    EXPECT_THROW((void)target.pages().allocate_run(run_kind::large, 0, 1, 512, 2 << 20),
+                 out_of_space);
     target.grow(8 << 20);
     EXPECT_EQ(target.size_bytes(), 8u << 20);
-    auto* const block = static_cast<char*>(
-        target.pages().allocate_run(run_kind::large, 0, 1, 512, 2 << 20));
+    auto* const block =
+        static_cast<char*>(target.pages().allocate_run(run_kind::large, 0, 1, 512, 2 << 20));
     std::memset(block, 7, 2 << 20);
     target.pages().free_run(block);
     EXPECT_THROW(target.grow(65 << 20), error);
@@ -256,7 +257,7 @@ TEST(pool, can_really_fill_its_size) {
 TEST(pool, takes_space_on_the_file_system_only_as_it_fills) {
   temp_directory directory;
   auto target = pool::create(directory.file("p"), {.size_bytes = std::size_t{1} << 30});
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(directory.file("p").c_str(), &status), 0);
   EXPECT_LT(status.st_blocks * 512, 4 << 20);
   EXPECT_GE(status.st_size, 1 << 30);
@@ -277,12 +278,12 @@ TEST(pool, creates_where_space_cannot_be_allocated) {
     EXPECT_EQ(value_of(again, "x"), 5u);
   }
   pool_detail::test_seams() = {};
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(directory.file("p").c_str(), &status), 0);
   EXPECT_GE(status.st_blocks * 512, status.st_size);
   std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(directory.file("p")).parent_path())) {
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(directory.file("p")).parent_path())) {
     ++files;
   }
   EXPECT_EQ(files, 1u);
@@ -367,8 +368,8 @@ TEST(pool, says_what_survives) {
 
 TEST(pool, never_promises_more_because_instructions_were_forced) {
   temp_directory directory;
-  auto target = pool::create(directory.file("p"),
-                             {.size_bytes = 1 << 20, .force_domain = domain::kind::cache_persistent});
+  auto target = pool::create(
+      directory.file("p"), {.size_bytes = 1 << 20, .force_domain = domain::kind::cache_persistent});
   EXPECT_EQ(domain::native::current_kind(), domain::kind::cache_persistent);
   EXPECT_EQ(target.survives(), domain::kind::process);
   EXPECT_NE(target.guarantee().find("do not change that"), std::string::npos);
@@ -446,7 +447,8 @@ TEST(file_pool, refuses_per_operation_durability_unless_asked) {
     EXPECT_EQ(target.survives(), domain::kind::file);
     target.close();
   }
-  auto asked = basic_pool<domain::file>::open(directory.file("p"), {.per_operation_device_sync = true});
+  auto asked =
+      basic_pool<domain::file>::open(directory.file("p"), {.per_operation_device_sync = true});
   EXPECT_NO_THROW(asked.require_per_operation_durability());
 }
 
@@ -507,15 +509,18 @@ TEST_F(after_another_boot, a_clean_pool_opens) {
 }
 
 TEST_F(after_another_boot, a_dirty_pool_of_the_domain_file_opens) {
-  { auto target = basic_pool<domain::file>::create(directory_.file("p"), small); }
+  {
+    auto target = basic_pool<domain::file>::create(directory_.file("p"), small);
+  }
   boot();
   EXPECT_TRUE(basic_pool<domain::file>::open(directory_.file("p")).was_dirty());
 }
 
 TEST_F(after_another_boot, forced_instructions_do_not_hide_the_crash) {
   {
-    auto target = pool::create(directory_.file("p"),
-                               {.size_bytes = 1 << 20, .force_domain = domain::kind::cache_persistent});
+    auto target =
+        pool::create(directory_.file("p"),
+                     {.size_bytes = 1 << 20, .force_domain = domain::kind::cache_persistent});
   }
   boot();
   EXPECT_THROW((void)pool::open(directory_.file("p")), error);

@@ -18,7 +18,7 @@ using test::temp_directory;
 constexpr std::size_t mib = std::size_t{1} << 20;
 
 std::size_t stored_bytes(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   EXPECT_EQ(::stat(path.c_str(), &status), 0);
   return static_cast<std::size_t>(status.st_blocks) * 512;
 }
@@ -65,7 +65,8 @@ TEST(region, leaves_pages_around_it_usable_and_committed) {
   std::size_t pages = 0;
   try {
     for (;; ++pages) {
-      std::memset(target.pages().allocate_run(pool_format::run_kind::large, 0, 1, 1, 4096), 1, 4096);
+      std::memset(target.pages().allocate_run(pool_format::run_kind::large, 0, 1, 1, 4096), 1,
+                  4096);
     }
   } catch (const out_of_space&) {
   }
@@ -77,8 +78,8 @@ TEST(region, has_a_volatile_twin_at_a_fixed_distance) {
   temp_directory directory;
   std::ptrdiff_t distance = 0;
   {
-    auto target = pool::create(directory.file("p"),
-                               {.size_bytes = 16 * mib, .reserve_volatile_twin = true});
+    auto target =
+        pool::create(directory.file("p"), {.size_bytes = 16 * mib, .reserve_volatile_twin = true});
     const region_info a = target.reserve_region("a", region_kind::volatile_twin, 3 * mib);
     const region_info b = target.reserve_region("b", region_kind::volatile_twin, 5000);
     target.commit_region("a", 0, 0, 3 * mib);
@@ -111,7 +112,8 @@ TEST(region, too_large_changes_nothing) {
   temp_directory directory;
   auto target = pool::create(directory.file("p"), {.size_bytes = 4 * mib});
   EXPECT_THROW((void)target.reserve_region("a", region_kind::log, 100 * mib), out_of_space);
-  EXPECT_THROW((void)target.reserve_region("a", region_kind::log, std::size_t{1} << 42), out_of_space);
+  EXPECT_THROW((void)target.reserve_region("a", region_kind::log, std::size_t{1} << 42),
+               out_of_space);
   EXPECT_TRUE(target.regions().empty());
   EXPECT_NO_THROW((void)target.reserve_region("a", region_kind::log, 4096));
   EXPECT_FALSE(pool_format::has_errors(target.check()));

@@ -128,7 +128,8 @@ TEST(relocation, remembers_every_base_that_pointers_may_have) {
   auto third = pool::open(directory.file("p"));
   EXPECT_GE(third.base() > second ? third.base() - second : second - third.base(), gib);
   const attached_root root = third.attach_root("self", "pointer", 1, true);
-  const std::set<std::uintptr_t> bases{root.pointers_base, root.other_bases[0], root.other_bases[1]};
+  const std::set<std::uintptr_t> bases{root.pointers_base, root.other_bases[0],
+                                       root.other_bases[1]};
   EXPECT_EQ(bases, (std::set<std::uintptr_t>{0, first, second}));
   third.root_relocated(root.index);
   third.detach_root(root.index, false);
@@ -140,7 +141,8 @@ TEST(relocation, remembers_every_base_that_pointers_may_have) {
 TEST(relocation, moves_to_the_address_asked_for) {
   temp_directory directory;
   const std::uintptr_t old_base = make_pool(directory.file("p"), true);
-  const std::uintptr_t wanted = old_base > 0x6000'0000'0000 ? old_base - 8 * gib : old_base + 8 * gib;
+  const std::uintptr_t wanted =
+      old_base > 0x6000'0000'0000 ? old_base - 8 * gib : old_base + 8 * gib;
   auto target = pool::open(directory.file("p"), {.base_address = wanted});
   EXPECT_EQ(target.base(), wanted);
   EXPECT_EQ(target.attach_root("self", "pointer", 1, true).pointers_base, old_base);
@@ -149,7 +151,8 @@ TEST(relocation, moves_to_the_address_asked_for) {
 TEST(relocation, refuses_a_range_that_overlaps_the_old_one) {
   temp_directory directory;
   const std::uintptr_t old_base = make_pool(directory.file("p"), true);
-  EXPECT_THROW((void)pool::open(directory.file("p"), {.base_address = old_base + (2 << 20)}), error);
+  EXPECT_THROW((void)pool::open(directory.file("p"), {.base_address = old_base + (2 << 20)}),
+               error);
   EXPECT_THROW((void)pool::open(directory.file("p"), {.base_address = 12345}), error);
 }
 

@@ -78,8 +78,9 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
   if (reinterpret_cast<std::uintptr_t>(memory) % pool_format::page_bytes != 0) {
     throw error(errc::bad_argument, "", "the memory of a pool must be aligned to 4096 bytes");
   }
-  if (fresh) return std::unique_ptr<basic_pool>(new basic_pool(format_memory(memory, bytes, options),
-                                                               options));
+  if (fresh)
+    return std::unique_ptr<basic_pool>(
+        new basic_pool(format_memory(memory, bytes, options), options));
   auto* const base = static_cast<std::byte*>(memory);
   const memory_image image{base, pool_detail::judge_header({base, bytes}, "")};
   if (image.header.file_bytes() > bytes) {
@@ -92,7 +93,8 @@ template <domain::persistence_domain D>
 typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, std::size_t bytes,
                                                                   const pool_options& options) {
   pool_options sized = options;
-  sized.size_bytes = sized.capacity_bytes = bytes / pool_format::page_bytes * pool_format::page_bytes;
+  sized.size_bytes = sized.capacity_bytes =
+      bytes / pool_format::page_bytes * pool_format::page_bytes;
   const pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
@@ -105,7 +107,7 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
            sizeof page - sizeof no_magic);
   // (P1) persisted-before (P2): what begins with the magic is a complete pool.
   domain::persist<D>(base, page.fixed.first_data_offset);
-  // (P2)
+  // (P2) the magic is written.
   D::write(base, &page, sizeof no_magic);
   domain::persist<D>(base, sizeof no_magic);
   return {base, pool_detail::judge_header({base, bytes}, "")};
@@ -202,7 +204,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   pool_format::state_slot& newer = second_is_older ? page.slot_0 : page.slot_1;
   // (P3) persisted-before (P4): one slot is intact at any moment.
   write_slot(older, next);
-  // (P4)
+  // (P4) the newer slot follows.
   write_slot(newer, next);
   // A mark that survives processes alone would be no mark after a power cut: the device has it too.
   // One sync for both: a device tears a page between its sectors, and each slot has its own. None
@@ -235,8 +237,8 @@ void basic_pool<D>::open_pages(std::uint32_t high_water) {
                  static_cast<std::uint32_t>(fixed_.capacity_bytes / pool_format::page_bytes)};
   if (was_dirty_ && file_) {
     // Reading the lines of pages that were never used would fill memory with zeros.
-    where.page_count = pool_detail::used_pages(file_->descriptor(), base_,
-                                               {fixed_, state_, {true, true}, true});
+    where.page_count =
+        pool_detail::used_pages(file_->descriptor(), base_, {fixed_, state_, {true, true}, true});
   }
   pages_ = std::make_unique<page_space<D>>(
       where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); });
@@ -358,9 +360,10 @@ void basic_pool<D>::require_usable() const {
     throw error(errc::closed, path_, "the pool was closed; open it again to use it");
   }
   if (forked()) {
-    throw error(errc::forked, path_,
-                "the pool was opened before fork() and belongs to the parent process; the child may "
-                "use only pools that it opens itself");
+    throw error(
+        errc::forked, path_,
+        "the pool was opened before fork() and belongs to the parent process; the child may "
+        "use only pools that it opens itself");
   }
 }
 
@@ -455,8 +458,8 @@ std::vector<root_info> basic_pool<D>::roots() const {
 // ---- Regions ----
 
 template <domain::persistence_domain D>
-region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kind, std::size_t bytes,
-                                          unsigned replicas) {
+region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kind,
+                                          std::size_t bytes, unsigned replicas) {
   const std::lock_guard lock(control_);
   require_usable();
   struct reservation {  // commit_pages() looks at it, on this thread
@@ -465,8 +468,8 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
   } const ends{reserving_};
   const std::size_t granule = pool_impl::region_table<D>::sparse_bytes;
   if (bytes >= granule && bytes <= fixed_.capacity_bytes) {
-    reserving_pages_ = static_cast<std::uint32_t>(
-        base::round_up(bytes, granule) / pool_format::page_bytes * replicas);
+    reserving_pages_ = static_cast<std::uint32_t>(base::round_up(bytes, granule) /
+                                                  pool_format::page_bytes * replicas);
     reserving_slot_.store(base::this_thread().slot, std::memory_order_relaxed);
     reserving_.store(true, std::memory_order_relaxed);
   }

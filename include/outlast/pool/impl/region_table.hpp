@@ -24,7 +24,11 @@ class region_table {
 
   region_table(region_entry* entries, std::uint32_t count, page_space<D>& pages,
                std::uint64_t twin_distance, const std::string& path)
-      : entries_(entries), count_(count), pages_(pages), twin_distance_(twin_distance), path_(path) {}
+      : entries_(entries),
+        count_(count),
+        pages_(pages),
+        twin_distance_(twin_distance),
+        path_(path) {}
 
   /// Takes pages for a region; sparse if they are at least `sparse_bytes`.
   [[nodiscard]] region_info reserve(std::string_view name, region_kind kind, std::size_t bytes,
@@ -77,7 +81,7 @@ region_info region_table<D>::reserve(std::string_view name, region_kind kind, st
   // (P1) persisted-before (P2): pages taken for a region that never came to be can be found.
   set(entries_[index].state, pool_format::entry_creating);
   try {
-    // (P2)
+    // (P2) the pages are taken.
     const pool_format::region_identity identity = take_pages(index, name, kind, bytes, replicas);
     D::write(&entries_[index].identity, &identity, sizeof identity);
     // (P3) persisted-before (P4): a live entry is complete.
@@ -86,7 +90,7 @@ region_info region_table<D>::reserve(std::string_view name, region_kind kind, st
     give_back(index);
     throw;
   }
-  // (P4)
+  // (P4) the entry becomes live.
   set(entries_[index].state, pool_format::entry_live);
   return describe(index);
 }
@@ -103,11 +107,11 @@ pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, st
     throw out_of_space(path_ + ": a region of " + std::to_string(stride) + " bytes and " +
                        std::to_string(replicas) + " replicas does not fit into the pool");
   }
-  void* const first = pages_.allocate_run(
-      pool_format::run_kind::region, owner_of(index),
-      static_cast<std::uint8_t>(pool_format::recovery_mode::none),
-      static_cast<std::uint32_t>(pages), bytes,
-      static_cast<std::uint32_t>(granule / pool_format::page_bytes));
+  void* const first =
+      pages_.allocate_run(pool_format::run_kind::region, owner_of(index),
+                          static_cast<std::uint8_t>(pool_format::recovery_mode::none),
+                          static_cast<std::uint32_t>(pages), bytes,
+                          static_cast<std::uint32_t>(granule / pool_format::page_bytes));
   pool_format::region_identity identity{};
   pool_format::set_text(identity.name, name);
   identity.kind = static_cast<std::uint32_t>(kind);
@@ -155,8 +159,14 @@ region_info region_table<D>::describe(std::uint16_t index) const {
   const auto kind = static_cast<region_kind>(identity.kind);
   std::byte* const address = pages_.base() + identity.offset;
   const bool twin = kind == region_kind::volatile_twin;
-  return {std::string(pool_format::text_of(identity.name)), kind, index, identity.replicas,
-          identity.bytes, identity.stride_bytes, address, twin ? address + twin_distance_ : nullptr};
+  return {std::string(pool_format::text_of(identity.name)),
+          kind,
+          index,
+          identity.replicas,
+          identity.bytes,
+          identity.stride_bytes,
+          address,
+          twin ? address + twin_distance_ : nullptr};
 }
 
 template <domain::persistence_domain D>
@@ -174,9 +184,10 @@ void region_table<D>::require_arguments(std::string_view name, region_kind kind,
   if (name.empty() || name.size() >= pool_format::region_name_bytes || bytes == 0 ||
       replicas == 0 || bytes > pool_format::largest_capacity_bytes ||
       (kind == region_kind::volatile_twin && replicas != 1)) {
-    throw error(errc::bad_argument, path_,
-                "a region has a name of 1 to 47 bytes, a size, and at least one replica (a volatile "
-                "twin exactly one)");
+    throw error(
+        errc::bad_argument, path_,
+        "a region has a name of 1 to 47 bytes, a size, and at least one replica (a volatile "
+        "twin exactly one)");
   }
   if (kind == region_kind::volatile_twin && twin_distance_ == 0) {
     throw error(errc::refused, path_,

@@ -161,7 +161,7 @@ attached_root root_directory<D>::create(std::string_view name, std::string_view 
   D::store(entry.bases[0], base(), release);
   // (P1) persisted-before (P2): an entry that is not free is complete.
   domain::persist<D>(&entry, sizeof entry);
-  // (P2)
+  // (P2) the entry is taken.
   set(entry.state, pool_format::entry_creating);
   attached_[index] = true;
   return {index, root_state::fresh, 0, base(), {}};
@@ -177,8 +177,11 @@ attached_root root_directory<D>::attach_live(std::uint16_t index, std::string_vi
   const bool clean = D::load(entry.occupancy_valid, acquire) == pool_format::occupancy_saved;
   if (clean) set(entry.occupancy_valid, 0);
   attached_[index] = true;
-  attached_root root{index, clean ? root_state::clean : root_state::needs_recovery,
-                     D::load(entry.object_offset, acquire), base(), {}};
+  attached_root root{index,
+                     clean ? root_state::clean : root_state::needs_recovery,
+                     D::load(entry.object_offset, acquire),
+                     base(),
+                     {}};
   report_bases(entry, base(), root);
   return root;
 }
@@ -193,7 +196,7 @@ void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset
   D::store(entry.object_check, pool_format::check_word(object_offset), release);
   // (P3) persisted-before (P4): a live entry names its object.
   domain::persist<D>(&entry, pool_format::line_bytes);
-  // (P4)
+  // (P4) the entry becomes live.
   set(entry.state, pool_format::entry_live);
 }
 
@@ -241,9 +244,8 @@ std::vector<root_info> root_directory<D>::list() const {
     if (state_of(entry) == pool_format::entry_free || damaged(entry)) continue;
     result.push_back({std::string(pool_format::text_of(entry.identity.name)),
                       std::string(pool_format::text_of(entry.identity.type_name)),
-                      entry.identity.fingerprint, i,
-                      state_of(entry) == pool_format::entry_live, attached_[i],
-                      (entry.identity.flags & pool_format::root_is_relocatable) != 0,
+                      entry.identity.fingerprint, i, state_of(entry) == pool_format::entry_live,
+                      attached_[i], (entry.identity.flags & pool_format::root_is_relocatable) != 0,
                       D::load(entry.occupancy_valid, acquire) == pool_format::occupancy_saved,
                       D::load(entry.object_offset, acquire)});
   }
@@ -278,9 +280,9 @@ std::optional<std::uint16_t> root_directory<D>::find(std::string_view name) cons
 template <domain::persistence_domain D>
 pool_format::root_entry& root_directory<D>::at(std::uint16_t index, const char* action) const {
   if (index < count_ && attached_[index]) return entries_[index];
-  throw error(errc::bad_argument, path_,
-              "cannot " + std::string(action) + " root " + std::to_string(index) +
-                  ": it is not attached");
+  throw error(
+      errc::bad_argument, path_,
+      "cannot " + std::string(action) + " root " + std::to_string(index) + ": it is not attached");
 }
 
 template <domain::persistence_domain D>
@@ -318,7 +320,8 @@ void root_directory<D>::require_type(const root_entry& entry, std::string_view t
   if (entry.identity.fingerprint == fingerprint) return;
   throw error(errc::root_type_mismatch, path_,
               "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
-                  "' was created as '" + std::string(pool_format::text_of(entry.identity.type_name)) +
+                  "' was created as '" +
+                  std::string(pool_format::text_of(entry.identity.type_name)) +
                   "' and cannot be opened as '" + std::string(type_name) +
                   "'; use the type it was created with, or another name");
 }
@@ -379,7 +382,7 @@ void root_directory<D>::remove(std::uint16_t index) {
   // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
   if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);
   pages_.free_runs_of(index);
-  // (P6)
+  // (P6) the entry is free again.
   set(entry.state, pool_format::entry_free);
   attached_[index] = false;
 }

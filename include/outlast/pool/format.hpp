@@ -76,7 +76,7 @@ static_assert(offsetof(static_header, volatile_twin_distance) == 144);
 static_assert(offsetof(static_header, creator) == 160);
 
 /// Values of `state_slot::mark`; any other value is damage.
-inline constexpr std::uint32_t mark_clean = 0x4e41454c;  // "LEAN"
+inline constexpr std::uint32_t mark_clean = 0x2e4e4c43;  // "CLN."
 inline constexpr std::uint32_t mark_dirty = 0x59545244;  // "DRTY"
 
 using boot_id = std::array<std::uint8_t, 16>;

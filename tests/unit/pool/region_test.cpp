@@ -1,4 +1,4 @@
-// Goal: regions are found again, keep their distances and take space only where asked. Method: files in
+// Goal: regions are found again, keep their distances and take space only where asked. Method: files
 // a temporary directory, their blocks counted by stat.
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>

@@ -14,6 +14,8 @@ function(outlast_add_library target exported file)
                VERIFY_INTERFACE_HEADER_SETS ${OUTLAST_TESTS})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:outlast_own_code>)
+  # <src/LAYER/...>: headers that are not installed.
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
 
 # Adds public headers of a layer; `.` names include/outlast itself.

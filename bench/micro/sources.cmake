@@ -10,6 +10,6 @@ target_sources(
 # libraries, so that it is loaded and neither its malloc nor its operator new is used by accident.
 find_library(OUTLAST_JEMALLOC NAMES jemalloc libjemalloc.so.2)
 if(OUTLAST_JEMALLOC AND NOT OUTLAST_SANITIZE)
-  target_link_libraries(outlast-bench PRIVATE -Wl,--push-state,--no-as-needed stdc++ c
+  target_link_libraries(outlast-bench PRIVATE -Wl,--push-state,--no-as-needed stdc++ -l:libc.so.6
                                               ${OUTLAST_JEMALLOC} -Wl,--pop-state)
 endif()

@@ -1,5 +1,5 @@
-// Goal: a pool whose address range is taken opens elsewhere, its roots say what their pointers are
-// relative to, and a relocation that a crash interrupts is resumed. Method: the old range is occupied
+// Goal: a pool whose address range is taken opens elsewhere, its roots say what their pointers
+// are relative to, and an interrupted relocation is resumed. Method: the old range is occupied
 // by the test, or another base is asked for; roots hold one absolute pointer to themselves.
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>

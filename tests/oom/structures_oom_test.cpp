@@ -1,5 +1,6 @@
 // Goal: an operation that finds no room has no effect, whichever allocation fails.
-// Method: make the n-th allocation fail, for n = 1, 2, ... until a scenario passes; and fill real pools.
+// Method: make the n-th allocation fail, for n = 1, 2, ... until a scenario passes; and fill real
+// pools.
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"
 

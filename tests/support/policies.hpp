@@ -14,13 +14,12 @@ using durable::transient;
 namespace tag = durable::tag;
 
 /// Each tag once, on a domain that flushes and on one that does not.
-using all_policies =
-    std::tuple<flit<tag::always, automatic, domain::adr>, flit<tag::adjacent, automatic, domain::adr>,
-               flit<tag::hashed<>, automatic, domain::adr>, flit<tag::line<>, automatic, domain::adr>,
-               flit<tag::adjacent, automatic, domain::process>,
-               flit<tag::hashed<4096>, automatic, domain::process>,
-               flit<tag::adjacent, automatic, domain::native>,
-               flit<tag::adjacent, automatic, domain::cache_persistent>,
-               transient<domain::process>>;
+using all_policies = std::tuple<
+    flit<tag::always, automatic, domain::adr>, flit<tag::adjacent, automatic, domain::adr>,
+    flit<tag::hashed<>, automatic, domain::adr>, flit<tag::line<>, automatic, domain::adr>,
+    flit<tag::adjacent, automatic, domain::process>,
+    flit<tag::hashed<4096>, automatic, domain::process>,
+    flit<tag::adjacent, automatic, domain::native>,
+    flit<tag::adjacent, automatic, domain::cache_persistent>, transient<domain::process>>;
 
 }  // namespace outlast::test

@@ -14,17 +14,18 @@
 
 namespace outlast::durable {
 
-/// A cell under the P-V interface: p-accesses flush if tagged, v-accesses do not. [Wei22, Algorithm 4]
+/// A cell under the P-V interface: p-accesses flush if tagged, v-accesses do not. [Wei22, Algorithm
+/// 4]
 ///
 /// Each access takes a role, which the placement maps to a p- or a v-instruction; without one it is
 /// `decide` for loads and `link` for stores, p-instructions under every placement.
 ///
-/// Thread-safety: all members may be called concurrently, except construction, `init` and `recover`.
-/// Progress: lock-free; a load is wait-free. Memory order: loads acquire, stores release, and
-/// read-modify-writes are both, whatever a `std::memory_order` argument asks for less: a p-load must
-/// see the tag that was raised before the store it reads from (errata 2.2). seq_cst is honoured.
-/// Durability: a p-store is durable when it returns; what a p-load returned is durable before the
-/// caller's next store to a cell and before its operation guard is gone.
+/// Thread-safety: all members may be called concurrently, except construction, `init` and
+/// `recover`. Progress: lock-free; a load is wait-free. Memory order: loads acquire, stores
+/// release, and read-modify-writes are both, whatever a `std::memory_order` argument asks for less:
+/// a p-load must see the tag that was raised before the store it reads from (errata 2.2). seq_cst
+/// is honoured. Durability: a p-store is durable when it returns; what a p-load returned is durable
+/// before the caller's next store to a cell and before its operation guard is gone.
 ///
 /// On domains without flushes the tags are never touched: a cell costs what a std::atomic costs.
 template <class T, class Tag, class Placement, domain::persistence_domain D>
@@ -69,8 +70,8 @@ class cell {
     }));
   }
 
-  /// Strong: fails only if the cell holds another value, which `expected` then receives and which is
-  /// treated as p-loaded or v-loaded after `r`.
+  /// Strong: fails only if the cell holds another value, which `expected` then receives and which
+  /// is treated as p-loaded or v-loaded after `r`.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, role r = role::link,
                                       site where = site::current()) {
     return compare_exchange_as(expected, desired, std::memory_order_acq_rel, r, where);
@@ -91,21 +92,24 @@ class cell {
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_add(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_add(word_.value, static_cast<word>(operand), std::memory_order_acq_rel,
+                          where);
     }));
   }
   T fetch_sub(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_sub(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_sub(word_.value, static_cast<word>(operand), std::memory_order_acq_rel,
+                          where);
     }));
   }
   T fetch_and(T operand, role r = role::update, site where = site::current())
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_and(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_and(word_.value, static_cast<word>(operand), std::memory_order_acq_rel,
+                          where);
     }));
   }
   T fetch_or(T operand, role r = role::update, site where = site::current())
@@ -119,7 +123,8 @@ class cell {
     requires std::integral<T>
   {
     return static_cast<T>(modify(r, where, [&] {
-      return D::fetch_xor(word_.value, static_cast<word>(operand), std::memory_order_acq_rel, where);
+      return D::fetch_xor(word_.value, static_cast<word>(operand), std::memory_order_acq_rel,
+                          where);
     }));
   }
   T operator++(int)
@@ -148,7 +153,8 @@ class cell {
     D::store(word_.value, detail::to_word(value), std::memory_order_relaxed, where);
   }
 
-  /// After a crash, before the cell is shared: a tag that the crash left raised comes down. Re-entrant.
+  /// After a crash, before the cell is shared: a tag that the crash left raised comes down.
+  /// Re-entrant.
   void recover(site where = site::current()) { Tag::template recover<D>(beside_, where); }
 
  private:

@@ -12,23 +12,23 @@
 
 namespace outlast::durable {
 
-/// The guard of one operation: keeps reclamation away from what the operation may see, and makes what
-/// it depends on durable before it returns (Definition 1, condition 4: `completeOp`).
+/// The guard of one operation: keeps reclamation away from what the operation may see, and makes
+/// what it depends on durable before it returns (Definition 1, condition 4: `completeOp`).
 ///
 /// `Flushing` is the domain that this policy flushes through, `D` the pool's own. Declare it first
 /// in every public operation of a structure, as a named variable: its scope is the operation.
 ///
 /// Thread-safety: belongs to one thread. Durability: when it is destroyed, everything that the
 /// operation stored or p-loaded is durable. Errors: on a domain whose fence can fail (`file`) the
-/// destructor throws what the fence throws; the operation then has an unknown fate, as after a crash.
+/// destructor throws what the fence throws; the operation then has an unknown fate, as after a
+/// crash.
 template <domain::persistence_domain D, domain::persistence_domain Flushing,
           reclaim::reclaimer Reclaimer>
 class [[nodiscard]] operation {
   using site = domain::site;
 
  public:
-  explicit operation(Reclaimer& reclaimer)
-      : reclaimer_(reclaimer), session_(reclaimer.enter()) {}
+  explicit operation(Reclaimer& reclaimer) : reclaimer_(reclaimer), session_(reclaimer.enter()) {}
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/native.hpp>
 #include <outlast/domain/without_flushes.hpp>
 #include <outlast/durable/cell.hpp>
 #include <outlast/durable/field.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/roles.hpp>
 #include <outlast/durable/tags.hpp>
-#include <outlast/domain/native.hpp>
 
 #include <concepts>
 #include <string>
@@ -35,8 +35,8 @@ concept durability_policy = requires {
   { P::durable } -> std::convertible_to<bool>;
 };
 
-/// Flush if tagged. [Wei22]  `Tag` says how a load finds out that it need not flush, `Placement` which
-/// accesses are p-instructions.
+/// Flush if tagged. [Wei22]  `Tag` says how a load finds out that it need not flush, `Placement`
+/// which accesses are p-instructions.
 template <class Tag = tag::adjacent, placement Placement = automatic,
           domain::persistence_domain D = domain::native>
 struct flit {
@@ -61,8 +61,8 @@ struct flit {
   static std::string_view layout() { return Tag::layout(); }
 };
 
-/// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline of
-/// every figure.
+/// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline
+/// of every figure.
 template <domain::persistence_domain D = domain::native>
 struct transient {
   using domain_type = D;

@@ -19,8 +19,8 @@ enum class role : unsigned char {
   help,      ///< a store on another operation's behalf
 };
 
-/// Every load and store is a p-instruction: any linearizable structure becomes durably linearizable.
-/// [Wei22, Theorem 3.1]
+/// Every load and store is a p-instruction: any linearizable structure becomes durably
+/// linearizable. [Wei22, Theorem 3.1]
 struct automatic {
   static constexpr std::string_view name() noexcept { return "automatic"; }
   /// Must the loaded value survive if anything that follows does?

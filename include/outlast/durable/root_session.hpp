@@ -1,8 +1,8 @@
 // The volatile half of a root: what hangs off a pool while a structure in it is in use.
 //
 // A structure's handle comes and goes; its session (allocator caches, directory, counts) stays with
-// the pool until the pool is closed, so that attaching the same root again costs nothing, and so that
-// a clean close can save what spares the next opener a recovery.
+// the pool until the pool is closed, so that attaching the same root again costs nothing, and so
+// that a clean close can save what spares the next opener a recovery.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -80,9 +80,9 @@ class root_sessions {
   root_sessions(const root_sessions&) = delete;
   root_sessions& operator=(const root_sessions&) = delete;
 
-  /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where this
-  /// process has none yet: that is where creation and recovery happen. Throws what they throw; the
-  /// root is then not attached. Throws error{already_open} while another handle is in use.
+  /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where
+  /// this process has none yet: that is where creation and recovery happen. Throws what they throw;
+  /// the root is then not attached. Throws error{already_open} while another handle is in use.
   template <class Session, class Make>
   [[nodiscard]] std::shared_ptr<Session> attach(std::string_view name, const root_type& type,
                                                 Make&& make) {
@@ -101,8 +101,8 @@ class root_sessions {
     }
   }
 
-  /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may be in
-  /// use. Durable at return. Throws error{not_found, already_open}.
+  /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may
+  /// be in use. Durable at return. Throws error{not_found, already_open}.
   void drop(std::string_view name) {
     const std::lock_guard lock(mutex_);
     if (const auto found = sessions_.find(name); found != sessions_.end()) {

@@ -21,8 +21,8 @@ namespace outlast::durable::tag {
 /// What a cell holds beside its value.
 struct nothing {};
 
-/// A tag: where the flit-counter of a place is. `D` is the domain, `Place` a cell's `beside` member.
-/// Laws: T1 raised() is true while any p-store to `address` is between raise() and lower();
+/// A tag: where the flit-counter of a place is. `D` is the domain, `Place` a cell's `beside`
+/// member. Laws: T1 raised() is true while any p-store to `address` is between raise() and lower();
 /// T2 raise() happens before the store it announces can be seen; T3 lower() happens after the store
 /// is durable.
 template <class T, class D>

@@ -7,9 +7,10 @@
 // When not to use: an operation walks the list from its head, so beyond some hundred keys a
 // `hash_table` (unordered) is the better choice.
 //
-// Persistent state: a root block with the head link, and one block per key. Volatile state (allocator
-// caches, the count) is rebuilt when the root is attached. Opened after a crash, the list finishes
-// what was half done: nodes that were marked are unlinked, blocks that nobody reaches are free.
+// Persistent state: a root block with the head link, and one block per key. Volatile state
+// (allocator caches, the count) is rebuilt when the root is attached. Opened after a crash, the
+// list finishes what was half done: nodes that were marked are unlinked, blocks that nobody reaches
+// are free.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -65,9 +66,9 @@ class harris_list {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last process
-  /// did not close the pool. Durable at return. Throws error{root_type_mismatch} if the root is
-  /// something else, corruption if its content contradicts itself, out_of_space.
+  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
+  /// root is something else, corruption if its content contradicts itself, out_of_space.
   harris_list(pool_type& pool, std::string_view name)
       : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
             name, type(),
@@ -108,16 +109,16 @@ class harris_list {
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the new
-  /// one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
+  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
+  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     operation op(session_->nodes());
     return update_within(op, key, value);
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at return.
-  /// Throws out_of_space without effect.
+  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
+  /// return. Throws out_of_space without effect.
   bool put(const Key& key, const Value& value) {
     for (;;) {
       if (update(key, value)) return false;
@@ -125,8 +126,9 @@ class harris_list {
     }
   }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout the
-  /// walk, and perhaps for keys that come and go meanwhile. Holds back reclamation while it runs.
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
+  /// the walk, and perhaps for keys that come and go meanwhile. Holds back reclamation while it
+  /// runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
@@ -229,8 +231,8 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     if (root.pointers_base != in.base()) relocate();
     if (root.state == state::clean) {
       arena().load_clean();
-      count_.start_at(static_cast<std::int64_t>(
-          D::load(block_->count_at_close, std::memory_order_relaxed)));
+      count_.start_at(
+          static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
     } else {
       recover();
     }

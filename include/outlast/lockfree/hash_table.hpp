@@ -4,17 +4,17 @@
 //   outlast::lockfree::hash_table<std::uint64_t, std::uint64_t> words(pool, "words");
 //   words.put(7, 42);
 //
-// A split-ordered list [Sha06]: all nodes stand in one chain sorted by hash; sentinels, one per bucket,
-// are the ways into it. Growing adds a segment of sentinels, each linked when its bucket is first used:
-// nothing is moved, nobody waits. Sentinels are durable nodes (an insert behind one that is not would
-// be lost) and are entered only once their link is durable; their places never change, so they stand
-// in the directory itself.
+// A split-ordered list [Sha06]: all nodes stand in one chain sorted by hash; sentinels, one per
+// bucket, are the ways into it. Growing adds a segment of sentinels, each linked when its bucket is
+// first used: nothing is moved, nobody waits. Sentinels are durable nodes (an insert behind one
+// that is not would be lost) and are entered only once their link is durable; their places never
+// change, so they stand in the directory itself.
 //
 // When not to use: if order matters, use `harris_list` (small) or an ordered structure.
 //
-// Persistent state: a root block, segments of sentinels, one block per key. Opened after a crash, the
-// table walks its chain: half-done deletions are finished, sentinels that were not linked are blank
-// again, blocks that nobody reaches are free. After a clean close it opens without a walk.
+// Persistent state: a root block, segments of sentinels, one block per key. Opened after a crash,
+// the table walks its chain: half-done deletions are finished, sentinels that were not linked are
+// blank again, blocks that nobody reaches are free. After a clean close it opens without a walk.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -61,10 +61,11 @@ struct table_options {
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the table is used.
 /// Invariants:
-///   I1  order words never decrease along the chain; unmarked nodes with equal order have unequal keys,
-///       and a new one goes behind them: two inserts of one key meet at one link.
+///   I1  order words never decrease along the chain; unmarked nodes with equal order have unequal
+///       keys, and a new one goes behind them: two inserts of one key meet at one link.
 ///   I2  a node is durable before the link that names it, and its unlinking before its retirement.
-///   I3  a sentinel is used as a way in only after its link is durable; sentinels are never deleted.
+///   I3  a sentinel is used as a way in only after its link is durable; sentinels are never
+///       deleted.
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 class hash_table {
@@ -90,9 +91,10 @@ class hash_table {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the table `name` in `pool`; creates it as `options` says if there is none, recovers it if
-  /// the last process did not close the pool. Durable at return. Throws error{root_type_mismatch} if
-  /// the root is something else, corruption if its content contradicts itself, out_of_space.
+  /// Attaches the table `name` in `pool`; creates it as `options` says if there is none, recovers
+  /// it if the last process did not close the pool. Durable at return. Throws
+  /// error{root_type_mismatch} if the root is something else, corruption if its content contradicts
+  /// itself, out_of_space.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
       : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
@@ -138,8 +140,8 @@ class hash_table {
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the new
-  /// one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
+  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
+  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     operation op(session_->nodes());
@@ -158,8 +160,8 @@ class hash_table {
     }
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at return.
-  /// Throws out_of_space without effect.
+  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
+  /// return. Throws out_of_space without effect.
   bool put(const Key& key, const Value& value) {
     for (;;) {
       if (update(key, value)) return false;
@@ -227,8 +229,8 @@ class hash_table {
     unsigned level;
     bool from_own_sentinel;
 
-    /// A sentinel ends the bucket, unless the walk began at an ancestor's or the bucket has been split
-    /// since: whoever links a sentinel of the next level has raised the level before.
+    /// A sentinel ends the bucket, unless the walk began at an ancestor's or the bucket has been
+    /// split since: whoever links a sentinel of the next level has raised the level before.
     [[nodiscard]] bool ends_at(link at) const noexcept {
       if (!at) return true;
       return at.has(detail::sentinel) && from_own_sentinel && table.level() == level;
@@ -276,8 +278,8 @@ class hash_table {
   static durable::root_type type() {
     std::string name = "hash_table<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Hash).name() + ",1";
+    const std::string full =
+        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",1";
     return {std::move(name), base::hash_bytes(full)};
   }
 

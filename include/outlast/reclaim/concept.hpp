@@ -2,8 +2,8 @@
 //
 // Laws that the compiler cannot check:
 //   L1  A node retired while an operation runs is not reused before that operation leaves.
-//   L2  What unlinked a node is durable before the node is retired: otherwise a crash could bring the
-//       link back after the block got new content. The operation guard keeps this law.
+//   L2  What unlinked a node is durable before the node is retired: otherwise a crash could bring
+//       the link back after the block got new content. The operation guard keeps this law.
 //   L3  Threads that are idle, dead, or never retire anything hold back nothing.
 #pragma once
 

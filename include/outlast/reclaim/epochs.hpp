@@ -5,7 +5,8 @@
 // freed from e + 2 on, since by then every operation that could have seen it has ended.
 //
 // When not to use: an operation that stays inside for long (a stalled thread, an iteration over a
-// large structure) holds back the reuse of everything retired meanwhile. It holds back nothing else.
+// large structure) holds back the reuse of everything retired meanwhile. It holds back nothing
+// else.
 #pragma once
 
 #include <outlast/base/announce.hpp>
@@ -29,7 +30,8 @@ namespace outlast::reclaim {
 ///
 /// Thread-safety: all members may be called concurrently, except `collect_all` and the destructor.
 /// Progress: enter and leave are wait-free after a thread's first call; retire is lock-free but for
-/// the moment in which it takes over the limbo of threads that exited (a try-lock, never waited for).
+/// the moment in which it takes over the limbo of threads that exited (a try-lock, never waited
+/// for).
 template <domain::persistence_domain D>
 class epochs final : base::thread_exit_listener {
  public:
@@ -47,8 +49,9 @@ class epochs final : base::thread_exit_listener {
     if (mine.nesting_++ != 0) return &mine;
     D::schedule_point();
     const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
-    // (1) full barrier: visible before any load of the operation; synchronizes-with (2). Weaker would
-    // let the operation read a node that an advance, not seeing the announcement, lets be freed.
+    // (1) full barrier: visible before any load of the operation; synchronizes-with (2). Weaker
+    // would let the operation read a node that an advance, not seeing the announcement, lets be
+    // freed.
     base::announce(mine.announced_, epoch << 1 | active);
     return &mine;
   }
@@ -60,8 +63,8 @@ class epochs final : base::thread_exit_listener {
     mine->announced_.store(0, std::memory_order_release);
   }
 
-  /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking is
-  /// durable. `dispose(context, object)` runs later on some thread.
+  /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
+  /// is durable. `dispose(context, object)` runs later on some thread.
   void retire(void* object, void* context, disposer dispose) {
     record& mine = records_.local();
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -173,7 +176,8 @@ class epochs final : base::thread_exit_listener {
     epoch_.compare_exchange_strong(epoch, epoch + 1, std::memory_order_seq_cst);
   }
 
-  /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to all.
+  /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to
+  /// all.
   void thread_exited(std::uint32_t slot) noexcept override {
     record* const gone = records_.of_slot(slot);
     if (gone == nullptr) return;

@@ -5,8 +5,8 @@
 
 namespace outlast::reclaim {
 
-/// Never frees anything before the next recovery: the null twin of `epochs`, to see what reclamation
-/// costs. Thread-safe; wait-free.
+/// Never frees anything before the next recovery: the null twin of `epochs`, to see what
+/// reclamation costs. Thread-safe; wait-free.
 template <domain::persistence_domain D>
 class leak {
  public:

@@ -1,5 +1,6 @@
-// Goal: a cell is a std::atomic, costs the flushes and fences that the paper says, and follows the four
-// conditions of the P-V interface. Method: counting domains, and a domain that writes down each step.
+// Goal: a cell is a std::atomic, costs the flushes and fences that the paper says, and follows the
+// four conditions of the P-V interface. Method: counting domains, and a domain that writes down
+// each step.
 #include <outlast/domain.hpp>
 #include <outlast/durable/policy.hpp>
 

@@ -126,7 +126,9 @@ TEST(hash_table, with_a_fixed_number_of_buckets_never_grows) {
 
 TEST(structures, refuse_a_root_of_another_type_and_name_both) {
   test::temp_pool<domain::process> pool;
-  { const harris_list<u64, u64, on_process> list(*pool, "it"); }
+  {
+    const harris_list<u64, u64, on_process> list(*pool, "it");
+  }
   try {
     const hash_table<u64, u64, on_process> table(*pool, "it");
     FAIL();
@@ -162,8 +164,10 @@ TEST(structures, of_different_kinds_share_a_pool) {
       EXPECT_EQ(list.size_estimate(), 100U);
       EXPECT_EQ(table.size_estimate(), 100U);
     }
-    if (round == 0) pool.abandon();
-    else pool.close();
+    if (round == 0)
+      pool.abandon();
+    else
+      pool.close();
     pool.open();
   }
 }

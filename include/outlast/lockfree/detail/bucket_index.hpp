@@ -1,8 +1,9 @@
 // Which sentinel a hash belongs to, and where that sentinel is.
 //
-// With 2^level buckets, bucket i owns the hashes whose top `level` bits are i, so one level more splits
-// each bucket in two neighbours. A sentinel keeps its place for ever: the one that first appears at
-// level l stands in segment l, and segment l holds exactly the sentinels that level l adds.
+// With 2^level buckets, bucket i owns the hashes whose top `level` bits are i, so one level more
+// splits each bucket in two neighbours. A sentinel keeps its place for ever: the one that first
+// appears at level l stands in segment l, and segment l holds exactly the sentinels that level l
+// adds.
 #pragma once
 
 #include <bit>
@@ -47,8 +48,8 @@ struct sentinel_place {
   return order & (order - 1);
 }
 
-/// An order word is a multiple of 4 for a sentinel that is not linked yet, plus 2 once it is, plus 3 for
-/// a node: so a sentinel stands before every node of its bucket.
+/// An order word is a multiple of 4 for a sentinel that is not linked yet, plus 2 once it is, plus
+/// 3 for a node: so a sentinel stands before every node of its bucket.
 inline constexpr std::uint64_t ready_bit = 2;
 inline constexpr std::uint64_t node_bits = 3;
 

@@ -1,9 +1,9 @@
 // The linked list of Harris, as one core for every structure that is made of sorted chains. [Har01]
 //
 // An entry is deleted by marking its own `next` link and later unlinked by whoever passes; it is
-// replaced by marking its link while pointing it at the replacement, which the unlinking then puts in
-// its place: deletion and replacement are decided by one compare-and-swap on one word, so they are
-// totally ordered. [Mic02 for unlinking one entry at a time]
+// replaced by marking its link while pointing it at the replacement, which the unlinking then puts
+// in its place: deletion and replacement are decided by one compare-and-swap on one word, so they
+// are totally ordered. [Mic02 for unlinking one entry at a time]
 #pragma once
 
 #include <outlast/base/marked_ptr.hpp>
@@ -29,14 +29,14 @@ struct position {
 
 /// The operations of a chain, as one operation of a structure sees them.
 ///
-/// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only nodes
-/// are ever deleted. A probe answers, about what it looks for:
+/// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only
+/// nodes are ever deleted. A probe answers, about what it looks for:
 ///   ends_at(link)    nothing from this link on can match (at the least: the link is null)
 ///   precedes(entry)  the entry stands before it
 ///   matches(entry)   the entry is it; asked only where precedes() is false
 ///
-/// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes each
-/// entry that it meets once.
+/// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes
+/// each entry that it meets once.
 template <class Entry, class Node, class Operation, class Arena>
 class chain {
  public:

@@ -26,8 +26,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   using base_type::arena;
   using base_type::pool;
 
-  session(pool_type& in, const attached_root& root,
-          const table_options& options)
+  session(pool_type& in, const attached_root& root, const table_options& options)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
     using state = root_state;
     if (root.state == state::fresh) {
@@ -112,8 +111,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return ready_ancestor(order);
   }
 
-  /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation then
-  /// enters at an ancestor, so a thread that stops in here stops nobody.
+  /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation
+  /// then enters at an ancestor, so a thread that stops in here stops nobody.
   bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
     std::uint64_t unclaimed = 0;
     if (!D::compare_exchange(own.order.value, unclaimed, order, std::memory_order_acq_rel)) {
@@ -287,8 +286,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   [[nodiscard]] detail::sentinel_place place_of_address(const entry* address) const {
     for (unsigned s = 0; s <= level(); ++s) {
-      const auto distance = reinterpret_cast<std::uintptr_t>(address) -
-                            reinterpret_cast<std::uintptr_t>(segment(s));
+      const auto distance =
+          reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(segment(s));
       const std::size_t index = distance / sizeof(sentinel_entry);
       if (distance % sizeof(sentinel_entry) == 0 && index < detail::sentinels_in(s)) {
         return {s, index};

@@ -12,8 +12,8 @@
 
 namespace outlast::lockfree::detail {
 
-/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere. Idempotent, because the
-/// two ranges are disjoint: a pass that a crash cut short is simply run again. [protocols.md 7]
+/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere. Idempotent, because
+/// the two ranges are disjoint: a pass that a crash cut short is simply run again. [protocols.md 7]
 class relocation {
  public:
   relocation(std::uintptr_t from, std::uintptr_t to, std::size_t size) noexcept

@@ -23,7 +23,8 @@ header_reading refuse(errc code, std::string sentence) {
   return {std::nullopt, header_problem{code, std::move(sentence)}};
 }
 
-/// Fields that must follow from the capacity and do not: only a foreign program writes such a header.
+/// Fields that must follow from the capacity and do not: only a foreign program writes such a
+/// header.
 bool layout_is_sound(const static_header& fixed) noexcept {
   if (fixed.capacity_bytes % page_bytes != 0 || fixed.capacity_bytes > largest_capacity_bytes ||
       fixed.capacity_bytes < smallest_size_bytes(fixed.capacity_bytes)) {

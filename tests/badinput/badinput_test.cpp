@@ -132,7 +132,7 @@ TEST_F(bad_input, a_pool_cut_off_at_any_page) {
     expect_refused(file(), errc::truncated);
     EXPECT_TRUE(has_errors(check_file(file())));
   }
-  for (const std::size_t size : {7, 8, 64, 2048, 4095}) {
+  for (const std::size_t size : {7u, 8u, 64u, 2048u, 4095u}) {
     write_file(file(), bytes.substr(0, size));
     expect_refused(file(), errc::truncated);
   }
@@ -294,7 +294,7 @@ TEST_F(bad_input, damaged_page_lines_are_found) {
   const auto header = *read_header(std::as_bytes(std::span(good))).header;
   const std::size_t line = header.fixed.line_table_offset +
                            header.fixed.first_data_offset / page_bytes * sizeof(page_line);
-  for (const std::size_t byte : {0, 2, 6}) {  // kind, owner, pages
+  for (const std::size_t byte : {0u, 2u, 6u}) {  // kind, owner, pages
     std::string bytes = good;
     bytes[line + byte] = static_cast<char>(bytes[line + byte] ^ 0x40);
     write_file(file(), bytes);

@@ -12,8 +12,9 @@
 
 namespace outlast::pool_format {
 
-/// Judges a whole pool image: header, state slots, roots, page runs, regions. Reads `image` only, which
-/// is aligned to a page; accepts any bytes. No line of a page from `used_pages` on is looked at.
+/// Judges a whole pool image: header, state slots, roots, page runs, regions. Reads `image` only,
+/// which is aligned to a page; accepts any bytes. No line of a page from `used_pages` on is
+/// looked at.
 [[nodiscard]] std::vector<finding> check_image(
     std::span<const std::byte> image,
     std::uint32_t used_pages = std::numeric_limits<std::uint32_t>::max());

@@ -181,7 +181,7 @@ static_assert(sizeof(region_entry) == 128);
 /// Page runs of region i name this owner.
 inline constexpr std::uint16_t region_owner_base = 0x8000;
 
-// ---- Sizes ---------------------------------------------------------------------------------------
+// ---- Sizes ----
 
 /// Where everything lies in a pool.
 struct layout {
@@ -198,8 +198,8 @@ struct layout {
 inline constexpr std::uint64_t small_capacity_bytes = 1 << 20;
 inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 
-/// The layout of a pool that can grow to `capacity_bytes` (a multiple of the page size). Pools below
-/// 1 MiB have short tables.
+/// The layout of a pool that can grow to `capacity_bytes` (a multiple of the page size). Pools
+/// below 1 MiB have short tables.
 [[nodiscard]] layout layout_for(std::uint64_t capacity_bytes) noexcept;
 
 /// The length of a file whose pool may fill `size_bytes`: the table of page lines is as long as the
@@ -210,7 +210,7 @@ inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 /// The smallest size of a pool with this capacity.
 [[nodiscard]] std::uint64_t smallest_size_bytes(std::uint64_t capacity_bytes) noexcept;
 
-// ---- Checksums -----------------------------------------------------------------------------------
+// ---- Checksums ----
 
 [[nodiscard]] std::uint64_t checksum_of(const void* bytes, std::size_t size) noexcept;
 [[nodiscard]] std::uint64_t header_checksum(const header_page& page) noexcept;
@@ -238,7 +238,7 @@ template <std::size_t Size>
   return {field.data(), length};
 }
 
-// ---- Reading -------------------------------------------------------------------------------------
+// ---- Reading ----
 
 /// A header that has passed every check.
 struct parsed_header {
@@ -273,7 +273,7 @@ struct header_reading {
 /// The uuid in its usual notation.
 [[nodiscard]] std::string to_string(const std::array<std::uint8_t, 16>& uuid);
 
-// ---- Checking ------------------------------------------------------------------------------------
+// ---- Checking ----
 
 enum class severity { note, warning, error };
 

@@ -4,12 +4,14 @@
 //   ... objects of the higher layers attach their roots by name ...
 //   pool.close();
 //
-// A pool is one file, mapped at an address of its own that stays the same from run to run. Objects in
-// it are found by the names of their roots. Each object is recovered when it is attached after a
-// crash. How much survives what depends on the file and on the domain; guarantee() says it in words.
+// A pool is one file, mapped at an address of its own that stays the same from run to run.
+// Objects in it are found by the names of their roots. Each object is recovered when it is
+// attached after a crash. How much survives what depends on the file and on the domain;
+// guarantee() says it in words.
 //
-// Which domain? `outlast::pool` finds out when it opens the file. `basic_pool<domain::process>` and
-// the others fix the instructions at compile time; what is written under one can be opened under all.
+// Which domain? `outlast::pool` finds out when it opens the file. `basic_pool<domain::process>`
+// and the others fix the instructions at compile time; what is written under one can be opened
+// under all.
 //
 // Closing. close() saves what makes the next opening fast and marks the pool clean. A pool that is
 // destroyed without close() stays dirty, as after a kill: nothing is lost, and the next opening
@@ -18,13 +20,13 @@
 // fork(). The child has no part in its parent's pools: their memory is not mapped there, every call
 // throws error{forked}, and the lock stays with the parent.
 //
-// Internals: docs/formats/pool.md says what each byte of the file means. Two copies of the state (mark,
-// boot, size, base address) in lines of their own; a directory of roots whose entries change by single
-// 8-byte stores; a table of regions; a line per page for the allocator. Everything persistent goes
-// through the domain.
+// Internals: docs/formats/pool.md says what each byte of the file means. Two copies of the state
+// (mark, boot, size, base address) in lines of their own; a directory of roots whose entries
+// change by single 8-byte stores; a table of regions; a line per page for the allocator.
+// Everything persistent goes through the domain.
 //
-// When not to use: for data that must be read by other programs or moved to machines of another byte
-// order; export it.
+// When not to use: for data that must be read by other programs or moved to machines of another
+// byte order; export it.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -58,15 +60,17 @@ namespace outlast {
 
 /// One pool.
 ///
-/// Thread-safety: all members may be called concurrently, except close() and destruction, during which
-/// nothing else may use the pool or an object in it. All of it is control plane: calls take a mutex,
-/// and may throw `error`; after close() they throw error{closed}, in a forked child error{forked}.
+/// Thread-safety: all members may be called concurrently, except close() and destruction, during
+/// which nothing else may use the pool or an object in it. All of it is control plane: calls take
+/// a mutex, and may throw `error`; after close() they throw error{closed}, in a forked child
+/// error{forked}.
 /// Invariants:
 ///   I1  nothing of the pool changes before its dirty mark is durable, and the mark is clean only
 ///       after everything else is durable.
 ///   I2  one of the two state slots is intact at any moment, and says what the last change said or
 ///       what the one before did.
-///   I3  an entry of the directory is free, or its identity is complete and its pages carry its index.
+///   I3  an entry of the directory is free, or its identity is complete and its pages carry its
+///       index.
 template <domain::persistence_domain D>
 class basic_pool {
  public:
@@ -105,10 +109,11 @@ class basic_pool {
                                                                       const pool_options& options,
                                                                       std::error_code& failed);
 
-  /// A pool in the caller's memory, aligned to a page, which outlives it: for the simulator, tests and
-  /// scratch data. `fresh`: formats it, otherwise attaches what is there, which works wherever the
-  /// memory lies as far as the roots can be relocated. There is no file, no lock and no boot id.
-  /// With options.reserve_volatile_twin the memory is twice `bytes`, the second half for the twins.
+  /// A pool in the caller's memory, aligned to a page, which outlives it: for the simulator,
+  /// tests and scratch data. `fresh`: formats it, otherwise attaches what is there, which works
+  /// wherever the memory lies as far as the roots can be relocated. There is no file, no lock and
+  /// no boot id. With options.reserve_volatile_twin the memory is twice `bytes`, the second half
+  /// for the twins.
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});
@@ -124,8 +129,8 @@ class basic_pool {
   /// second call does nothing. If something throws, the pool is closed and stays dirty.
   void close();
 
-  /// Lets the pool fill `size_bytes`, at most its capacity. Durable at return. A smaller size than now
-  /// changes nothing. Throws error{bad_argument, no_space}.
+  /// Lets the pool fill `size_bytes`, at most its capacity. Durable at return. A smaller size
+  /// than now changes nothing. Throws error{bad_argument, no_space}.
   void grow(std::size_t size_bytes);
 
   /// What survives what, in one sentence.
@@ -157,23 +162,23 @@ class basic_pool {
 
   // ---- Roots ----
 
-  /// Finds or creates the root `name` and takes possession of it until detach_root(). `fingerprint`
-  /// identifies the type, `type_name` says it to people. A fresh root vanishes in a crash before
-  /// publish_root(). Durable at return. Throws error{root_type_mismatch, already_open, address_taken,
-  /// roots_exhausted, bad_argument} and corruption.
+  /// Finds or creates the root `name` and takes possession of it until detach_root().
+  /// `fingerprint` identifies the type, `type_name` says it to people. A fresh root vanishes in a
+  /// crash before publish_root(). Durable at return. Throws error{root_type_mismatch,
+  /// already_open, address_taken, roots_exhausted, bad_argument} and corruption.
   [[nodiscard]] attached_root attach_root(std::string_view name, std::string_view type_name,
                                           std::uint64_t fingerprint, bool relocatable);
-  /// Makes a fresh root exist: its object, in this pool and durable, is found by its name from now on.
-  /// Durable at return.
+  /// Makes a fresh root exist: its object, in this pool and durable, is found by its name from
+  /// now on. Durable at return.
   void publish_root(std::uint16_t index, const void* object);
   /// Every pointer of the root is now relative to base(), durably. Durable at return.
   void root_relocated(std::uint16_t index);
-  /// Gives up possession. `occupancy_saved`: the next attach may trust the saved occupancy. A root that
-  /// was not published is removed with all its pages. May be repeated: at close(), for a root whose
-  /// object went earlier. Durable at return.
+  /// Gives up possession. `occupancy_saved`: the next attach may trust the saved occupancy. A
+  /// root that was not published is removed with all its pages. May be repeated: at close(), for
+  /// a root whose object went earlier. Durable at return.
   void detach_root(std::uint16_t index, bool occupancy_saved);
-  /// Removes a root and all its pages. Durable at return; a crash inside it is completed at the next
-  /// opening. Throws error{not_found, already_open}.
+  /// Removes a root and all its pages. Durable at return; a crash inside it is completed at the
+  /// next opening. Throws error{not_found, already_open}.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 
@@ -198,8 +203,9 @@ class basic_pool {
   void on_close(std::function<void()> action);
   /// `action` runs in the child of a fork(), in which the pool's memory does not exist.
   void on_fork_child(std::function<void()> action);
-  /// The pool's one `S`, made by S(basic_pool&) on first use, destroyed at close() or destruction, the
-  /// newest first. A service's destructor writes nothing persistent. In a forked child it never runs.
+  /// The pool's one `S`, made by S(basic_pool&) on first use, destroyed at close() or
+  /// destruction, the newest first. A service's destructor writes nothing persistent. In a forked
+  /// child it never runs.
   template <class S>
   [[nodiscard]] S& service();
 

@@ -16,9 +16,9 @@ struct pool_options {
   std::size_t size_bytes = std::size_t{64} << 20;
   /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB.
   std::size_t capacity_bytes = 0;
-  /// Where to map the pool, a multiple of 2 MiB. 0: chosen at creation, and the same ever after as
-  /// long as that range is free. Another address than before at open() moves the pool: its roots are
-  /// relocated as they are attached.
+  /// Where to map the pool, a multiple of 2 MiB. 0: chosen at creation, and the same ever after
+  /// as long as that range is free. Another address than before at open() moves the pool: its
+  /// roots are relocated as they are attached.
   std::uintptr_t base_address = 0;
   /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
   /// recovered, and data may be lost without notice.

@@ -1,8 +1,8 @@
-// Goal: whatever the pool layer does, a crash at any flush leaves a pool that opens, is sound, and
-// holds what was published; a crash during that recovery too. Method: a domain that keeps, beside the
-// memory, an image of the lines that were flushed, and records at each flush both what a crash could
-// leave at least (the image) and at most (the memory). Each record is recovered, and the records of
-// each recovery again.
+// Goal: whatever the pool layer does, a crash at any flush leaves a pool that opens, is sound,
+// and holds what was published; a crash during that recovery too. Method: a domain that keeps,
+// beside the memory, an image of the lines that were flushed, and records at each flush both what
+// a crash could leave at least (the image) and at most (the memory). Each record is recovered,
+// and the records of each recovery again.
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -81,8 +81,8 @@ void recover(const std::function<void(recorded_pool&)>& judge) {
   target->close();
 }
 
-/// Runs `action` on a pool, then recovers every state that a crash in it can leave; `judge` is given
-/// each recovered pool. One level deeper, crashes in those recoveries.
+/// Runs `action` on a pool, then recovers every state that a crash in it can leave; `judge` is
+/// given each recovered pool. One level deeper, crashes in those recoveries.
 void crash_everywhere(const std::function<void(recorded_pool&)>& prepare,
                       const std::function<void(recorded_pool&)>& action,
                       const std::function<void(recorded_pool&)>& judge) {

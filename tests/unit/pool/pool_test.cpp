@@ -1,5 +1,6 @@
-// Goal: a pool keeps names, sizes and marks through closing, killing and reopening. Method: pools in a
-// temporary directory, opened again and again; the dirty half of life is a pool that is not closed.
+// Goal: a pool keeps names, sizes and marks through closing, killing and reopening. Method: pools
+// in a temporary directory, opened again and again; the dirty half of life is a pool that is not
+// closed.
 #include <outlast/domain.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>

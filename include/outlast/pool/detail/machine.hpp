@@ -17,9 +17,9 @@ namespace outlast::pool_detail {
 /// 16 random bytes from the kernel.
 [[nodiscard]] std::array<std::uint8_t, 16> random_uuid();
 
-/// What a MAP_SYNC mapping of `fd` survives on, by the persistence domain that sysfs reports for its
-/// device: cache_persistent or adr. Where sysfs says nothing, libpmem2 is asked if it is installed;
-/// adr, which is right on both, is the answer otherwise.
+/// What a MAP_SYNC mapping of `fd` survives on, by the persistence domain that sysfs reports for
+/// its device: cache_persistent or adr. Where sysfs says nothing, libpmem2 is asked if it is
+/// installed; adr, which is right on both, is the answer otherwise.
 [[nodiscard]] domain::kind persistence_of_device(int fd);
 
 /// The number of power failures that the device of `fd` did not survive properly, where libpmem2 is

@@ -32,8 +32,8 @@ class unique_fd {
 
 /// What the fork handler has to know about an open pool; lives at a stable address.
 ///
-/// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock stays
-/// with the parent) and `forked` is set.
+/// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock
+/// stays with the parent) and `forked` is set.
 class fork_guard {
  public:
   explicit fork_guard(int fd);

@@ -37,8 +37,8 @@ class region_table {
   [[nodiscard]] std::vector<region_info> list() const;
   void undo_unfinished();
 
-  /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space on
-  /// the file system only where it is asked for.
+  /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space
+  /// on the file system only where it is asked for.
   static constexpr std::size_t sparse_bytes = std::size_t{2} << 20;
 
  private:

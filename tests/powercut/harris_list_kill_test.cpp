@@ -15,9 +15,10 @@ namespace {
 using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
 using line = durable::flit<durable::tag::line<>, durable::automatic, domain::process>;
 
+constexpr std::uint64_t keys = 50;
+
 template <class Value, class Policy>
 definition list(const char* name) {
-  constexpr std::uint64_t keys = 50;
   using structure = lockfree::harris_list<std::uint64_t, Value, Policy>;
   return {name, [](const std::filesystem::path& folder) {
             return std::make_unique<map_subject<structure, Policy>>(folder, keys);

@@ -222,14 +222,13 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
 
   session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    using state = root_state;
-    if (root.state == state::fresh) {
+    if (root.state == root_state::fresh) {
       create();
       return;
     }
     block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
     if (root.pointers_base != in.base()) relocate();
-    if (root.state == state::clean) {
+    if (root.state == root_state::clean) {
       arena().load_clean();
       count_.start_at(
           static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));

@@ -28,15 +28,14 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   session(pool_type& in, const attached_root& root, const table_options& options)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    using state = root_state;
-    if (root.state == state::fresh) {
+    if (root.state == root_state::fresh) {
       create(options);
       return;
     }
     block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
     attach_segments();
     if (root.pointers_base != in.base()) relocate();
-    if (root.state == state::clean) {
+    if (root.state == root_state::clean) {
       arena().load_clean();
       count_.start_at(static_cast<std::int64_t>(load(block_->count_at_close)));
     } else {
@@ -120,15 +119,13 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
     cell& start = link_or_go_round(op, detail::parent_of(order)).next;
     chain_type in_chain(op, arena());
-    for (;;) {
+    const link to_own(&own, detail::sentinel);
+    for (bool linked = false; !linked;) {
       const auto here = in_chain.locate(start, sentinel_probe{order});
       own.next.init(here.at);
       op.persist_private(own);
       link expected = here.at;
-      if (here.before->compare_exchange(expected, link(&own, detail::sentinel),
-                                        durable::role::link)) {
-        break;
-      }
+      linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
     // A way in only now that the link is durable: the p-store above has returned. (I3)
     D::store(own.order.value, order | detail::ready_bit, std::memory_order_release);

@@ -34,7 +34,8 @@ void add_options(CLI::App& tool, options& chosen) {
       ->check(CLI::PositiveNumber);
   tool.add_option("--threads", chosen.threads, "Numbers of threads, whatever the file says")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 4096));
   tool.add_option("--seed", chosen.seed, "Of the keys and operations drawn");
 }
 

@@ -137,7 +137,8 @@ void run(const settings& asked) {
     violated = violated || done.explored.found;
     asked.json ? print_json(done) : print_text(done);
   }
-  if (!any) throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");
+  if (!any)
+    throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");
   if (violated) exit_with(1);
 }
 
@@ -145,8 +146,8 @@ void run(const settings& asked) {
 
 void add_verify(CLI::App& tool) {
   auto asked = std::make_shared<settings>();
-  CLI::App& verify =
-      *tool.add_subcommand("verify", "Explore interleavings, crashes and evictions of the structures");
+  CLI::App& verify = *tool.add_subcommand(
+      "verify", "Explore interleavings, crashes and evictions of the structures");
   verify.add_option("--structure", asked->structure, "Only this structure");
   verify.add_option("--policy", asked->policy, "Only this policy");
   verify.add_option("--strategy", asked->strategy, "How threads are interleaved")

@@ -1,6 +1,6 @@
 #include <outlast/verify/catalogue.hpp>
 
-#include "catalogue_entries.hpp"
+#include <src/verify/catalogue_entries.hpp>
 
 namespace outlast::verify {
 

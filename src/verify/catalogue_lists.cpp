@@ -1,4 +1,4 @@
-#include "catalogue_entries.hpp"
+#include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/lockfree/harris_list.hpp>
 
@@ -7,8 +7,8 @@ namespace {
 
 template <class Value, class Policy>
 void add_list(list& to, const std::string& name) {
-  using structure = lockfree::harris_list<std::uint64_t, Value, Policy, std::less<std::uint64_t>,
-                                          eager_epochs>;
+  using structure =
+      lockfree::harris_list<std::uint64_t, Value, Policy, std::less<std::uint64_t>, eager_epochs>;
   typename map_subject<structure>::parts how;
   how.blocks = [](structure&) { return std::size_t{1}; };  // the root block
   add_map<structure>(to, name, how);

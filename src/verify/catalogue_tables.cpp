@@ -1,4 +1,4 @@
-#include "catalogue_entries.hpp"
+#include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/lockfree/hash_table.hpp>
 
@@ -37,7 +37,8 @@ void add_table(list& to, const std::string& name) {
 
 template <class Policy>
 void add_colliding(list& to) {
-  using structure = lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash, eager_epochs>;
+  using structure =
+      lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash, eager_epochs>;
   add_map<structure>(to, "hash_table_colliding", parts_of<structure>(2));
 }
 

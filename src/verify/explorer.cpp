@@ -240,9 +240,8 @@ bool explorer::build_scenario(std::uint64_t seed) {
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
   const bool created_under_crashes = source.one_in(8);
-  const mishap ended = machine_.run_alone([&] {
-    created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(source);
-  });
+  const mishap ended = machine_.run_alone(
+      [&] { created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(source); });
   fail_if(ended, "setting a scenario up, the subject");
   machine_.memory().settle();
   std::uint64_t serial = how_.within.prefill;
@@ -270,9 +269,8 @@ void explorer::prefill(random& source) {
 }
 
 void explorer::open_for_execution() {
-  fail_if(machine_.run_alone([&] {
-    world_ = tested_.open(machine_.memory().bytes(), false);
-  }), "when opened, the subject");
+  fail_if(machine_.run_alone([&] { world_ = tested_.open(machine_.memory().bytes(), false); }),
+          "when opened, the subject");
 }
 
 void explorer::run_thread(unsigned thread) {
@@ -318,7 +316,8 @@ void explorer::finish_execution(std::uint64_t number) {
   fail_if(machine_.run_alone([&] {
     judge(*world_, lives_.front(), state, "without any crash", false);
     if (how_.close_at_end && number % 4 == 0 && !counts_.found) world_->close();
-  }), "at the end of an execution, the subject");
+  }),
+          "at the end of an execution, the subject");
   crash_point();
 }
 
@@ -441,8 +440,8 @@ void explorer::describe_crash(const crash_choice& choice) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const pending_store& e = entries[i];
       out << "    " << ((choice[d] >> i & 1) != 0 ? '+' : '-') << " offset 0x" << std::hex
-          << line * memory::line_size + e.offset << " = 0x" << e.value[0] << std::dec
-          << "  thread " << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
+          << line * memory::line_size + e.offset << " = 0x" << e.value[0] << std::dec << "  thread "
+          << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
     }
   }
   if (choice.empty()) out << "    none was at risk\n";
@@ -474,8 +473,8 @@ void explorer::minimise_schedule() {
       for (std::size_t k = i; k < candidate.size() && known[k] == known[i]; ++k) {
         candidate[k] = known[i - 1];
       }
-      shorter = still_fails(candidate) && to_text(counts_.found->decisions).size() <
-                                              to_text(known).size();
+      shorter = still_fails(candidate) &&
+                to_text(counts_.found->decisions).size() < to_text(known).size();
     }
   }
 }

@@ -148,8 +148,8 @@ void* first_frame(std::byte* top, void (*run)(void*), void* argument) {
 #else
   auto* const frame = reinterpret_cast<void**>(top) - 20;
   for (int i = 0; i < 20; ++i) frame[i] = nullptr;
-  frame[0] = argument;                     // x19
-  frame[1] = reinterpret_cast<void*>(run);  // x20
+  frame[0] = argument;                                        // x19
+  frame[1] = reinterpret_cast<void*>(run);                    // x20
   frame[11] = reinterpret_cast<void*>(&outlast_fiber_start);  // x30
 #endif
   return frame;

@@ -16,8 +16,6 @@ std::string sentence_of(const std::exception& problem) {
 
 }  // namespace
 
-thread_local machine* machine::current_ = nullptr;
-
 machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds)
     : memory_(memory_bytes, threads + 1, model),
       bounds_(bounds),
@@ -34,18 +32,18 @@ machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model,
   stack.ss_size = signal_stack_bytes;
   ::sigaltstack(&stack, nullptr);
   install_signal_handlers();
-  current_ = this;
+  domain_state_before_ = std::exchange(main_.context->domain_state, this);
 }
 
 machine::~machine() {
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   ::sigaltstack(&none, nullptr);
-  current_ = nullptr;
+  main_.context->domain_state = domain_state_before_;
 }
 
 void machine::install_signal_handlers() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = &machine::on_signal;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (const int number : watched_signals) ::sigaction(number, &action, nullptr);
@@ -53,12 +51,19 @@ void machine::install_signal_handlers() {
 
 /// A subject that faults ends its fiber. Anything else dies as it would have without us.
 void machine::on_signal(int number) {
-  machine* const self = current_;
+  machine* const self = current();
   if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != nobody)) {
-    self->abandon(std::string("was ended by a signal: ") + ::strsignal(number));
+    guarded& runner = self->running();
+    runner.signal = number;
+    self->leave_for_good(runner);
   }
   ::signal(number, SIG_DFL);
   ::raise(number);
+}
+
+mishap machine::ending_of(const guarded& runner) {
+  if (runner.signal == 0) return runner.ended;
+  return std::string("was ended by a signal: ") + ::strsignal(runner.signal);
 }
 
 void machine::prepare(guarded& runner, fiber::entry run) {
@@ -66,10 +71,12 @@ void machine::prepare(guarded& runner, fiber::entry run) {
   const std::uint32_t slot = runner.context.slot;
   runner.context = base::thread_context{};
   runner.context.slot = slot;
+  runner.context.domain_state = this;
   runner.stack->context = &runner.context;
   runner.finished = false;
   runner.waiting = false;
   runner.ended.reset();
+  runner.signal = 0;
   runner.steps = 0;
   runner.stack->prepare(run, this);
 }
@@ -79,9 +86,8 @@ machine::guarded& machine::running() {
 }
 
 unsigned machine::thread_number() const noexcept {
-  return alone_depth_ > 0 || running_thread_ == nobody
-             ? static_cast<unsigned>(threads_.size())
-             : running_thread_;
+  return alone_depth_ > 0 || running_thread_ == nobody ? static_cast<unsigned>(threads_.size())
+                                                       : running_thread_;
 }
 
 void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
@@ -98,8 +104,8 @@ void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
 
 mishap machine::run_alone(const std::function<void()>& body) {
   if (alone_depth_ == deepest) return "nests too deep";
-  fiber* const caller = alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get()
-                                                                      : &main_;
+  fiber* const caller =
+      alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
   runner.alone_body = &body;
   runner.caller = caller;
@@ -107,7 +113,7 @@ mishap machine::run_alone(const std::function<void()>& body) {
   const unsigned depth = alone_depth_++;
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
-  return runner.ended;
+  return ending_of(runner);
 }
 
 void machine::alone_entry(void* self) {
@@ -136,7 +142,7 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
   fiber::switch_between(main_, *threads_[first]->stack);
   const unsigned last = std::exchange(running_thread_, nobody);
   alone_depth_ = 0;
-  mishap ended = threads_[last]->ended;
+  mishap ended = ending_of(*threads_[last]);
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
   return ended;
 }

@@ -58,7 +58,8 @@ memory_model memory_model_from_text(const std::string& text) {
   }
   throw error(errc::bad_argument, "",
               "a memory model is portable, x86 or cache_persistent, perhaps with +weak_same_line; "
-              "not '" + text + "'");
+              "not '" +
+                  text + "'");
 }
 
 memory::memory(std::size_t bytes, unsigned threads, memory_model model)

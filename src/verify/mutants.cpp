@@ -54,8 +54,7 @@ site_id site_table::add(std::size_t slot, const domain::site& where, site_kind k
 
 site_id site_table::number_of(const place& at) {
   const std::size_t slot = slot_of(at.where, at.kind);
-  return slots_[slot] != 0 ? static_cast<site_id>(slots_[slot] - 1)
-                           : add(slot, at.where, at.kind);
+  return slots_[slot] != 0 ? static_cast<site_id>(slots_[slot] - 1) : add(slot, at.where, at.kind);
 }
 
 std::vector<place> site_table::passed() const {

@@ -27,8 +27,7 @@ entry find(const abstract_state& map, std::uint64_t key) {
 std::pair<entry, outcome> effect(const entry& before, const call& what) {
   const entry written{true, what.argument};
   switch (static_cast<map_operation>(what.kind)) {
-    case map_operation::insert:
-      return {before.present ? before : written, {!before.present, 0}};
+    case map_operation::insert: return {before.present ? before : written, {!before.present, 0}};
     case map_operation::erase: return {entry{}, {before.present, 0}};
     case map_operation::contains: return {before, {before.present, 0}};
     case map_operation::get: return {before, {before.present, before.value}};
@@ -91,8 +90,8 @@ std::string map_oracle::describe(const call& what) const {
   std::string text(map_names[what.kind]);
   text += '(' + std::to_string(what.key);
   const auto kind = static_cast<map_operation>(what.kind);
-  const bool writes = kind == map_operation::insert || kind == map_operation::put ||
-                      kind == map_operation::update;
+  const bool writes =
+      kind == map_operation::insert || kind == map_operation::put || kind == map_operation::update;
   if (writes && has_values_) text += ", " + std::to_string(what.argument);
   return text + ')';
 }

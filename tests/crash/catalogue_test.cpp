@@ -1,6 +1,7 @@
 // Goal: every structure survives every crash under every policy.
-// Method: the whole catalogue, each entry on the portable machine, some on the others; a bounded slice
-// of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_EXECUTIONS widens it.
+// Method: the whole catalogue, each entry on the portable machine, some on the others; a bounded
+// slice of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_EXECUTIONS widens
+// it.
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 
@@ -57,7 +58,8 @@ TEST_P(Catalogue, survives_every_crash_where_one_line_persists_out_of_order) {
 std::string name_of(const testing::TestParamInfo<std::size_t>& at) {
   const verify::catalogue_entry& entry = verify::catalogue()[at.param];
   std::string name = entry.structure + "_" + entry.policy;
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 

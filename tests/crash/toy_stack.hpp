@@ -1,5 +1,5 @@
-// A durable Treiber stack in bare memory, with its order of flushes chosen by the test: the smallest
-// subject that can be wrong in the ways that matter.
+// A durable Treiber stack in bare memory, with its order of flushes chosen by the test: the
+// smallest subject that can be wrong in the ways that matter.
 #pragma once
 
 #include <outlast/domain/persist.hpp>

@@ -1,5 +1,5 @@
-// Goal: the explorer finds each defect that was planted in a small stack, and nothing in the right one.
-// Method: a few thousand executions of two threads; every crash point, every eviction.
+// Goal: the explorer finds each defect that was planted in a small stack, and nothing in the right
+// one. Method: a few thousand executions of two threads; every crash point, every eviction.
 #include "toy_stack.hpp"
 
 #include <outlast/verify/explorer.hpp>

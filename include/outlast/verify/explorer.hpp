@@ -26,25 +26,25 @@ namespace outlast::verify {
 enum class strategy_kind { random, pct };
 
 struct options {
-  std::uint64_t seed = 1;  ///< of the first scenario; the next ones count up
-  double seconds = 10;     ///< 0: no limit
-  std::uint64_t max_executions = 0;          ///< 0: no limit
-  std::uint64_t executions_per_scenario = 50;
+  std::uint64_t seed = 1;            ///< of the first scenario; the next ones count up
+  double seconds = 10;               ///< 0: no limit
+  std::uint64_t max_executions = 0;  ///< 0: no limit
+  std::uint64_t executions_per_scenario = 30;
   strategy_kind strategy = strategy_kind::pct;
   unsigned pct_depth = 3;
   scope within;
   memory_model model;
-  unsigned eviction_cap = 64;     ///< images of one crash point that are all considered
-  unsigned eviction_samples = 16; ///< random ones where there are more
-  unsigned nested = 1;            ///< crashes in and after recovery, within one another
+  unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
+  unsigned eviction_samples = 16;  ///< random ones where there are more
+  unsigned nested = 1;             ///< crashes in and after recovery, within one another
   /// Every image is recovered and judged; one in so many is also crashed during its recovery and
   /// lives on. 1: all.
-  unsigned nested_one_in = 6;
-  unsigned operations_after = 3;  ///< after such a recovery
-  bool close_at_end = true;       ///< some executions end in good order, under crash points
-  bool minimise = true;           ///< shorten the schedule of a counterexample
+  unsigned nested_one_in = 24;
+  unsigned operations_after = 3;    ///< after such a recovery
+  bool close_at_end = true;         ///< some executions end in good order, under crash points
+  bool minimise = true;             ///< shorten the schedule of a counterexample
   bool crash_after_stores = false;  ///< crash points after every store too; slower
-  std::optional<place> muted;     ///< a flush or fence that is switched off
+  std::optional<place> muted;       ///< a flush or fence that is switched off
 };
 
 /// The place of one execution in the space explored: what a replay needs.

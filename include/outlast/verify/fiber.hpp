@@ -46,10 +46,10 @@ class fiber {
   void* caught_exceptions_ = nullptr;
   unsigned uncaught_exceptions_ = 0;
   // Known to the sanitizers only.
-  void* fake_stack_ = nullptr;
-  const void* sanitized_bottom_ = nullptr;
-  std::size_t sanitized_size_ = 0;
-  void* race_detector_state_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* sanitized_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t sanitized_size_ = 0;
+  [[maybe_unused]] void* race_detector_state_ = nullptr;
   fiber* came_from_ = nullptr;
 };
 

@@ -1,9 +1,9 @@
 // The simulated machine: its memory, its threads, and the places where it may lose power.
 //
-// `domain::simulated` forwards every access of persistent memory to the machine that is current on the
-// calling operating-system thread. Threads of the machine are fibers: one runs at a time, and another
-// may be chosen at each access. Everything that a subject does runs on a fiber, so that code that
-// loops for ever, throws, or follows a wild pointer ends the fiber, not the exploration.
+// `domain::simulated` forwards every access of persistent memory to the machine that is current on
+// the calling operating-system thread. Threads of the machine are fibers: one runs at a time, and
+// another may be chosen at each access. Everything that a subject does runs on a fiber, so that
+// code that loops for ever, throws, or follows a wild pointer ends the fiber, not the exploration.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
@@ -51,7 +51,10 @@ class machine {
   machine& operator=(const machine&) = delete;
 
   /// The machine of the calling thread; null where none was made.
-  [[nodiscard]] static machine* current() noexcept { return current_; }
+  [[nodiscard]] static machine* current() noexcept {
+    auto* const state = static_cast<machine*>(base::this_thread().domain_state);
+    return state != nullptr && state->mark_ == mark ? state : nullptr;
+  }
 
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
@@ -60,8 +63,8 @@ class machine {
   void mute(const std::optional<place>& at) {
     muted_ = at ? std::optional(sites_.number_of(*at)) : std::nullopt;
   }
-  /// Offers a crash point after every store, not only before fences that guarantee something. Needed
-  /// where caches are persistent, since fences matter for nothing there.
+  /// Offers a crash point after every store, not only before fences that guarantee something.
+  /// Needed where caches are persistent, since fences matter for nothing there.
   void offer_crash_after_stores(bool wanted) noexcept { after_stores_ = wanted; }
 
   // Driving.
@@ -69,8 +72,8 @@ class machine {
   /// Runs `body` alone to its end, with no thread switches; may be called while threads are
   /// suspended, and inside itself.
   [[nodiscard]] mishap run_alone(const std::function<void()>& body);
-  /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`; returns when all have ended, or
-  /// the first met a mishap. Then the others are abandoned where they stand.
+  /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`; returns when all have ended,
+  /// or the first met a mishap. Then the others are abandoned where they stand.
   [[nodiscard]] mishap run_threads(unsigned threads, const std::function<void(unsigned)>& body,
                                    strategy& order);
   /// The randomness of the next `run_threads`, and how many decisions it will take, about.
@@ -108,6 +111,7 @@ class machine {
     bool finished = true;
     bool waiting = false;
     mishap ended;
+    int signal = 0;  // that ended it: put into words outside of the handler
     std::uint32_t steps = 0;
     fiber* caller = nullptr;
   };
@@ -116,6 +120,7 @@ class machine {
   static void thread_entry(void* self);
   static void on_signal(int number);
   static void install_signal_handlers();
+  [[nodiscard]] static mishap ending_of(const guarded& runner);
   void catch_mishap(guarded& runner, const std::function<void()>& body);
   [[nodiscard]] guarded& running();
   [[nodiscard]] unsigned thread_number() const noexcept;
@@ -127,8 +132,9 @@ class machine {
   void leave_for_good(guarded& runner);
   void possible_crash();
 
-  static thread_local machine* current_;
-
+  /// First, so that the state of another domain in the same place is not taken for a machine.
+  static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;
+  std::uint64_t mark_ = mark;
   verify::memory memory_;
   site_table sites_;
   limits bounds_;
@@ -136,6 +142,7 @@ class machine {
   std::optional<site_id> muted_;
   bool after_stores_ = false;
   fiber main_;
+  void* domain_state_before_;
   std::vector<std::unique_ptr<guarded>> threads_;
   std::array<std::unique_ptr<guarded>, deepest> alone_;
   unsigned alone_depth_ = 0;

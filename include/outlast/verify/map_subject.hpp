@@ -6,9 +6,10 @@
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is constructed as Structure(pool, name, options...), recovers in its constructor, and
-// has insert, erase and contains; get, put and update if they make sense; for_each(visit(key, value));
-// the types pool_type, mapped_type and policy_type. If it has arena(), the allocator is examined too.
+// The structure is constructed as Structure(pool, name, options...), recovers in its constructor,
+// and has insert, erase and contains; get, put and update if they make sense; for_each(visit(key,
+// value)); the types pool_type, mapped_type and policy_type. If it has arena(), the allocator is
+// examined too.
 #pragma once
 
 #include <outlast/durable/tag_table.hpp>
@@ -18,6 +19,7 @@
 #include <outlast/verify/subject.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -57,13 +59,25 @@ struct value_code<wide_value> {
   }
 };
 
+/// Fills the free pages with what no structure expects there: nothing promises that they are zero.
+template <domain::persistence_domain D>
+void poison(page_space<D>& pages) {
+  std::array<std::byte, 4096> pattern;
+  pattern.fill(std::byte{0xDB});
+  for (std::uint32_t page = pages.first_page(); page < pages.limit(); ++page) {
+    D::write(pages.address_of(page), pattern.data(), pattern.size());
+  }
+}
+
 /// A pool that never grows: its volatile tables are as small as it is.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
   pool_options chosen;
   chosen.size_bytes = memory.size();
   chosen.capacity_bytes = memory.size();
-  return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
+  std::unique_ptr<Pool> opened = Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
+  if (fresh) poison(opened->pages());
+  return opened;
 }
 
 /// One opened structure in its pool.
@@ -79,27 +93,26 @@ class map_world final : public world {
   using own_blocks = std::function<std::size_t(Structure&)>;
 
   map_world(std::span<std::byte> memory, bool fresh, const maker& make, const own_blocks& blocks)
-      : pool_(open_pool<pool_type>(memory, fresh)),
-        structure_(make(*pool_)),
-        blocks_(blocks) {}
+      : pool_(open_pool<pool_type>(memory, fresh)), structure_(make(*pool_)), blocks_(blocks) {}
 
   outcome apply(const call& what) override {
     switch (static_cast<map_operation>(what.kind)) {
-      case map_operation::insert: return {structure_->insert(what.key, code::encode(what.argument))};
+      case map_operation::insert:
+        return {structure_->insert(what.key, code::encode(what.argument))};
       case map_operation::erase: return {structure_->erase(what.key)};
       case map_operation::contains: return {structure_->contains(what.key)};
       case map_operation::get: return get(what.key);
       case map_operation::put: return {structure_->put(what.key, code::encode(what.argument))};
-      case map_operation::update: return {structure_->update(what.key, code::encode(what.argument))};
+      case map_operation::update:
+        return {structure_->update(what.key, code::encode(what.argument))};
     }
     return {};
   }
 
   abstract_state observe() override {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> entries;
-    structure_->for_each([&](const auto& key, const auto& held) {
-      entries.emplace_back(key, code::decode(held));
-    });
+    structure_->for_each(
+        [&](const auto& key, const auto& held) { entries.emplace_back(key, code::decode(held)); });
     std::sort(entries.begin(), entries.end());
     abstract_state state;
     for (const auto& [key, number] : entries) {

@@ -1,10 +1,11 @@
 // The simulated memory: what is in the caches, what is on the media, and what a crash may leave.
 //
 // Model (Px86 in its synchronous-flush form; ARM by a knob). Of each 64-byte line we keep the media
-// content and the ordered list of stores that are not yet guaranteed to be there. A write-back notes,
-// for the thread that issues it, how far the line's list reached; the thread's next fence moves that
-// much to the media. At a crash every line may have kept any prefix of its list, independently of the
-// other lines: that is what spontaneous eviction does, and it needs no simulation before the crash.
+// content and the ordered list of stores that are not yet guaranteed to be there. A write-back
+// notes, for the thread that issues it, how far the line's list reached; the thread's next fence
+// moves that much to the media. At a crash every line may have kept any prefix of its list,
+// independently of the other lines: that is what spontaneous eviction does, and it needs no
+// simulation before the crash.
 //
 //   granularity   an aligned 8-byte word is never torn; a 16-byte compare-and-swap is one store; a
 //                 copy is one store per word
@@ -12,9 +13,9 @@
 //   weak_same_line  a store that is no release may reach the media before earlier ones to its line
 //   cache_persistent  everything stored survives
 //
-// Crash images are materialised in place: `enter()` replaces the content of the dirty lines, recovery
-// runs on the same addresses, `leave()` undoes everything. Frames nest: a crash inside recovery is
-// the same again. Cost: the lines touched, whatever the size of the memory.
+// Crash images are materialised in place: `enter()` replaces the content of the dirty lines,
+// recovery runs on the same addresses, `leave()` undoes everything. Frames nest: a crash inside
+// recovery is the same again. Cost: the lines touched, whatever the size of the memory.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +66,8 @@ using crash_choice = std::vector<std::uint64_t>;
 class memory {
  public:
   static constexpr std::size_t line_size = 64;
-  /// Longer histories of one line are cut by writing their oldest store back: sound, loses coverage,
-  /// counted by `forced_write_backs()`.
+  /// Longer histories of one line are cut by writing their oldest store back: sound, loses
+  /// coverage, counted by `forced_write_backs()`.
   static constexpr std::size_t max_pending = 48;
 
   /// `bytes` of zeroed memory at an address that is the same in every process, where it is free.

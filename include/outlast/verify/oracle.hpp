@@ -1,8 +1,8 @@
 // The judges: does a recovered state agree with what the threads were told?
 //
-// Durable linearizability: there is an order of the operations that respects real time, contains every
-// operation that responded before the crash with its answer, contains or leaves out each that was still
-// pending, and ends in exactly the state that recovery found.
+// Durable linearizability: there is an order of the operations that respects real time, contains
+// every operation that responded before the crash with its answer, contains or leaves out each that
+// was still pending, and ends in exactly the state that recovery found.
 #pragma once
 
 #include <outlast/verify/history.hpp>
@@ -19,8 +19,8 @@
 
 namespace outlast::verify {
 
-/// What a subject holds, as its oracle encodes it: a map as key, value, key, value, ... by ascending
-/// key; a stack as its values from the bottom; a queue from the front.
+/// What a subject holds, as its oracle encodes it: a map as key, value, key, value, ... by
+/// ascending key; a stack as its values from the bottom; a queue from the front.
 using abstract_state = std::vector<std::uint64_t>;
 
 /// How far a scenario reaches.
@@ -45,7 +45,8 @@ class oracle {
   /// Whether `found` explains `seen`, begun in state `initial`.
   [[nodiscard]] virtual bool explains(const abstract_state& initial, const history& seen,
                                       const abstract_state& found) const = 0;
-  /// The next operation of a random scenario. `serial` differs from call to call: use it for values.
+  /// The next operation of a random scenario. `serial` differs from call to call: use it for
+  /// values.
   [[nodiscard]] virtual call draw(random& source, const scope& within,
                                   std::uint64_t serial) const = 0;
   [[nodiscard]] virtual std::string describe(const call& what) const = 0;
@@ -53,8 +54,8 @@ class oracle {
 };
 
 /// Searches an order of `events` that leads from `initial` to `found`, remembering dead ends
-/// [Wing and Gong 1993, Lowe 2017]. `step(state, event) -> optional<State>` applies one operation, or
-/// refuses it where its answer contradicts. At most 64 events.
+/// [Wing and Gong 1993, Lowe 2017]. `step(state, event) -> optional<State>` applies one operation,
+/// or refuses it where its answer contradicts. At most 64 events.
 template <class State, class Step>
 [[nodiscard]] bool linearizable(std::span<const event* const> events, const State& initial,
                                 const State& found, Step&& step, judging rules = {}) {

@@ -15,7 +15,9 @@ class random {
   random(std::uint64_t seed, std::uint64_t number) noexcept
       : state_(base::mix64(seed + 0x9e3779b97f4a7c15ULL) ^ base::mix64(number + 1)) {}
 
-  [[nodiscard]] std::uint64_t next() noexcept { return base::mix64(state_ += 0x9e3779b97f4a7c15ULL); }
+  [[nodiscard]] std::uint64_t next() noexcept {
+    return base::mix64(state_ += 0x9e3779b97f4a7c15ULL);
+  }
   /// Uniform in [0, bound); 0 if `bound` is 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
     return bound == 0 ? 0 : ((next() >> 32) * bound) >> 32;

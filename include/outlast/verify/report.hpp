@@ -12,8 +12,8 @@ namespace outlast::verify {
 
 /// A counterexample, in words and as what replays it.
 struct failure {
-  std::string what;           ///< one sentence
-  std::uint64_t seed = 0;     ///< of the scenario
+  std::string what;        ///< one sentence
+  std::uint64_t seed = 0;  ///< of the scenario
   std::uint64_t execution = 0;
   schedule decisions;
   std::vector<std::string> history;  ///< one line per operation

@@ -11,9 +11,10 @@
 
 namespace outlast::domain {
 
-/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access is
-/// a place where another of the machine's threads may go on, every fence one where it may lose power.
-/// Without a machine, and outside its memory, accesses are ordinary ones and flushes do nothing.
+/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access
+/// is a place where another of the machine's threads may go on, every fence one where it may lose
+/// power. Without a machine, and outside its memory, accesses are ordinary ones and flushes do
+/// nothing.
 struct simulated {
   static constexpr bool rmw_fences = false;
 

@@ -31,8 +31,8 @@ class strategy {
 
 /// Each runnable thread with equal probability, at each point.
 [[nodiscard]] std::unique_ptr<strategy> random_strategy();
-/// Probabilistic concurrency testing [Burckhardt et al. 2010]: random priorities, `depth - 1` random
-/// points at which the running thread falls behind all others.
+/// Probabilistic concurrency testing [Burckhardt et al. 2010]: random priorities, `depth - 1`
+/// random points at which the running thread falls behind all others.
 [[nodiscard]] std::unique_ptr<strategy> pct_strategy(unsigned depth);
 /// The decisions given; then the running thread goes on as long as it can.
 [[nodiscard]] std::unique_ptr<strategy> replay_strategy(schedule choices);

@@ -42,11 +42,11 @@ class subject {
   [[nodiscard]] virtual std::size_t memory_bytes() const { return std::size_t{1} << 20; }
   /// Volatile memory outside the world that a crash clears: tables of flit-counters.
   [[nodiscard]] virtual std::span<std::byte> volatile_globals() const { return {}; }
-  /// Prepares zeroed memory so that the subject may be created in it by `open(memory, false)`: under
-  /// crash points, as everything else. What `open` creates is empty.
+  /// Prepares zeroed memory so that the subject may be created in it by `open(memory, false)`:
+  /// under crash points, as everything else. What `open` creates is empty.
   virtual void format(std::span<std::byte> memory) { static_cast<void>(open(memory, true)); }
-  /// Opens the subject in `memory`, which is zeroed if `fresh`; else recovers what is there. Recovery
-  /// may be cut off at any fence and begun again.
+  /// Opens the subject in `memory`, which is zeroed if `fresh`; else recovers what is there.
+  /// Recovery may be cut off at any fence and begun again.
   [[nodiscard]] virtual std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) = 0;
 };
 

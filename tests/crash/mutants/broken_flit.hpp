@@ -13,15 +13,15 @@ namespace outlast::test {
 
 /// Each is a mistake that the literature or its published code makes, or nearly makes.
 enum class flit_defect {
-  none,                     ///< the twin that must pass
-  tag_lowered_before_fence, ///< a reader skips its flush while the value may still be lost
-  tag_raised_after_store,   ///< a reader sees the value before its tag
-  load_ignores_tag,         ///< reads flush nothing
-  flush_before_store,       ///< the flush writes back what was there before
-  no_flush_after_store,     ///< a p-store is a v-store
-  no_fence_before_store,    ///< what the store depends on may be lost behind it
-  no_completion_fence,      ///< the answer outruns the flush
-  node_not_flushed,         ///< a node's content may be lost behind its link
+  none,                      ///< the twin that must pass
+  tag_lowered_before_fence,  ///< a reader skips its flush while the value may still be lost
+  tag_raised_after_store,    ///< a reader sees the value before its tag
+  load_ignores_tag,          ///< reads flush nothing
+  flush_before_store,        ///< the flush writes back what was there before
+  no_flush_after_store,      ///< a p-store is a v-store
+  no_fence_before_store,     ///< what the store depends on may be lost behind it
+  no_completion_fence,       ///< the answer outruns the flush
+  node_not_flushed,          ///< a node's content may be lost behind its link
 };
 
 template <class T, flit_defect Defect>
@@ -39,7 +39,9 @@ class broken_cell {
     init(value);
     D::store(tag_.value, 0, std::memory_order_relaxed);
   }
-  void init(T value) { D::store(word_.value, durable::detail::to_word(value), std::memory_order_relaxed); }
+  void init(T value) {
+    D::store(word_.value, durable::detail::to_word(value), std::memory_order_relaxed);
+  }
   void recover() { D::store(tag_.value, 0, std::memory_order_relaxed); }
 
   [[nodiscard]] T load(role = role::decide) const {
@@ -48,7 +50,8 @@ class broken_cell {
     return durable::detail::from_word<T>(value);
   }
   void store(T value, role = role::link) {
-    modify([&] { return D::exchange(word_.value, durable::detail::to_word(value), acq_rel), true; });
+    modify(
+        [&] { return D::exchange(word_.value, durable::detail::to_word(value), acq_rel), true; });
   }
   [[nodiscard]] bool compare_exchange(T& expected, T desired, role = role::link) {
     word seen = durable::detail::to_word(expected);
@@ -67,7 +70,8 @@ class broken_cell {
   bool modify(Change change) {
     if constexpr (Defect != flit_defect::no_fence_before_store) domain::fence<D>();
     if constexpr (Defect != flit_defect::tag_raised_after_store) raise();
-    if constexpr (Defect == flit_defect::flush_before_store) domain::flush<D>(&word_, sizeof(word_));
+    if constexpr (Defect == flit_defect::flush_before_store)
+      domain::flush<D>(&word_, sizeof(word_));
     const bool done = change();
     if constexpr (Defect == flit_defect::tag_raised_after_store) raise();
     if constexpr (Defect == flit_defect::tag_lowered_before_fence) lower();
@@ -86,7 +90,8 @@ class broken_cell {
 
   void flush_if_tagged() const {
     if constexpr (Defect != flit_defect::load_ignores_tag) {
-      if (D::load(tag_.value, std::memory_order_acquire) != 0) domain::flush<D>(&word_, sizeof(word_));
+      if (D::load(tag_.value, std::memory_order_acquire) != 0)
+        domain::flush<D>(&word_, sizeof(word_));
     }
   }
 

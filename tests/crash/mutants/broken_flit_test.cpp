@@ -1,5 +1,5 @@
-// Goal: the verifier finds each mistake that a FliT policy can make, in a list, and no mistake in the
-// policy that makes none.
+// Goal: the verifier finds each mistake that a FliT policy can make, in a list, and no mistake in
+// the policy that makes none.
 // Method: hand-written policies with one defect each; the seeds are fixed, so the searches are too.
 #include <tests/crash/mutants/broken_flit.hpp>
 
@@ -64,9 +64,7 @@ TEST(BrokenFlit, is_found_without_the_fence_before_a_store) {
 TEST(BrokenFlit, is_found_without_the_completion_fence) {
   expect_found<flit_defect::no_completion_fence>();
 }
-TEST(BrokenFlit, is_found_not_flushing_its_nodes) {
-  expect_found<flit_defect::node_not_flushed>();
-}
+TEST(BrokenFlit, is_found_not_flushing_its_nodes) { expect_found<flit_defect::node_not_flushed>(); }
 
 }  // namespace
 }  // namespace outlast::test

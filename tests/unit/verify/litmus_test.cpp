@@ -156,9 +156,8 @@ TEST(Litmus, a_flush_before_the_store_guarantees_nothing) {
 }
 
 TEST(Litmus, a_flush_covers_what_was_stored_before_it) {
-  const outcomes seen = run({[](cells& c) {
-    set(c.x), D::pwb(&c.x), set(c.x, 2), D::pfence(), set(c.y);
-  }});
+  const outcomes seen =
+      run({[](cells& c) { set(c.x), D::pwb(&c.x), set(c.x, 2), D::pfence(), set(c.y); }});
   EXPECT_EQ(seen, (outcomes{"00", "10", "20", "11", "21"}));
 }
 
@@ -177,9 +176,9 @@ TEST(Litmus, a_persisted_message_precedes_its_answer) {
 }
 
 TEST(Litmus, an_unpersisted_message_may_be_lost_behind_its_answer) {
-  EXPECT_EQ(run({[](cells& c) { set(c.x), set(c.flag); },
-                 [](cells& c) { wait_for(c.flag), set(c.y); }}),
-            anything);
+  EXPECT_EQ(
+      run({[](cells& c) { set(c.x), set(c.flag); }, [](cells& c) { wait_for(c.flag), set(c.y); }}),
+      anything);
 }
 
 TEST(Litmus, the_reader_may_persist_what_it_read) {
@@ -250,10 +249,9 @@ TEST(Litmus, copies_tear_between_words_only) {
 }
 
 TEST(Litmus, zeroing_is_a_store) {
-  EXPECT_EQ(run({[&](cells& c) {
-              set(c.x), D::pwb(&c.x), D::pfence(), set(c.y), D::zero(&c.x, 8);
-            }}),
-            (outcomes{"00", "10", "11", "01"}));
+  EXPECT_EQ(
+      run({[&](cells& c) { set(c.x), D::pwb(&c.x), D::pfence(), set(c.y), D::zero(&c.x, 8); }}),
+      (outcomes{"00", "10", "11", "01"}));
 }
 
 TEST(Litmus, parts_of_a_word_do_not_disturb_their_neighbours) {
@@ -269,13 +267,13 @@ TEST(Litmus, a_double_word_is_never_torn) {
   struct alignas(16) pair {
     std::uint64_t a, b;
   };
-  const outcomes seen = run(
-      {[](cells& c) {
-        auto& both = reinterpret_cast<std::atomic<pair>&>(c.x);
-        pair none{0, 0};
-        EXPECT_TRUE(D::compare_exchange(both, none, pair{1, 1}, std::memory_order_acq_rel));
-      }},
-      x_and_x2);
+  const outcomes seen =
+      run({[](cells& c) {
+            auto& both = reinterpret_cast<std::atomic<pair>&>(c.x);
+            pair none{0, 0};
+            EXPECT_TRUE(D::compare_exchange(both, none, pair{1, 1}, std::memory_order_acq_rel));
+          }},
+          x_and_x2);
   EXPECT_EQ(seen, (outcomes{"00", "11"}));
 }
 
@@ -284,10 +282,10 @@ TEST(Litmus, persistent_caches_keep_every_store_in_order) {
 }
 
 TEST(Litmus, two_writers_of_a_line_share_its_order) {
-  EXPECT_EQ(run({[](cells& c) { set(c.x), set(c.flag); },
-                 [](cells& c) { wait_for(c.flag), set(c.x2); }},
-                x_and_x2),
-            x_before_y);
+  EXPECT_EQ(
+      run({[](cells& c) { set(c.x), set(c.flag); }, [](cells& c) { wait_for(c.flag), set(c.x2); }},
+          x_and_x2),
+      x_before_y);
 }
 
 TEST(Litmus, two_flushes_share_one_fence) {

@@ -27,12 +27,15 @@ std::atomic<std::uint64_t>& word(machine& m, std::size_t index = 0) {
 std::string interleaving(machine& m, verify::strategy& order, std::uint64_t seed) {
   std::string trace;
   m.prepare_decisions(verify::random(seed), 10);
-  const mishap ended = m.run_threads(2, [&](unsigned t) {
-    for (int i = 0; i < 5; ++i) {
-      D::schedule_point();
-      trace += static_cast<char>('a' + t);
-    }
-  }, order);
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        for (int i = 0; i < 5; ++i) {
+          D::schedule_point();
+          trace += static_cast<char>('a' + t);
+        }
+      },
+      order);
   EXPECT_FALSE(ended);
   return trace;
 }
@@ -55,11 +58,14 @@ TEST(Machine, replays_recorded_decisions) {
 TEST(Machine, gives_each_thread_its_own_context) {
   machine m(4096, 2, {}, small());
   std::vector<const void*> contexts(2);
-  const mishap ended = m.run_threads(2, [&](unsigned t) {
-    contexts[t] = &base::this_thread();
-    D::schedule_point();
-    EXPECT_EQ(contexts[t], &base::this_thread());
-  }, *verify::random_strategy());
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        contexts[t] = &base::this_thread();
+        D::schedule_point();
+        EXPECT_EQ(contexts[t], &base::this_thread());
+      },
+      *verify::random_strategy());
   EXPECT_FALSE(ended);
   EXPECT_NE(contexts[0], contexts[1]);
   EXPECT_NE(contexts[0], &base::this_thread());
@@ -70,21 +76,24 @@ TEST(Machine, switches_threads_inside_catch_blocks) {
   const auto order = verify::random_strategy();
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     m.prepare_decisions(verify::random(seed), 10);
-    const mishap ended = m.run_threads(2, [&](unsigned t) {
-      for (int i = 0; i < 3; ++i) {
-        try {
-          throw std::runtime_error(std::to_string(t));
-        } catch (const std::runtime_error& mine) {
-          D::schedule_point();
-          EXPECT_EQ(mine.what(), std::to_string(t));
-          try {
-            throw;
-          } catch (const std::runtime_error& again) {
-            EXPECT_EQ(again.what(), std::to_string(t));
+    const mishap ended = m.run_threads(
+        2,
+        [&](unsigned t) {
+          for (int i = 0; i < 3; ++i) {
+            try {
+              throw std::runtime_error(std::to_string(t));
+            } catch (const std::runtime_error& mine) {
+              D::schedule_point();
+              EXPECT_EQ(mine.what(), std::to_string(t));
+              try {
+                throw;
+              } catch (const std::runtime_error& again) {
+                EXPECT_EQ(again.what(), std::to_string(t));
+              }
+            }
           }
-        }
-      }
-    }, *order);
+        },
+        *order);
     EXPECT_FALSE(ended);
   }
 }
@@ -97,6 +106,13 @@ TEST(Machine, reports_exceptions) {
 }
 
 TEST(Machine, ends_what_follows_a_wild_pointer) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer keeps synchronous signals to itself";
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "ThreadSanitizer keeps synchronous signals to itself";
+#endif
+#endif
   machine m(4096, 2, {}, small());
   for (int i = 0; i < 3; ++i) {
     const mishap ended = m.run_alone([] {
@@ -115,9 +131,12 @@ TEST(Machine, ends_what_never_ends) {
     while (D::load(word(m), relaxed) == 0) D::relax();
   });
   EXPECT_TRUE(alone);
-  const mishap threads = m.run_threads(2, [&](unsigned) {
-    while (D::load(word(m), relaxed) == 0) D::relax();
-  }, *verify::random_strategy());
+  const mishap threads = m.run_threads(
+      2,
+      [&](unsigned) {
+        while (D::load(word(m), relaxed) == 0) D::relax();
+      },
+      *verify::random_strategy());
   EXPECT_TRUE(threads);
 }
 
@@ -127,13 +146,16 @@ TEST(Machine, lets_a_spinning_thread_wait_for_another_under_any_priorities) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     m.memory().enter_checkpoint();
     m.prepare_decisions(verify::random(seed), 10);
-    const mishap ended = m.run_threads(2, [&](unsigned t) {
-      if (t == 0) {
-        while (D::load(word(m), relaxed) == 0) D::relax();
-      } else {
-        D::store(word(m), 1, relaxed);
-      }
-    }, *order);
+    const mishap ended = m.run_threads(
+        2,
+        [&](unsigned t) {
+          if (t == 0) {
+            while (D::load(word(m), relaxed) == 0) D::relax();
+          } else {
+            D::store(word(m), 1, relaxed);
+          }
+        },
+        *order);
     EXPECT_FALSE(ended) << *ended;
     m.memory().leave();
   }
@@ -141,17 +163,20 @@ TEST(Machine, lets_a_spinning_thread_wait_for_another_under_any_priorities) {
 
 TEST(Machine, runs_a_recovery_while_threads_are_suspended) {
   machine m(4096, 2, {}, small());
-  const mishap ended = m.run_threads(2, [&](unsigned t) {
-    D::store(word(m, t), 1, relaxed);
-    m.memory().enter(verify::crash_choice(m.memory().dirty_lines().size(), 0));
-    const mishap inner = m.run_alone([&] {
-      EXPECT_EQ(D::load(word(m, t), relaxed), 0U);
-      D::store(word(m, t), 7, relaxed);
-    });
-    EXPECT_FALSE(inner);
-    m.memory().leave();
-    EXPECT_EQ(D::load(word(m, t), relaxed), 1U);
-  }, *verify::random_strategy());
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        D::store(word(m, t), 1, relaxed);
+        m.memory().enter(verify::crash_choice(m.memory().dirty_lines().size(), 0));
+        const mishap inner = m.run_alone([&] {
+          EXPECT_EQ(D::load(word(m, t), relaxed), 0U);
+          D::store(word(m, t), 7, relaxed);
+        });
+        EXPECT_FALSE(inner);
+        m.memory().leave();
+        EXPECT_EQ(D::load(word(m, t), relaxed), 1U);
+      },
+      *verify::random_strategy());
   EXPECT_FALSE(ended) << *ended;
 }
 
@@ -198,7 +223,8 @@ TEST(Memory, notices_stores_that_go_around_the_domain) {
 
 TEST(Memory, writes_the_oldest_store_back_when_a_history_grows_too_long) {
   machine m(4096, 1, {}, small());
-  for (std::uint64_t i = 1; i <= verify::memory::max_pending + 5; ++i) D::store(word(m), i, relaxed);
+  for (std::uint64_t i = 1; i <= verify::memory::max_pending + 5; ++i)
+    D::store(word(m), i, relaxed);
   EXPECT_EQ(m.memory().forced_write_backs(), 5U);
   EXPECT_EQ(m.memory().pending(0).size(), verify::memory::max_pending);
 }

@@ -1,5 +1,6 @@
 // Goal: the judges accept what is durably linearizable and nothing else, and can be made to fail.
-// Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded fault.
+// Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded
+// fault.
 #include <outlast/verify/oracle.hpp>
 
 #include <gtest/gtest.h>
@@ -23,7 +24,9 @@ constexpr judging forgets_completed{.keeps_completed = false};
 call on(map_operation kind, std::uint64_t key, std::uint64_t value = 0) {
   return {static_cast<std::uint8_t>(kind), key, value};
 }
-call add(std::uint64_t value) { return {static_cast<std::uint8_t>(sequence_operation::add), 0, value}; }
+call add(std::uint64_t value) {
+  return {static_cast<std::uint8_t>(sequence_operation::add), 0, value};
+}
 call take() { return {static_cast<std::uint8_t>(sequence_operation::take), 0, 0}; }
 
 /// Operations of one thread, one after the other.
@@ -71,15 +74,16 @@ TEST(MapOracle, lets_a_pending_operation_explain_an_answer) {
 }
 
 TEST(MapOracle, keeps_real_time) {
-  const history h = serial({{on(map_operation::insert, 1, 10), {true}},
-                            {on(map_operation::erase, 1), {true}}});
+  const history h =
+      serial({{on(map_operation::insert, 1, 10), {true}}, {on(map_operation::erase, 1), {true}}});
   EXPECT_TRUE(map_explains(h, {}));
   EXPECT_FALSE(map_explains(h, {1, 10}));
   const history reversed = serial({{on(map_operation::erase, 1), {false}},
                                    {on(map_operation::insert, 1, 10), {true}},
                                    {on(map_operation::contains, 1), {false}}});
   EXPECT_FALSE(map_explains(reversed, {1, 10}));
-  EXPECT_TRUE(map_explains(reversed, {1, 10}, {}, no_real_time)) << "the fault must be able to show";
+  EXPECT_TRUE(map_explains(reversed, {1, 10}, {}, no_real_time))
+      << "the fault must be able to show";
 }
 
 TEST(MapOracle, orders_concurrent_operations_freely) {
@@ -94,10 +98,12 @@ TEST(MapOracle, orders_concurrent_operations_freely) {
 
 TEST(MapOracle, checks_answers) {
   EXPECT_FALSE(map_explains(serial({{on(map_operation::get, 1), {true, 11}}}), {1, 10}, {1, 10}));
-  EXPECT_FALSE(map_explains(serial({{on(map_operation::insert, 1, 11), {true}}}), {1, 11}, {1, 10}));
+  EXPECT_FALSE(
+      map_explains(serial({{on(map_operation::insert, 1, 11), {true}}}), {1, 11}, {1, 10}));
   EXPECT_TRUE(map_explains(serial({{on(map_operation::put, 1, 11), {false}}}), {1, 11}, {1, 10}));
   EXPECT_TRUE(map_explains(serial({{on(map_operation::update, 1, 11), {true}}}), {1, 11}, {1, 10}));
-  EXPECT_FALSE(map_explains(serial({{on(map_operation::update, 1, 11), {false}}}), {1, 10}, {1, 10}));
+  EXPECT_FALSE(
+      map_explains(serial({{on(map_operation::update, 1, 11), {false}}}), {1, 10}, {1, 10}));
 }
 
 TEST(MapOracle, refuses_states_that_are_no_map) {

@@ -204,9 +204,13 @@ class cell {
   void flush_if_tagged(site where) const {
     if (!D::flushes()) return;
     // The value was loaded with acquire, so the tag of the store it came from is visible here.
-    if (Tag::template raised<D>(beside_, this, where)) [[unlikely]] {
-      domain::flush<D>(&word_, sizeof(word), where);
-    }
+    if (Tag::template raised<D>(beside_, this, where)) [[unlikely]]
+      flush_word(where);
+  }
+
+  /// Out of line: a load that finds its tag down should be as small as a load.
+  [[gnu::noinline, gnu::cold]] void flush_word(site where) const {
+    domain::flush<D>(&word_, sizeof(word), where);
   }
 
   /// A shared store. Durable at return, if the role says so.

@@ -65,12 +65,24 @@ class [[nodiscard]] operation {
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
-    reclaimer_.retire(node, &arena, [](void* context, void* object) noexcept {
-      static_cast<alloc::arena<D>*>(context)->deallocate(object, sizeof(Node));
-    });
+    reclaimer_.retire(node, &arena, dispose<Node>);
+  }
+
+  /// Gives back a node whose deletion is durable and which the caller's `tidy` store to `link` has
+  /// unlinked. The operation does not wait for that store to be durable; the node's reuse does.
+  template <class Node>
+  void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
+                       site where = site::current()) {
+    domain::defer_flush<Flushing>(link, where);
+    reclaimer_.retire_when_durable(node, &arena, dispose<Node>, link);
   }
 
  private:
+  template <class Node>
+  static void dispose(void* context, void* object) noexcept {
+    static_cast<alloc::arena<D>*>(context)->deallocate(object, sizeof(Node));
+  }
+
   struct leaver {
     operation& self;
     ~leaver() { self.reclaimer_.leave(self.session_); }

@@ -12,6 +12,7 @@ enum class role : unsigned char {
   decide,    ///< a load on which the operation's result or next store depends
   link,      ///< the store that makes a new node reachable
   unlink,    ///< the store that makes a node unreachable
+  tidy,      ///< an unlink on which no answer depends: the node's deletion is durable already
   mark,      ///< the store that deletes or replaces a node logically
   index,     ///< an access to a search aid that recovery can rebuild
   update,    ///< a store of a new value in place
@@ -19,14 +20,15 @@ enum class role : unsigned char {
   help,      ///< a store on another operation's behalf
 };
 
-/// Every load and store is a p-instruction: any linearizable structure becomes durably
-/// linearizable. [Wei22, Theorem 3.1]
+/// Every load and store on which an answer can depend is a p-instruction: any linearizable structure
+/// becomes durably linearizable. [Wei22, Theorem 3.1] The one exception has to be asked for by name:
+/// `tidy` is a v-store, for which reclamation waits instead of the operation.
 struct automatic {
   static constexpr std::string_view name() noexcept { return "automatic"; }
   /// Must the loaded value survive if anything that follows does?
   static constexpr bool persists_load(role) noexcept { return true; }
   /// Must the stored value survive once the operation returns or anything that follows it does?
-  static constexpr bool persists_store(role) noexcept { return true; }
+  static constexpr bool persists_store(role r) noexcept { return r != role::tidy; }
 };
 
 /// Decides, per role, which accesses are p-instructions.

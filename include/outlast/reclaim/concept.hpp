@@ -16,18 +16,22 @@ namespace outlast::reclaim {
 using disposer = void (*)(void* context, void* object) noexcept;
 
 template <class R>
-concept reclaimer = requires(R& r, void* object, void* context, disposer dispose) {
-  typename R::session;
-  /// Begins an operation of the calling thread; operations nest.
-  { r.enter() } -> std::same_as<typename R::session>;
-  /// Ends it.
-  r.leave(r.enter());
-  /// Hands over an unlinked object.
-  r.retire(object, context, dispose);
-  /// Frees what can be freed now.
-  r.collect();
-  /// Frees everything. The caller guarantees that no operation runs.
-  r.collect_all();
-};
+concept reclaimer =
+    requires(R& r, void* object, void* context, disposer dispose, const void* link) {
+      typename R::session;
+      /// Begins an operation of the calling thread; operations nest.
+      { r.enter() } -> std::same_as<typename R::session>;
+      /// Ends it.
+      r.leave(r.enter());
+      /// Hands over an unlinked object.
+      r.retire(object, context, dispose);
+      /// The same, but the store that unlinked it, to the word at `link`, is durable after the caller's
+      /// next fence only.
+      r.retire_when_durable(object, context, dispose, link);
+      /// Frees what can be freed now, after a fence of the caller's.
+      r.collect();
+      /// Frees everything. The caller guarantees that no operation runs.
+      r.collect_all();
+    };
 
 }  // namespace outlast::reclaim

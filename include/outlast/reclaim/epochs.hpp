@@ -74,8 +74,28 @@ class epochs final : base::thread_exit_listener {
     collect();
   }
 
+  /// The same, but the flush of the word at `link`, the store to which unlinked `object`, has been
+  /// deferred to the caller's next fence. `object` is retired after that.
+  void retire_when_durable(void* object, void* context, disposer dispose, const void* link) {
+    if (!D::flushes()) {
+      retire(object, context, dispose);
+      return;
+    }
+    record& mine = records_.local();
+    const std::uint64_t fences = base::this_thread().fences_issued;
+    if (mine.awaiting_since_ != fences) {
+      retire_awaiting(mine);
+      mine.awaiting_since_ = fences;
+    }
+    mine.awaiting_.push_back({{object, context, dispose}, link});
+    if (mine.retired_since_advance_ + mine.awaiting_.size() < retire_interval) return;
+    mine.retired_since_advance_ = 0;
+    collect();
+  }
+
   /// Moves the epoch on if it can and frees what the caller may free.
   void collect() {
+    fence_awaiting(records_.local());
     try_advance();
     const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
     records_.local().free_older_than(epoch);
@@ -84,6 +104,7 @@ class epochs final : base::thread_exit_listener {
 
   /// Frees everything retired so far. The caller guarantees that no operation runs.
   void collect_all() {
+    records_.for_each([this](record& each) { fence_awaiting(each); });
     records_.for_each([](record& each) { each.free_older_than(forever); });
     free_orphans(forever);
   }
@@ -105,6 +126,10 @@ class epochs final : base::thread_exit_listener {
     void* object;
     void* context;
     disposer dispose;
+  };
+  struct unlinked {
+    retired node;
+    const void* link;
   };
   struct bag {
     std::uint64_t epoch = 0;
@@ -150,7 +175,7 @@ class epochs final : base::thread_exit_listener {
     }
 
     [[nodiscard]] std::size_t size() const noexcept {
-      std::size_t sum = 0;
+      std::size_t sum = awaiting_.size();
       for (const bag& each : bags_) sum += each.objects.size();
       return sum;
     }
@@ -158,10 +183,29 @@ class epochs final : base::thread_exit_listener {
     std::atomic<std::uint64_t> announced_{0};
     unsigned nesting_ = 0;
     unsigned retired_since_advance_ = 0;
+    std::uint64_t awaiting_since_ = 0;
+    std::vector<unlinked> awaiting_;  // deferred when their owner had issued so many fences
     std::array<bag, 3> bags_;
   };
 
  private:
+  /// What waited for a fence has had one.
+  void retire_awaiting(record& mine) {
+    const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    bag& chosen = mine.bag_for(epoch);
+    for (const unlinked& each : mine.awaiting_) chosen.objects.push_back(each.node);
+    mine.retired_since_advance_ += static_cast<unsigned>(mine.awaiting_.size());
+    mine.awaiting_.clear();
+  }
+
+  /// Makes durable what waits for its owner's next fence, whoever the owner is.
+  void fence_awaiting(record& owner) {
+    if (owner.awaiting_.empty()) return;
+    for (const unlinked& each : owner.awaiting_) D::pwb(each.link);
+    D::pfence();
+    retire_awaiting(owner);
+  }
+
   void try_advance() {
     D::schedule_point();
     // (2) seq_cst loads; synchronizes-with (1, 3).
@@ -181,6 +225,7 @@ class epochs final : base::thread_exit_listener {
   void thread_exited(std::uint32_t slot) noexcept override {
     record* const gone = records_.of_slot(slot);
     if (gone == nullptr) return;
+    fence_awaiting(*gone);
     gone->nesting_ = 0;
     gone->announced_.store(0, std::memory_order_release);
     const std::lock_guard lock(orphans_mutex_);

@@ -18,6 +18,7 @@ class leak {
   [[nodiscard]] session enter() noexcept { return {}; }
   void leave(session) noexcept {}
   void retire(void*, void*, disposer) noexcept {}
+  void retire_when_durable(void*, void*, disposer, const void*) noexcept {}
   void collect() noexcept {}
   void collect_all() noexcept {}
   void forbid() noexcept {}

@@ -1,4 +1,4 @@
-// Reclamation in a hurry: what production does every 64 retirements, here after every operation.
+// Reclamation in a hurry: what production does every 64 retirements, here before every operation.
 #pragma once
 
 #include <outlast/reclaim/epochs.hpp>
@@ -19,14 +19,20 @@ class eager_epochs {
   template <class... Ignored>
   explicit eager_epochs(Ignored&&...) {}
 
-  [[nodiscard]] session enter() { return inner_.enter(); }
-  void leave(session mine) {
-    inner_.leave(mine);
+  /// Collects first, not last: what an operation leaves to be waited for is still pending when it
+  /// returns, as in production.
+  [[nodiscard]] session enter() {
     inner_.collect();
     inner_.collect();
+    return inner_.enter();
   }
+  void leave(session mine) { inner_.leave(mine); }
   void retire(void* object, void* context, reclaim::disposer dispose) {
     inner_.retire(object, context, dispose);
+  }
+  void retire_when_durable(void* object, void* context, reclaim::disposer dispose,
+                           const void* link) {
+    inner_.retire_when_durable(object, context, dispose, link);
   }
   void collect() { inner_.collect(); }
   void collect_all() { inner_.collect_all(); }

@@ -1,6 +1,7 @@
 // Goal: epochs free what nobody can hold and nothing else, whatever the other threads do.
 // Method: contexts of our own play the threads, so every interleaving is written down.
 #include <outlast/base/thread_context.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/reclaim/leak.hpp>
@@ -167,6 +168,88 @@ TEST_F(epochs_test, a_freed_object_is_never_in_use) {
   stop = true;
   for (std::thread& each : readers) each.join();
   EXPECT_EQ(wrong, 0);
+}
+
+/// Writes down flushes and fences.
+struct traced : domain::process {
+  static inline std::vector<const void*> flushed;
+  static inline int fences = 0;
+  static constexpr bool flushes() noexcept { return true; }
+  static void pwb(const void* address, domain::site = domain::site::current()) {
+    flushed.push_back(address);
+  }
+  static void pfence(domain::site = domain::site::current()) { ++fences; }
+};
+
+class deferred_test : public ::testing::Test {
+ protected:
+  deferred_test() {
+    traced::flushed.clear();
+    traced::fences = 0;
+    base::this_thread().deferred_count = 0;
+    base::this_thread().flush_pending = false;
+  }
+  void unlink_one() {
+    const auto session = reclaimer_.enter();
+    domain::defer_flush<traced>(&link_);
+    reclaimer_.retire_when_durable(&node_, &freed_, count, &link_);
+    reclaimer_.leave(session);
+  }
+  static void count(void* context, void*) noexcept { ++*static_cast<std::atomic<int>*>(context); }
+
+  epochs<traced> reclaimer_;
+  alignas(64) long link_ = 0;
+  long node_ = 0;
+  alignas(64) long other_ = 0;
+  std::atomic<int> freed_{0};
+};
+
+TEST_F(deferred_test, the_next_fence_flushes_the_link_first) {
+  unlink_one();
+  EXPECT_TRUE(traced::flushed.empty()) << "nobody waits for it";
+  domain::persist<traced>(&other_, sizeof(other_));
+  EXPECT_EQ(traced::flushed.size(), 2U);
+  EXPECT_EQ(traced::flushed.back(), &link_);
+  EXPECT_EQ(traced::fences, 1);
+}
+
+TEST_F(deferred_test, a_node_is_not_freed_before_its_unlinking_is_durable) {
+  unlink_one();
+  EXPECT_EQ(traced::fences, 0);
+  for (int i = 0; i < 5; ++i) reclaimer_.collect();
+  EXPECT_EQ(freed_, 1);
+  EXPECT_GE(traced::fences, 1) << "collect() waits for what nobody else has waited for";
+  EXPECT_EQ(traced::flushed.front(), &link_);
+}
+
+TEST_F(deferred_test, a_full_list_of_deferred_lines_is_flushed_and_not_awaited) {
+  std::array<long, 64> lines{};
+  for (std::size_t i = 0; i <= base::thread_context::most_deferred; ++i) {
+    domain::defer_flush<traced>(&lines[i * 8]);
+  }
+  EXPECT_EQ(traced::flushed.size(), base::thread_context::most_deferred);
+  EXPECT_EQ(traced::fences, 0);
+}
+
+TEST_F(deferred_test, a_thread_that_exits_makes_its_unlinking_durable) {
+  std::thread([&] { unlink_one(); }).join();
+  EXPECT_EQ(traced::fences, 1);
+  EXPECT_EQ(traced::flushed.front(), &link_);
+  for (int i = 0; i < 5; ++i) reclaimer_.collect();
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(deferred_test, closing_makes_durable_what_other_threads_deferred) {
+  base::thread_context other;
+  other.slot = 1001;
+  {
+    const base::scoped_thread_context as_other(other);
+    unlink_one();
+  }
+  reclaimer_.collect_all();
+  EXPECT_EQ(traced::flushed.front(), &link_);
+  EXPECT_EQ(traced::fences, 1);
+  EXPECT_EQ(freed_, 1);
 }
 
 TEST(leak_test, never_frees) {

@@ -148,8 +148,9 @@ class chain {
 
   bool try_unlink(cell& before, link entry, link after) {
     link expected = entry;
-    if (!before.compare_exchange(expected, after, role::unlink)) return false;
-    operation_.retire(arena_, static_cast<Node*>(entry.get()));
+    // No answer depends on this: a marked entry is deleted, durably, whether it is linked or not.
+    if (!before.compare_exchange(expected, after, role::tidy)) return false;
+    operation_.retire_unlinked(arena_, static_cast<Node*>(entry.get()), &before);
     return true;
   }
 

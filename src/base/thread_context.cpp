@@ -43,7 +43,6 @@ class registry {
     const std::lock_guard lock(mutex_);
     for (thread_exit_listener* listener : listeners_) listener->thread_exited(context.slot);
     context.flush_pending = false;
-    context.deferred_count = 0;  // their owners' records have been told
     --live_;
     free_.push(context.slot);
   }

@@ -21,13 +21,8 @@ struct alignas(128) thread_context {
   /// A flush was issued and no fence has followed yet.
   bool flush_pending = false;
 
-  /// Fences issued through domain::fence: what was deferred when this was smaller is durable.
+  /// Fences issued through domain::fence: what was flushed when this was smaller is durable.
   std::uint64_t fences_issued = 0;
-
-  /// Lines whose flush nobody waits for: issued with the next fence. See domain::defer_flush.
-  static constexpr std::size_t most_deferred = 4;
-  std::array<const void*, most_deferred> deferred{};
-  std::size_t deferred_count = 0;
 
   /// Exact counts of `domain::counting`.
   std::uint64_t flushes = 0;

@@ -20,26 +20,6 @@ inline void flush(const void* address, std::size_t size, site where = site::curr
   base::this_thread().flush_pending = true;
 }
 
-/// Issues what was deferred, without waiting for it.
-template <persistence_domain D>
-inline void flush_deferred(base::thread_context& me, site where = site::current()) {
-  for (; me.deferred_count != 0; --me.deferred_count) {
-    D::pwb(me.deferred[me.deferred_count - 1], where);
-  }
-}
-
-/// Has the line that holds `address` flushed with the caller's next fence, whenever that is: it then
-/// shares that fence's wait. A flush issued at once would be waited for by the next locked
-/// instruction.
-template <persistence_domain D>
-inline void defer_flush(const void* address, site where = site::current()) {
-  if (!D::flushes()) return;
-  if (D::current_kind() == kind::file) return D::pwb(address, where);  // only notes the page
-  base::thread_context& me = base::this_thread();
-  if (me.deferred_count == me.most_deferred) flush_deferred<D>(me, where);
-  me.deferred[me.deferred_count++] = address;
-}
-
 /// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is
 /// not issued. Orders earlier stores before later ones on domains without flushes.
 template <persistence_domain D>
@@ -50,7 +30,6 @@ inline void fence(site where = site::current()) {
   }
   base::thread_context& me = base::this_thread();
   if (!me.flush_pending) return;
-  if (me.deferred_count != 0) flush_deferred<D>(me, where);
   D::pfence(where);
   me.flush_pending = false;
   ++me.fences_issued;

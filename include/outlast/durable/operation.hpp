@@ -48,10 +48,13 @@ class [[nodiscard]] operation {
     return ::new (memory) Node(std::forward<Args>(args)...);
   }
 
-  /// Starts the write-back of a node that is about to be linked. The linking store waits for it.
+  /// Starts the write-back of a node that is about to be linked. The linking store waits for it, and
+  /// for the unlinkings that the thread's earlier operations did not wait for.
   template <class Node>
   void persist_private(const Node& node, site where = site::current()) {
+    if (!Flushing::flushes()) return;
     domain::flush<Flushing>(&node, sizeof(Node), where);
+    reclaimer_.flush_awaiting(session_);
   }
 
   /// Gives back a node that was never linked.
@@ -73,8 +76,13 @@ class [[nodiscard]] operation {
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
                        site where = site::current()) {
-    domain::defer_flush<Flushing>(link, where);
-    reclaimer_.retire_when_durable(node, &arena, dispose<Node>, link);
+    if (Flushing::current_kind() != domain::kind::file) {
+      reclaimer_.retire_when_durable(node, &arena, dispose<Node>, link);
+      return;
+    }
+    // A device sync makes durable what its own pool's flushes named: no fence of another pool does.
+    domain::flush<Flushing>(link, 1, where);
+    retire(arena, node, where);
   }
 
  private:

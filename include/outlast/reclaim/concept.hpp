@@ -25,9 +25,10 @@ concept reclaimer =
       r.leave(r.enter());
       /// Hands over an unlinked object.
       r.retire(object, context, dispose);
-      /// The same, but the store that unlinked it, to the word at `link`, is durable after the caller's
-      /// next fence only.
+      /// The same, but the store that unlinked it, to the word at `link`, has not been flushed.
       r.retire_when_durable(object, context, dispose, link);
+      /// Flushes those words; the caller is about to fence for a reason of its own.
+      r.flush_awaiting(r.enter());
       /// Frees what can be freed now, after a fence of the caller's.
       r.collect();
       /// Frees everything. The caller guarantees that no operation runs.

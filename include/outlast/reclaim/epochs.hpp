@@ -74,23 +74,32 @@ class epochs final : base::thread_exit_listener {
     collect();
   }
 
-  /// The same, but the flush of the word at `link`, the store to which unlinked `object`, has been
-  /// deferred to the caller's next fence. `object` is retired after that.
+  /// The same, but the store to the word at `link` which unlinked `object` has not even been flushed.
+  /// `object` is retired once it is durable: flush_awaiting() and a fence of the caller's, or a
+  /// collection, see to that. Until then the node is deleted and linked, and stays as it is.
   void retire_when_durable(void* object, void* context, disposer dispose, const void* link) {
     if (!D::flushes()) {
       retire(object, context, dispose);
       return;
     }
     record& mine = records_.local();
-    const std::uint64_t fences = base::this_thread().fences_issued;
-    if (mine.awaiting_since_ != fences) {
-      retire_awaiting(mine);
-      mine.awaiting_since_ = fences;
-    }
+    retire_fenced(mine);
     mine.awaiting_.push_back({{object, context, dispose}, link});
     if (mine.retired_since_advance_ + mine.awaiting_.size() < retire_interval) return;
     mine.retired_since_advance_ = 0;
     collect();
+  }
+
+  /// Flushes the words whose stores the caller's earlier operations did not wait for. The caller is
+  /// about to fence: one wait serves all.
+  void flush_awaiting(session mine) {
+    if (mine->awaiting_.empty()) return;
+    retire_fenced(*mine);
+    for (std::size_t i = mine->flushed_; i < mine->awaiting_.size(); ++i) {
+      D::pwb(mine->awaiting_[i].link);
+    }
+    mine->flushed_ = mine->awaiting_.size();
+    mine->flushed_at_ = base::this_thread().fences_issued;
   }
 
   /// Moves the epoch on if it can and frees what the caller may free.
@@ -183,27 +192,36 @@ class epochs final : base::thread_exit_listener {
     std::atomic<std::uint64_t> announced_{0};
     unsigned nesting_ = 0;
     unsigned retired_since_advance_ = 0;
-    std::uint64_t awaiting_since_ = 0;
-    std::vector<unlinked> awaiting_;  // deferred when their owner had issued so many fences
+    std::vector<unlinked> awaiting_;
+    std::size_t flushed_ = 0;       // so many of them have been flushed, when the owner had issued
+    std::uint64_t flushed_at_ = 0;  // so many fences
     std::array<bag, 3> bags_;
   };
 
  private:
-  /// What waited for a fence has had one.
-  void retire_awaiting(record& mine) {
+  /// Retires the first `count` nodes that await their unlinking: it is durable.
+  void retire_awaiting(record& owner, std::size_t count) {
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
-    bag& chosen = mine.bag_for(epoch);
-    for (const unlinked& each : mine.awaiting_) chosen.objects.push_back(each.node);
-    mine.retired_since_advance_ += static_cast<unsigned>(mine.awaiting_.size());
-    mine.awaiting_.clear();
+    bag& chosen = owner.bag_for(epoch);
+    for (std::size_t i = 0; i < count; ++i) chosen.objects.push_back(owner.awaiting_[i].node);
+    owner.awaiting_.erase(owner.awaiting_.begin(),
+                          owner.awaiting_.begin() + static_cast<std::ptrdiff_t>(count));
+    owner.retired_since_advance_ += static_cast<unsigned>(count);
+    owner.flushed_ = 0;
   }
 
-  /// Makes durable what waits for its owner's next fence, whoever the owner is.
+  /// Retires what the caller flushed before its last fence.
+  void retire_fenced(record& mine) {
+    if (mine.flushed_ == 0 || mine.flushed_at_ == base::this_thread().fences_issued) return;
+    retire_awaiting(mine, mine.flushed_);
+  }
+
+  /// Makes every awaited unlinking of `owner` durable, whoever the owner is.
   void fence_awaiting(record& owner) {
     if (owner.awaiting_.empty()) return;
     for (const unlinked& each : owner.awaiting_) D::pwb(each.link);
     D::pfence();
-    retire_awaiting(owner);
+    retire_awaiting(owner, owner.awaiting_.size());
   }
 
   void try_advance() {

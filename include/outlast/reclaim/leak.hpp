@@ -19,6 +19,7 @@ class leak {
   void leave(session) noexcept {}
   void retire(void*, void*, disposer) noexcept {}
   void retire_when_durable(void*, void*, disposer, const void*) noexcept {}
+  void flush_awaiting(session) noexcept {}
   void collect() noexcept {}
   void collect_all() noexcept {}
   void forbid() noexcept {}

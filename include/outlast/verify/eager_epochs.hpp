@@ -34,6 +34,7 @@ class eager_epochs {
                            const void* link) {
     inner_.retire_when_durable(object, context, dispose, link);
   }
+  void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }
   void collect() { inner_.collect(); }
   void collect_all() { inner_.collect_all(); }
   void forbid() noexcept { inner_.forbid(); }

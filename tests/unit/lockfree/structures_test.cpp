@@ -52,7 +52,7 @@ void expect_paper_costs() {
   EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{0, 0}));
   EXPECT_EQ(cost_of([&] { (void)list.insert(9); }), (cost{2, 2})) << "node and link";
   EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{1, 1}))
-      << "the mark; the unlink is flushed with the next fence";
+      << "the mark; the unlink is flushed with the next new node";
 }
 
 TEST(harris_list, updates_flush_two_lines_and_clean_reads_none) {

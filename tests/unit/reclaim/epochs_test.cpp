@@ -181,18 +181,23 @@ struct traced : domain::process {
   static void pfence(domain::site = domain::site::current()) { ++fences; }
 };
 
-class deferred_test : public ::testing::Test {
+class awaiting_test : public ::testing::Test {
  protected:
-  deferred_test() {
+  awaiting_test() {
     traced::flushed.clear();
     traced::fences = 0;
-    base::this_thread().deferred_count = 0;
     base::this_thread().flush_pending = false;
   }
   void unlink_one() {
     const auto session = reclaimer_.enter();
-    domain::defer_flush<traced>(&link_);
     reclaimer_.retire_when_durable(&node_, &freed_, count, &link_);
+    reclaimer_.leave(session);
+  }
+  void operation_that_fences() {
+    const auto session = reclaimer_.enter();
+    domain::flush<traced>(&other_, sizeof(other_));
+    reclaimer_.flush_awaiting(session);
+    domain::fence<traced>();
     reclaimer_.leave(session);
   }
   static void count(void* context, void*) noexcept { ++*static_cast<std::atomic<int>*>(context); }
@@ -204,34 +209,37 @@ class deferred_test : public ::testing::Test {
   std::atomic<int> freed_{0};
 };
 
-TEST_F(deferred_test, the_next_fence_flushes_the_link_first) {
+TEST_F(awaiting_test, an_unlinking_shares_the_next_operations_wait) {
   unlink_one();
   EXPECT_TRUE(traced::flushed.empty()) << "nobody waits for it";
-  domain::persist<traced>(&other_, sizeof(other_));
+  operation_that_fences();
   EXPECT_EQ(traced::flushed.size(), 2U);
   EXPECT_EQ(traced::flushed.back(), &link_);
   EXPECT_EQ(traced::fences, 1);
+  operation_that_fences();
+  EXPECT_EQ(traced::flushed.size(), 3U) << "once is enough";
 }
 
-TEST_F(deferred_test, a_node_is_not_freed_before_its_unlinking_is_durable) {
+TEST_F(awaiting_test, a_node_is_not_freed_before_its_unlinking_is_durable) {
   unlink_one();
-  EXPECT_EQ(traced::fences, 0);
   for (int i = 0; i < 5; ++i) reclaimer_.collect();
   EXPECT_EQ(freed_, 1);
-  EXPECT_GE(traced::fences, 1) << "collect() waits for what nobody else has waited for";
+  EXPECT_EQ(traced::fences, 1) << "a collection waits for what nobody else has waited for";
   EXPECT_EQ(traced::flushed.front(), &link_);
 }
 
-TEST_F(deferred_test, a_full_list_of_deferred_lines_is_flushed_and_not_awaited) {
-  std::array<long, 64> lines{};
-  for (std::size_t i = 0; i <= base::thread_context::most_deferred; ++i) {
-    domain::defer_flush<traced>(&lines[i * 8]);
-  }
-  EXPECT_EQ(traced::flushed.size(), base::thread_context::most_deferred);
+TEST_F(awaiting_test, a_flush_without_a_fence_is_not_enough) {
+  unlink_one();
+  const auto session = reclaimer_.enter();
+  reclaimer_.flush_awaiting(session);
+  reclaimer_.leave(session);
   EXPECT_EQ(traced::fences, 0);
+  for (int i = 0; i < 5; ++i) reclaimer_.collect();
+  EXPECT_EQ(freed_, 1);
+  EXPECT_EQ(traced::fences, 1);
 }
 
-TEST_F(deferred_test, a_thread_that_exits_makes_its_unlinking_durable) {
+TEST_F(awaiting_test, a_thread_that_exits_makes_its_unlinking_durable) {
   std::thread([&] { unlink_one(); }).join();
   EXPECT_EQ(traced::fences, 1);
   EXPECT_EQ(traced::flushed.front(), &link_);
@@ -239,7 +247,7 @@ TEST_F(deferred_test, a_thread_that_exits_makes_its_unlinking_durable) {
   EXPECT_EQ(freed_, 1);
 }
 
-TEST_F(deferred_test, closing_makes_durable_what_other_threads_deferred) {
+TEST_F(awaiting_test, closing_makes_durable_what_other_threads_left) {
   base::thread_context other;
   other.slot = 1001;
   {

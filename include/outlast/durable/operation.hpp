@@ -48,8 +48,8 @@ class [[nodiscard]] operation {
     return ::new (memory) Node(std::forward<Args>(args)...);
   }
 
-  /// Starts the write-back of a node that is about to be linked. The linking store waits for it, and
-  /// for the unlinkings that the thread's earlier operations did not wait for.
+  /// Starts the write-back of a node that is about to be linked. The linking store waits for it,
+  /// and for the unlinkings that the thread's earlier operations did not wait for.
   template <class Node>
   void persist_private(const Node& node, site where = site::current()) {
     if (!Flushing::flushes()) return;

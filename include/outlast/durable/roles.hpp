@@ -20,9 +20,9 @@ enum class role : unsigned char {
   help,      ///< a store on another operation's behalf
 };
 
-/// Every load and store on which an answer can depend is a p-instruction: any linearizable structure
-/// becomes durably linearizable. [Wei22, Theorem 3.1] The one exception has to be asked for by name:
-/// `tidy` is a v-store, for which reclamation waits instead of the operation.
+/// Every load and store on which an answer can depend is a p-instruction: any linearizable
+/// structure becomes durably linearizable. [Wei22, Theorem 3.1] The one exception has to be asked
+/// for by name: `tidy` is a v-store, for which reclamation waits instead of the operation.
 struct automatic {
   static constexpr std::string_view name() noexcept { return "automatic"; }
   /// Must the loaded value survive if anything that follows does?

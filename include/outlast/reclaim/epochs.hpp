@@ -74,9 +74,9 @@ class epochs final : base::thread_exit_listener {
     collect();
   }
 
-  /// The same, but the store to the word at `link` which unlinked `object` has not even been flushed.
-  /// `object` is retired once it is durable: flush_awaiting() and a fence of the caller's, or a
-  /// collection, see to that. Until then the node is deleted and linked, and stays as it is.
+  /// The same, but the store to the word at `link` which unlinked `object` has not even been
+  /// flushed. `object` is retired once it is durable: flush_awaiting() and a fence of the caller's,
+  /// or a collection, see to that. Until then the node is deleted and linked, and stays as it is.
   void retire_when_durable(void* object, void* context, disposer dispose, const void* link) {
     if (!D::flushes()) {
       retire(object, context, dispose);

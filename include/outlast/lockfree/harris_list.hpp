@@ -290,18 +290,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
 
   /// Re-entrant: moves each pointer at most once, whoever moved the others.
   void relocate() {
-    const detail::relocation move(this->root().pointers_base, pool().base(),
-                                  pool().address_space_bytes());
-    for (cell* at = &block_->head;;) {
-      const link before = at->load();
-      const link after = link::raw(move.moved(before.word()));
-      if (after != before) at->store(after, durable::role::help);
-      if (!after) break;
-      if (!pool().pages().contains(after.get())) {
-        detail::report_corrupt_chain(pool().path(), "leaves the pool");
-      }
-      at = &after->next;
-    }
+    detail::relocate_chain(pool(), this->root(), block_->head);
     domain::fence<D>();
     pool().root_relocated(this->root().index);
   }

@@ -45,12 +45,15 @@
 
 namespace outlast::lockfree {
 
-/// How a table is made. Of no effect on a table that exists.
+/// How a table is made. Of no effect on a table that exists, but for the last.
 struct table_options {
   /// Buckets at the start, rounded up to a power of two; at least 1, at most 2^40.
   std::size_t buckets = 16;
   /// False: the number of buckets never changes.
   bool grows = true;
+  /// A thread looks whether the table should grow once in so many successful inserts of its own; at
+  /// least 1. Not stored: the one option that an existing table takes over.
+  std::uint32_t growth_check_interval = 32;
 };
 
 /// An unordered set or map; lock-free; as durable as `Policy` says. [Sha06] [Har01] [Wei22]

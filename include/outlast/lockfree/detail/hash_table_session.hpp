@@ -27,7 +27,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   using base_type::pool;
 
   session(pool_type& in, const attached_root& root, const table_options& options)
-      : base_type(in, root), nodes_(in.template service<reclaimer>()) {
+      : base_type(in, root),
+        nodes_(in.template service<reclaimer>()),
+        growth_check_interval_(std::max(options.growth_check_interval, 1U)) {
     if (root.state == root_state::fresh) {
       create(options);
       return;
@@ -55,7 +57,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// An insert succeeded: now and then, look whether the table should grow.
   void inserted() {
     const std::uint64_t additions = count_.add(1);
-    if (additions % growth_check_interval != 0 || !grows_) return;
+    if (additions % growth_check_interval_ != 0 || !grows_) return;
     if (count_.sum() > std::int64_t{1} << level()) grow();
   }
 
@@ -78,8 +80,6 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
 
  private:
-  static constexpr std::uint64_t growth_check_interval = 32;
-
   static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
     return D::load(word, std::memory_order_acquire);
   }
@@ -298,23 +298,13 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   /// Re-entrant: moves each pointer at most once, whoever moved the others.
   void relocate() {
-    const detail::relocation move(this->root().pointers_base, pool().base(),
-                                  pool().address_space_bytes());
-    for (cell* at = &first();;) {
-      const link before = at->load();
-      const link after = link::raw(move.moved(before.word()));
-      if (after != before) at->store(after, durable::role::help);
-      if (!after) break;
-      if (!pool().pages().contains(after.get())) {
-        detail::report_corrupt_chain(pool().path(), "leaves the pool");
-      }
-      at = &after->next;
-    }
+    detail::relocate_chain(pool(), this->root(), first());
     domain::fence<D>();
     pool().root_relocated(this->root().index);
   }
 
   reclaimer& nodes_;
+  const std::uint64_t growth_check_interval_;
   root_block* block_ = nullptr;
   bool grows_ = true;
   bool recovered_ = false;

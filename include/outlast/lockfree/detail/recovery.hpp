@@ -5,29 +5,59 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/pool/pool.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace outlast::lockfree::detail {
 
-/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere. Idempotent, because
-/// the two ranges are disjoint: a pass that a crash cut short is simply run again. [protocols.md 7]
+[[noreturn]] inline void report_corrupt_chain(const std::string& path, const char* what) {
+  throw corruption(path, std::string("a chain of nodes ") + what +
+                             "; the pool was damaged outside of Outlast, restore it from a backup");
+}
+
+/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere, once or, where earlier
+/// passes were cut short, several times. Idempotent, because the ranges are disjoint: a pass that a
+/// crash cuts short is simply run again. [protocols.md 7]
+template <domain::persistence_domain D>
 class relocation {
  public:
-  relocation(std::uintptr_t from, std::uintptr_t to, std::size_t size) noexcept
-      : from_(from), to_(to), size_(size) {}
+  relocation(basic_pool<D>& pool, const attached_root& root) noexcept
+      : from_{root.pointers_base, root.other_bases[0], root.other_bases[1]},
+        to_(pool.base()),
+        size_(pool.address_space_bytes()) {}
 
+  /// The link word `word`, as it is where the pool lies now. Marks stay.
   [[nodiscard]] std::uintptr_t moved(std::uintptr_t word) const noexcept {
-    return word - from_ < size_ ? word - from_ + to_ : word;
+    for (const std::uintptr_t from : from_) {
+      if (from != 0 && word - from < size_) return word - from + to_;
+    }
+    return word;
   }
 
  private:
-  std::uintptr_t from_;
+  std::array<std::uintptr_t, 3> from_;
   std::uintptr_t to_;
   std::size_t size_;
 };
+
+/// Moves every link of a chain, from `start` on. Re-entrant; not fenced.
+template <domain::persistence_domain D, class Cell>
+void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start) {
+  using link = typename Cell::value_type;
+  const relocation<D> move(pool, root);
+  for (Cell* at = &start;;) {
+    const link before = at->load();
+    const link after = link::raw(move.moved(before.word()));
+    if (after != before) at->store(after, durable::role::help);
+    if (!after) return;
+    if (!pool.pages().contains(after.get())) report_corrupt_chain(pool.path(), "leaves the pool");
+    at = &after->next;
+  }
+}
 
 /// Nodes that recovery found deleted and unlinked again. They may be freed once that is durable.
 template <domain::persistence_domain D>
@@ -43,10 +73,5 @@ class unlinked_nodes {
  private:
   std::vector<void*> nodes_;
 };
-
-[[noreturn]] inline void report_corrupt_chain(const std::string& path, const char* what) {
-  throw corruption(path, std::string("a chain of nodes ") + what +
-                             "; the pool was damaged outside of Outlast, restore it from a backup");
-}
 
 }  // namespace outlast::lockfree::detail

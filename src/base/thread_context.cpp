@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <queue>
+#include <utility>
 #include <vector>
 
 namespace outlast::base {
@@ -80,7 +81,9 @@ struct slot_holder {
   thread_context* context = nullptr;
   ~slot_holder() {
     if (context == nullptr) return;
-    the_registry().release(*context);
+    the_registry().release(*std::exchange(context, nullptr));
+    // Whatever runs later on this thread, a destructor of its own, gets a slot anew; that one stays
+    // taken.
     current_thread = nullptr;
   }
 };
@@ -94,8 +97,8 @@ thread_context& register_this_thread() {
   return *holder.context;
 }
 
-thread_exit_listener::thread_exit_listener() { the_registry().add(this); }
-thread_exit_listener::~thread_exit_listener() { the_registry().remove(this); }
+void thread_exit_listener::listen_for_exits() { the_registry().add(this); }
+void thread_exit_listener::stop_listening() noexcept { the_registry().remove(this); }
 
 std::size_t registered_threads() { return the_registry().live(); }
 

@@ -71,6 +71,11 @@ class per_thread {
     }
   }
 
+  /// Has `forbid()` been called?
+  [[nodiscard]] bool forbidden() const noexcept {
+    return forbidden_.load(std::memory_order_relaxed);
+  }
+
   /// After this, `local()` throws error{forked}: called in the child of a fork.
   void forbid() noexcept {
     forbidden_.store(true, std::memory_order_relaxed);

@@ -74,9 +74,14 @@ class thread_exit_listener {
  public:
   virtual void thread_exited(std::uint32_t slot) noexcept = 0;
 
+  /// Whoever derives calls this last in its constructor ...
+  void listen_for_exits();
+  /// ... and this first in its destructor: no call is under way afterwards.
+  void stop_listening() noexcept;
+
  protected:
-  thread_exit_listener();
-  ~thread_exit_listener();
+  thread_exit_listener() = default;
+  ~thread_exit_listener() = default;
   thread_exit_listener(const thread_exit_listener&) = delete;
   thread_exit_listener& operator=(const thread_exit_listener&) = delete;
 };

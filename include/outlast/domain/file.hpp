@@ -19,6 +19,8 @@ struct file : hardware_access {
   static constexpr std::string_view name() noexcept { return "file"; }
   static constexpr kind current_kind() noexcept { return kind::file; }
   static constexpr bool flushes() noexcept { return true; }
+  /// Fences concern noted pages alone: see domain::notes_pages.
+  static constexpr bool notes_pages = true;
   /// Remembers the page that holds `address` until the caller's next fence.
   static void pwb(const void* address, site where = site::current());
   /// There is no ordering below a device sync: the same as psync.

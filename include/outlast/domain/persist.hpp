@@ -8,6 +8,11 @@
 
 namespace outlast::domain {
 
+/// A domain whose `pwb` notes a page for a later device sync, which only this domain's fence makes.
+/// It keeps count itself, so that a fence of another domain never passes for one of its own.
+template <class D>
+concept notes_pages = requires { requires D::notes_pages; };
+
 /// Starts the write-back of each line that the `size` bytes at `address` touch.
 template <persistence_domain D>
 inline void flush(const void* address, std::size_t size, site where = site::current()) {
@@ -17,14 +22,14 @@ inline void flush(const void* address, std::size_t size, site where = site::curr
   for (std::size_t i = 0; i < lines; ++i) {
     D::pwb(reinterpret_cast<const void*>(first + i * base::cache_line_size), where);
   }
-  base::this_thread().flush_pending = true;
+  if constexpr (!notes_pages<D>) base::this_thread().flush_pending = true;
 }
 
 /// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is
 /// not issued. Orders earlier stores before later ones on domains without flushes.
 template <persistence_domain D>
 inline void fence(site where = site::current()) {
-  if (!D::flushes()) {
+  if (notes_pages<D> || !D::flushes()) {
     D::pfence(where);
     return;
   }
@@ -33,6 +38,22 @@ inline void fence(site where = site::current()) {
   D::pfence(where);
   me.flush_pending = false;
   ++me.fences_issued;
+}
+
+/// A store that needs no flush was made: on persistent caches it may still be in the store buffer,
+/// so an operation has something to wait for. Locked instructions on x86-64 wait by themselves.
+template <persistence_domain D>
+inline void note_store() {
+  if (D::current_kind() == kind::cache_persistent) base::this_thread().flush_pending = true;
+}
+
+/// The end of an operation: what it stored and what it depends on is durable at return.
+template <persistence_domain D>
+inline void complete(site where = site::current()) {
+  if (D::current_kind() != kind::cache_persistent) return fence<D>(where);
+  bool& pending = base::this_thread().flush_pending;
+  if (pending) D::psync(where);
+  pending = false;
 }
 
 /// Flush and fence: durable at return.

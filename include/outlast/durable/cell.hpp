@@ -218,7 +218,9 @@ class cell {
   word modify(role r, site where, Change change, Stored stored) {
     if (!D::flushes()) {
       D::pfence(where.at(before_store));
-      return change();
+      const word before = change();
+      domain::note_store<D>();
+      return before;
     }
     // (P1) persisted-before (P2): everything that this store depends on. Definition 1, condition 4.
     domain::fence<D>(where.at(before_store));

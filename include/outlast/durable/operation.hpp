@@ -6,6 +6,8 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/reclaim/concept.hpp>
 
+#include <concepts>
+#include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -34,17 +36,24 @@ class [[nodiscard]] operation {
 
   ~operation() noexcept(false) {
     const leaver leave_after_the_fence{*this};
-    domain::fence<Flushing>();
+    if (std::uncaught_exceptions() == exceptions_before_) {
+      domain::complete<Flushing>();
+      return;
+    }
+    try {
+      domain::complete<Flushing>();
+    } catch (...) {
+      // Another exception is on its way. The pool is poisoned, and its next fence says so.
+    }
   }
 
   /// A new node in `arena`, reachable by nobody yet and not flushed yet: see `persist_private`.
-  /// If the pool is full, retired nodes are freed and the allocation is tried once more.
-  /// Throws out_of_space; nothing has changed then.
+  /// Throws out_of_space; nothing has changed then. See `with_room`.
   template <class Node, class... Args>
   [[nodiscard]] Node* make(alloc::arena<D>& arena, Args&&... args) {
     static_assert(std::is_trivially_destructible_v<Node>,
                   "no destructor runs for a node in a pool: nothing persistent is written in one");
-    void* const memory = allocate(arena, sizeof(Node), alignof(Node));
+    void* const memory = arena.allocate(sizeof(Node), alignof(Node));
     return ::new (memory) Node(std::forward<Args>(args)...);
   }
 
@@ -75,14 +84,15 @@ class [[nodiscard]] operation {
   /// unlinked. The operation does not wait for that store to be durable; the node's reuse does.
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
-                       site where = site::current()) {
-    if (Flushing::current_kind() != domain::kind::file) {
+                       [[maybe_unused]] site where = site::current()) {
+    if constexpr (!std::same_as<D, Flushing>) {
+      reclaimer_.retire(node, &arena, dispose<Node>);  // the null twin: nothing is ever durable
+    } else if constexpr (domain::notes_pages<D>) {
+      domain::flush<D>(link, 1, where);
+      retire(arena, node, where);
+    } else {
       reclaimer_.retire_when_durable(node, &arena, dispose<Node>, link);
-      return;
     }
-    // A device sync makes durable what its own pool's flushes named: no fence of another pool does.
-    domain::flush<Flushing>(link, 1, where);
-    retire(arena, node, where);
   }
 
  private:
@@ -96,17 +106,21 @@ class [[nodiscard]] operation {
     ~leaver() { self.reclaimer_.leave(self.session_); }
   };
 
-  void* allocate(alloc::arena<D>& arena, std::size_t bytes, std::size_t align) {
-    try {
-      return arena.allocate(bytes, align);
-    } catch (const out_of_space&) {
-      reclaimer_.collect();
-      return arena.allocate(bytes, align);
-    }
-  }
-
   Reclaimer& reclaimer_;
   typename Reclaimer::session session_;
+  int exceptions_before_ = std::uncaught_exceptions();
 };
+
+/// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. If it
+/// does, frees what was retired, outside of any operation, and runs it once more.
+template <class Reclaimer, class Attempt>
+auto with_room(Reclaimer& reclaimer, Attempt&& attempt) {
+  try {
+    return attempt();
+  } catch (const out_of_space&) {
+    for (int epoch = 0; epoch < 3; ++epoch) reclaimer.collect();
+    return attempt();
+  }
+}
 
 }  // namespace outlast::durable

@@ -12,12 +12,13 @@ enum class role : unsigned char {
   decide,    ///< a load on which the operation's result or next store depends
   link,      ///< the store that makes a new node reachable
   unlink,    ///< the store that makes a node unreachable
-  tidy,      ///< an unlink on which no answer depends: the node's deletion is durable already
-  mark,      ///< the store that deletes or replaces a node logically
-  index,     ///< an access to a search aid that recovery can rebuild
-  update,    ///< a store of a new value in place
-  init,      ///< a store to a node that no other thread can reach
-  help,      ///< a store on another operation's behalf
+  tidy,    ///< an unlink on which no answer depends: the node's deletion is durable already, and so
+           ///< is the way to it, because every load that led there was a p-load
+  mark,    ///< the store that deletes or replaces a node logically
+  index,   ///< an access to a search aid that recovery can rebuild
+  update,  ///< a store of a new value in place
+  init,    ///< a store to a node that no other thread can reach
+  help,    ///< a store on another operation's behalf
 };
 
 /// Every load and store on which an answer can depend is a p-instruction: any linearizable

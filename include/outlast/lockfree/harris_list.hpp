@@ -80,11 +80,7 @@ class harris_list {
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    operation op(session_->nodes());
-    auto* const present = chain(op).insert(
-        head(), probe{key}, [&] { return op.template make<node>(session_->arena(), key, value); });
-    if (present == nullptr) session_->count().add(1);
-    return present == nullptr;
+    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
@@ -113,8 +109,7 @@ class harris_list {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    operation op(session_->nodes());
-    return update_within(op, key, value);
+    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -184,7 +179,16 @@ class harris_list {
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
   [[nodiscard]] cell& head() const noexcept { return session_->head(); }
 
-  bool update_within(operation& op, const Key& key, const Value& value) {
+  bool insert_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    auto* const present = chain(op).insert(
+        head(), probe{key}, [&] { return op.template make<node>(session_->arena(), key, value); });
+    if (present == nullptr) session_->count().add(1);
+    return present == nullptr;
+  }
+
+  bool update_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
     if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
       return chain(op).replace(head(), probe{key}, [&] {
         return op.template make<node>(session_->arena(), key, value);
@@ -268,16 +272,24 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     cell* before = &block_->head;
     before->recover();
     std::int64_t count = 0;
+    const node* last = nullptr;
     for (link at = before->load(); at;) {
       node& here = *at;
       if (!marking.mark(&here)) detail::report_corrupt_chain(pool().path(), "runs in a circle");
       here.next.recover();
       here.value.recover();
+      if (arena().usable_size(&here) < sizeof(node)) {
+        detail::report_corrupt_chain(pool().path(), "has a node that is too small");
+      }
       const link next = here.next.load();
       if (next.has(detail::deleted)) {
         before->store(next.without(detail::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
+        if (last != nullptr && !Compare{}(last->key.get(), here.key.get())) {
+          detail::report_corrupt_chain(pool().path(), "is out of order");
+        }
+        last = &here;
         before = &here.next;
         ++count;
       }

@@ -110,14 +110,7 @@ class hash_table {
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    operation op(session_->nodes());
-    const way_in in = session_->enter(op, hash_of(key));
-    const auto* const present = chain(op).insert(*in.start, in.probe_for(key), [&] {
-      return op.template make<node>(session_->arena(), in.order, key, value);
-    });
-    if (present != nullptr) return false;
-    session_->inserted();
-    return true;
+    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
@@ -147,20 +140,7 @@ class hash_table {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
-      const way_in in = session_->enter(op, hash_of(key));
-      return chain(op).replace(*in.start, in.probe_for(key), [&] {
-        return op.template make<node>(session_->arena(), in.order, key, value);
-      });
-    } else {
-      node* const found = find(op, key);
-      if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
-        found->value.cell.store(value, durable::role::update);
-      }
-      return true;
-    }
+    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -287,6 +267,34 @@ class hash_table {
   }
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
+
+  bool insert_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    const way_in in = session_->enter(op, hash_of(key));
+    const auto* const present = chain(op).insert(*in.start, in.probe_for(key), [&] {
+      return op.template make<node>(session_->arena(), in.order, key, value);
+    });
+    if (present != nullptr) return false;
+    session_->inserted();
+    return true;
+  }
+
+  bool update_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
+      const way_in in = session_->enter(op, hash_of(key));
+      return chain(op).replace(*in.start, in.probe_for(key), [&] {
+        return op.template make<node>(session_->arena(), in.order, key, value);
+      });
+    } else {
+      node* const found = find(op, key);
+      if (found == nullptr) return false;
+      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
+        found->value.cell.store(value, durable::role::update);
+      }
+      return true;
+    }
+  }
 
   node* find(operation& op, const Key& key) const {
     const way_in in = session_->enter(op, hash_of(key));

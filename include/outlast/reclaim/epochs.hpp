@@ -16,11 +16,14 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/reclaim/concept.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -41,7 +44,10 @@ class epochs final : base::thread_exit_listener {
   /// One per pool: `pool.service<reclaim::epochs<D>>()`; what it is made from does not matter.
   template <class... Ignored>
   explicit epochs(Ignored&&...)
-      : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {}
+      : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {
+    listen_for_exits();
+  }
+  ~epochs() { stop_listening(); }
 
   /// Begins an operation of the calling thread.
   [[nodiscard]] session enter() {
@@ -68,10 +74,10 @@ class epochs final : base::thread_exit_listener {
   void retire(void* object, void* context, disposer dispose) {
     record& mine = records_.local();
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
-    mine.bag_for(epoch).objects.push_back({object, context, dispose});
-    if (++mine.retired_since_advance_ < retire_interval) return;
-    mine.retired_since_advance_ = 0;
-    collect();
+    bag& present = mine.bag_for(epoch);
+    if (!present.has_room_for(1)) return;
+    present.objects.push_back({object, context, dispose});
+    collect_now_and_then(mine, 1);
   }
 
   /// The same, but the store to the word at `link` which unlinked `object` has not even been
@@ -84,10 +90,8 @@ class epochs final : base::thread_exit_listener {
     }
     record& mine = records_.local();
     retire_fenced(mine);
-    mine.awaiting_.push_back({{object, context, dispose}, link});
-    if (mine.retired_since_advance_ + mine.awaiting_.size() < retire_interval) return;
-    mine.retired_since_advance_ = 0;
-    collect();
+    mine.awaiting_.push_back({{object, context, dispose}, link});  // never more than reserved
+    collect_now_and_then(mine, 1);
   }
 
   /// Flushes the words whose stores the caller's earlier operations did not wait for. The caller is
@@ -111,11 +115,16 @@ class epochs final : base::thread_exit_listener {
     free_orphans(epoch);
   }
 
-  /// Frees everything retired so far. The caller guarantees that no operation runs.
+  /// Frees everything retired so far. The caller guarantees that no operation runs; threads may
+  /// exit meanwhile.
   void collect_all() {
-    records_.for_each([this](record& each) { fence_awaiting(each); });
-    records_.for_each([](record& each) { each.free_older_than(forever); });
-    free_orphans(forever);
+    (void)base::this_thread();  // may lock the registry of threads, which is locked before orphans_
+    const std::lock_guard lock(orphans_mutex_);
+    records_.for_each([this](record& each) {
+      fence_awaiting(each);
+      each.free_older_than(forever);
+    });
+    dispose_orphans(forever);
   }
 
   /// Called in the child of a fork: every later use throws error{forked}.
@@ -144,6 +153,18 @@ class epochs final : base::thread_exit_listener {
     std::uint64_t epoch = 0;
     std::vector<retired> objects;
 
+    /// False if there is no volatile memory. What is retired then is lost until the next recovery
+    /// finds it: better than an operation that fails although it took effect.
+    bool has_room_for(std::size_t more) noexcept {
+      if (objects.capacity() - objects.size() >= more) return true;
+      try {
+        objects.reserve(std::max(2 * objects.capacity(), objects.size() + more));
+        return true;
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+    }
+
     void dispose_all() noexcept {
       for (const retired& each : objects) each.dispose(each.context, each.object);
       objects.clear();
@@ -162,7 +183,7 @@ class epochs final : base::thread_exit_listener {
   /// What a thread announces, and what it retired in the last three epochs.
   class alignas(2 * base::cache_line_size) record {
    public:
-    explicit record(epochs&) {}
+    explicit record(epochs&) { awaiting_.reserve(retire_interval + 1); }
 
    private:
     friend class epochs;
@@ -199,14 +220,24 @@ class epochs final : base::thread_exit_listener {
   };
 
  private:
+  /// Collects once in so many retirements.
+  void collect_now_and_then(record& mine, unsigned more) {
+    mine.retired_since_advance_ += more;
+    if (mine.retired_since_advance_ < retire_interval) return;
+    collect();
+    mine.retired_since_advance_ = 0;
+  }
+
   /// Retires the first `count` nodes that await their unlinking: it is durable.
   void retire_awaiting(record& owner, std::size_t count) {
-    const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
-    bag& chosen = owner.bag_for(epoch);
-    for (std::size_t i = 0; i < count; ++i) chosen.objects.push_back(owner.awaiting_[i].node);
-    owner.awaiting_.erase(owner.awaiting_.begin(),
-                          owner.awaiting_.begin() + static_cast<std::ptrdiff_t>(count));
-    owner.retired_since_advance_ += static_cast<unsigned>(count);
+    bag& present = owner.bag_for(epoch_.load(std::memory_order_seq_cst));
+    const auto first = owner.awaiting_.begin();
+    const auto last = first + static_cast<std::ptrdiff_t>(count);
+    if (present.has_room_for(count)) {
+      std::transform(first, last, std::back_inserter(present.objects),
+                     [](const unlinked& each) { return each.node; });
+    }
+    owner.awaiting_.erase(first, last);
     owner.flushed_ = 0;
   }
 
@@ -239,24 +270,47 @@ class epochs final : base::thread_exit_listener {
   }
 
   /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to
-  /// all.
+  /// all. Frees nothing itself: the pool may be closing.
   void thread_exited(std::uint32_t slot) noexcept override {
+    if (records_.forbidden()) return;  // a forked child has nothing to do with it
     record* const gone = records_.of_slot(slot);
     if (gone == nullptr) return;
-    fence_awaiting(*gone);
+    const std::lock_guard lock(orphans_mutex_);
+    if (!gone->awaiting_.empty()) {
+      bag last{epoch_.load(std::memory_order_seq_cst), {}};
+      for (const unlinked& each : gone->awaiting_) D::pwb(each.link);
+      D::pfence();
+      if (last.has_room_for(gone->awaiting_.size())) {
+        for (const unlinked& each : gone->awaiting_) last.objects.push_back(each.node);
+      }
+      gone->awaiting_.clear();
+      gone->flushed_ = 0;
+      leave_orphan(last);
+    }
+    for (bag& each : gone->bags_) leave_orphan(each);
+    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
     gone->nesting_ = 0;
     gone->announced_.store(0, std::memory_order_release);
-    const std::lock_guard lock(orphans_mutex_);
-    for (bag& each : gone->bags_) {
-      if (!each.objects.empty()) orphans_.push_back(std::exchange(each, bag{}));
+  }
+
+  /// Under the lock. Without volatile memory the bag's objects are lost until the next recovery.
+  void leave_orphan(bag& of_the_dead) noexcept {
+    if (of_the_dead.objects.empty()) return;
+    try {
+      orphans_.push_back(std::exchange(of_the_dead, bag{}));
+    } catch (const std::bad_alloc&) {
+      of_the_dead.objects.clear();
     }
-    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
   }
 
   void free_orphans(std::uint64_t now) {
     if (!has_orphans_.load(std::memory_order_relaxed)) return;
     const std::unique_lock lock(orphans_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
+    if (lock.owns_lock()) dispose_orphans(now);
+  }
+
+  /// Under the lock.
+  void dispose_orphans(std::uint64_t now) {
     for (bag& each : orphans_) {
       if (may_free(each.epoch, now)) each.dispose_all();
     }

@@ -107,6 +107,8 @@ TEST(ScopedThreadContext, on_a_thread_without_a_slot_registers_nobody) {
 
 class exit_counter final : public thread_exit_listener {
  public:
+  exit_counter() { listen_for_exits(); }
+  ~exit_counter() { stop_listening(); }
   void thread_exited(std::uint32_t slot) noexcept override {
     last_slot = slot;
     on_exiting_thread = current_thread != nullptr && current_thread->slot == slot;
@@ -117,6 +119,27 @@ class exit_counter final : public thread_exit_listener {
   std::atomic<bool> on_exiting_thread{false};
   std::atomic<int> exits{0};
 };
+
+/// Uses the library when its thread's other thread-local objects are going.
+struct late_user {
+  std::uint32_t* seen = nullptr;
+  ~late_user() {
+    if (seen != nullptr) *seen = this_thread().slot;
+  }
+};
+
+TEST(ThreadContext, a_destructor_that_runs_after_the_slot_was_returned_gets_another_one) {
+  std::uint32_t first = 0;
+  std::uint32_t late = 0;
+  std::thread([&] {
+    static thread_local late_user user;  // constructed first, so destroyed last
+    user.seen = &late;
+    first = this_thread().slot;
+  }).join();
+  std::uint32_t heir = 0;
+  std::thread([&] { heir = this_thread().slot; }).join();
+  EXPECT_NE(heir, late) << "the late slot is never handed out again";
+}
 
 TEST(ThreadExitListener, is_told_once_per_registered_thread_on_that_thread) {
   exit_counter listener;

@@ -1,5 +1,5 @@
-// Goal: a structure finds all its keys when its pool's address range is taken, however often it has to
-// move, cleanly closed or not. Method: occupy the range with a mapping of our own.
+// Goal: a structure finds all its keys when its pool's address range is taken, however often it has
+// to move, cleanly closed or not. Method: occupy the range with a mapping of our own.
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>

@@ -4,6 +4,8 @@
 
 #include <outlast/lockfree/hash_table.hpp>
 
+#include <exception>
+
 namespace outlast::lockfree {
 
 template <class Key, class Value, durable::durability_policy Policy, class Hash,
@@ -140,8 +142,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       try {
         add_segment(next);
         level_.store(next, std::memory_order_release);
-      } catch (const out_of_space&) {
-        // The table stays as it is: longer chains, nothing lost.
+      } catch (const std::exception&) {
+        // Growth is optional, and the insert that brought us here has taken effect: longer chains,
+        // nothing lost. Whatever is wrong with the pool, the next operation that needs it reports.
       }
     }
     growing_.store(false, std::memory_order_release);
@@ -187,13 +190,20 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       const std::uint64_t offset = load(block_->segments[s]);
       if (offset == 0) break;
       auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
-      if (!pool().pages().contains(at)) {
+      if (!holds(at, detail::sentinels_in(s) * sizeof(sentinel_entry))) {
         detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
       segments_[s].store(at, std::memory_order_relaxed);
     }
     if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
+  }
+
+  [[nodiscard]] bool holds(const void* first, std::size_t bytes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(first);
+    return bytes <= pool().address_space_bytes() && address % alignof(sentinel_entry) == 0 &&
+           pool().pages().contains(first) &&
+           pool().pages().contains(reinterpret_cast<const void*>(address + bytes - 1));
   }
 
   // --- recovery -------------------------------------------------------------------------------
@@ -258,6 +268,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   entry& recover_node(link at, Marking& marking) {
     if (!marking.mark(at.get())) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
+    }
+    if (arena().usable_size(at.get()) < sizeof(node)) {
+      detail::report_corrupt_chain(pool().path(), "has a node that is too small");
     }
     node& here = static_cast<node&>(*at);
     here.next.recover();

@@ -49,12 +49,16 @@ template <domain::persistence_domain D, class Cell>
 void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start) {
   using link = typename Cell::value_type;
   const relocation<D> move(pool, root);
-  for (Cell* at = &start;;) {
+  std::size_t steps_left = pool.address_space_bytes() / sizeof(Cell);
+  for (Cell* at = &start;; --steps_left) {
     const link before = at->load();
     const link after = link::raw(move.moved(before.word()));
     if (after != before) at->store(after, durable::role::help);
     if (!after) return;
-    if (!pool.pages().contains(after.get())) report_corrupt_chain(pool.path(), "leaves the pool");
+    if (!pool.pages().contains(after.get()) || (after.word() & ~link::mask) % alignof(Cell) != 0) {
+      report_corrupt_chain(pool.path(), "leaves the pool");
+    }
+    if (steps_left == 0) report_corrupt_chain(pool.path(), "runs in a circle");
     at = &after->next;
   }
 }

@@ -31,6 +31,9 @@ endforeach()
 
 if(TARGET outlast)
   install(TARGETS outlast)
+  if(TARGET outlast-bench)
+    install(TARGETS outlast-bench)  # what `outlast bench` starts
+  endif()
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 

@@ -336,13 +336,27 @@ bool mapped_file::reserve(std::uintptr_t address, std::uint64_t reserve_bytes) {
   return true;
 }
 
-void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes) {
-  void* const probe = ::mmap(nullptr, reserve_bytes + gib, PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (probe != MAP_FAILED) {
-    ::munmap(probe, reserve_bytes + gib);
-    const auto first = reinterpret_cast<std::uintptr_t>(probe);
-    if (reserve((first + gib - 1) & ~(gib - 1), reserve_bytes)) return;
+void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,
+                                   const std::function<bool(std::uintptr_t)>& usable) {
+  constexpr unsigned attempts = 16;
+  struct probes {  // stay mapped until the end, or the kernel would offer the same room again
+    std::uint64_t bytes;
+    std::vector<void*> held{};
+    ~probes() {
+      for (void* const each : held) ::munmap(each, bytes);
+    }
+  } unusable{reserve_bytes + gib};
+  for (unsigned attempt = 0; attempt < attempts; ++attempt) {
+    void* const probe = ::mmap(nullptr, unusable.bytes, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (probe == MAP_FAILED) break;
+    const std::uintptr_t first = base::round_up(reinterpret_cast<std::uintptr_t>(probe), gib);
+    if (!usable(first)) {
+      unusable.held.push_back(probe);
+      continue;
+    }
+    ::munmap(probe, unusable.bytes);
+    if (reserve(first, reserve_bytes)) return;
   }
   throw error(errc::address_taken, path_,
               "no " + std::to_string(reserve_bytes >> 20) +
@@ -369,6 +383,7 @@ void mapped_file::map(std::uint64_t file_bytes) {
   map_range(0, file_bytes);
   mapped_ = file_bytes;
   kind_ = map_sync_ ? persistence_of_device(fd_.get()) : domain::kind::process;
+  kind_ = test_seams().mapping.value_or(kind_);
 }
 
 void mapped_file::extend(std::uint64_t file_bytes) {
@@ -421,9 +436,8 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
 }
 
 void mapped_file::sync() const {
-  if (!map_sync_ && ::fdatasync(fd_.get()) != 0) {
-    fail(path_, "sync the pool with its device", errno);
-  }
+  if (test_seams().on_sync) test_seams().on_sync();
+  if (::fdatasync(fd_.get()) != 0) fail(path_, "sync the pool with its device", errno);
 }
 
 bool mapped_file::in_memory_file_system() const {

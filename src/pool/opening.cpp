@@ -98,7 +98,8 @@ void reserve_for_open(mapped_file& file, const parsed_header& header, const pool
   for (const std::uintptr_t address : candidate_bases(seed_of(header.fixed.uuid), bytes)) {
     if (usable_beside(address, recorded, bytes) && file.reserve(address, bytes)) return;
   }
-  file.reserve_anywhere(bytes);
+  file.reserve_anywhere(
+      bytes, [&](std::uintptr_t address) { return usable_beside(address, recorded, bytes); });
 }
 
 void require_whole(const mapped_file& file, const parsed_header& header) {

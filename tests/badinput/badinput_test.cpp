@@ -302,6 +302,81 @@ TEST_F(bad_input, damaged_page_lines_are_found) {
   }
 }
 
+/// The word of the entry's state and of the page's line, in the bytes of a good pool.
+struct places {
+  std::size_t state_of_second_root = pool_format::page_bytes + sizeof(root_entry);
+  std::size_t first_line;
+  explicit places(const std::string& good) {
+    const auto header = *read_header(std::as_bytes(std::span(good))).header;
+    state_of_second_root += offsetof(root_entry, state);
+    first_line = header.fixed.line_table_offset +
+                 header.fixed.first_data_offset / page_bytes * sizeof(page_line);
+  }
+};
+
+TEST_F(bad_input, a_damaged_page_line_beside_a_half_made_root) {
+  std::string bytes = good_pool(directory_.file("good"));
+  const places at(bytes);
+  bytes[at.first_line] = 0x41;  // an unknown kind of run
+  const std::uint64_t creating = entry_creating;
+  std::memcpy(bytes.data() + at.state_of_second_root, &creating, sizeof creating);
+  write_file(file(), bytes);
+  expect_refused(file(), errc::corrupted);
+  expect_refused(file(), errc::corrupted);
+}
+
+TEST_F(bad_input, a_damaged_page_line_in_a_pool_that_was_killed) {
+  (void)good_pool(file());
+  {
+    auto killed = pool::open(file());
+  }
+  std::string bytes = read_file(file());
+  bytes[places(bytes).first_line] = 0x41;
+  write_file(file(), bytes);
+  expect_refused(file(), errc::corrupted);
+}
+
+TEST_F(bad_input, a_region_that_lies_outside_of_the_pool) {
+  pool_options with_twin = tiny;
+  with_twin.reserve_volatile_twin = true;
+  std::size_t entry = 0;
+  {
+    auto target = pool::create(file(), with_twin);
+    (void)target.reserve_region("twin", region_kind::volatile_twin, 4096);
+    target.close();
+  }
+  std::string bytes = read_file(file());
+  entry = read_header(std::as_bytes(std::span(bytes))).header->fixed.region_table_offset;
+  region_identity identity{};
+  char* const place = bytes.data() + entry + offsetof(region_entry, identity);
+  std::memcpy(static_cast<void*>(&identity), place, sizeof identity);
+  identity.offset = std::uint64_t{1} << 44;
+  seal(identity);
+  std::memcpy(place, &identity, sizeof identity);
+  write_file(file(), bytes);
+  expect_refused(file(), errc::corrupted);
+}
+
+TEST_F(bad_input, a_damaged_page_line_met_late_keeps_the_pool_from_being_clean) {
+  std::string bytes = good_pool(directory_.file("good"));
+  const places at(bytes);
+  // Kind 2 (large) stays; the next run claims more pages than there are.
+  const std::uint64_t absurd = run_word{run_kind::large, 1, 0, 1u << 30}.pack();
+  std::memcpy(bytes.data() + at.first_line + sizeof(page_line), &absurd, sizeof absurd);
+  write_file(file(), bytes);
+  auto target = pool::open(file());
+  const attached_root root = target.attach_root("number", "number", 1, true);
+  target.pages().free_run(reinterpret_cast<void*>(target.base() + root.object_offset));
+  try {
+    target.close();
+    FAIL();
+  } catch (const corruption& met) {
+    EXPECT_EQ(met.path(), file());
+  }
+  const std::string after = read_file(file());
+  EXPECT_TRUE(read_header(std::as_bytes(std::span(after))).header->dirty());
+}
+
 TEST_F(bad_input, a_second_opener_in_this_process) {
   (void)good_pool(file());
   auto target = pool::open(file());

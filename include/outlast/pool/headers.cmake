@@ -6,6 +6,7 @@ outlast_headers(outlast_library pool
   detail/seams.hpp
   format.hpp
   impl/instances.hpp
+  impl/page_lines.hpp
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp

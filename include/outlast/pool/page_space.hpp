@@ -18,9 +18,11 @@
 #include <outlast/pool/volatile_word.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -61,8 +63,8 @@ class page_space {
   /// threads at once if need be, sometimes again for pages that exist.
   using commit_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
 
-  /// Knows nothing of the pages in use until load().
-  page_space(geometry where, commit_function commit);
+  /// Knows nothing of the pages in use until load(). `path`: of the pool's file, for messages.
+  page_space(geometry where, commit_function commit, std::string path = {});
   page_space(const page_space&) = delete;
   page_space& operator=(const page_space&) = delete;
 
@@ -86,10 +88,19 @@ class page_space {
                                    std::uint32_t pages, std::uint64_t block_size,
                                    std::uint32_t align_pages = 1);
 
-  /// Gives a run back. Lock-free. Durable at return. Nothing in the run is used any more.
+  /// Gives a run back. Lock-free. Durable at return. Nothing in the run is used any more. Where the
+  /// device fails or the lines turn out to be damaged, the pages stay taken, and require_intact()
+  /// throws from then on.
   void free_run(void* first) noexcept;
 
-  /// Gives back every run of `owner`. The owner has no live arena.
+  /// Throws the first error that a call without a way to report it has met, if any: the pool must
+  /// not be marked clean.
+  void require_intact() const;
+  /// Remembers the exception being handled for require_intact(), if it is the first.
+  void note_failure() noexcept;
+
+  /// Gives back every run of `owner`. The owner has no live arena. Throws corruption and what the
+  /// device reports; then some runs may be left.
   void free_runs_of(std::uint16_t owner);
 
   /// Calls `visit(first_page, const page_line&)` for each run. Runs that come or go meanwhile may
@@ -108,6 +119,8 @@ class page_space {
   /// runs), or "". The caller is alone.
   [[nodiscard]] std::string check() const;
 
+  /// Of the pool's file; "" in memory.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::byte* base() const noexcept { return where_.base; }
   [[nodiscard]] page_line& line(std::uint32_t page) const noexcept { return where_.lines[page]; }
   [[nodiscard]] std::uint32_t page_of(const void* address) const noexcept {
@@ -134,8 +147,9 @@ class page_space {
                                                    std::uint32_t align_pages = 1);
   /// Makes claimed pages a run; durable at return.
   void publish(std::uint32_t first, run_word run, std::uint64_t block_size);
-  /// Makes a run claimed pages again; durable at return.
-  void retract(std::uint32_t first) noexcept;
+  /// Makes a run claimed pages again; durable at return. False, and noted for require_intact(), if
+  /// the device failed: then the pages must stay claimed.
+  [[nodiscard]] bool retract(std::uint32_t first) noexcept;
   /// Gives claimed pages back.
   void release_pages(std::uint32_t first, std::uint32_t pages);
 
@@ -146,6 +160,8 @@ class page_space {
   /// The run that begins at `page`; one free page if none does. Throws corruption where the
   /// descriptor makes no sense.
   [[nodiscard]] run_word valid_run_at(std::uint32_t page) const;
+  /// The size of the block of `owner` that begins at `block`; 0 if none does. Judges by the lines.
+  [[nodiscard]] std::size_t block_bytes(const void* block, std::uint16_t owner) const;
   /// The first page of the run that holds `page`; 0 if none does.
   [[nodiscard]] std::uint32_t run_holding(std::uint32_t page) const;
 
@@ -200,6 +216,7 @@ class page_space {
 
   geometry where_;
   commit_function commit_;
+  std::string path_;
   zeroed_array<volatile_word<D, bits>> used_;
   volatile_word<D, std::uint32_t> limit_;
   volatile_word<D, std::uint32_t> high_water_{0};
@@ -215,12 +232,16 @@ class page_space {
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
   volatile_word<D, std::uint32_t> scanning_{0};
   bool high_water_known_ = false;
+  std::atomic<bool> failure_claimed_{false};
+  std::atomic<bool> failure_noted_{false};
+  std::exception_ptr failure_;  // written by whoever claims it, read once it is noted
 };
 
 template <domain::persistence_domain D>
-page_space<D>::page_space(geometry where, commit_function commit)
+page_space<D>::page_space(geometry where, commit_function commit, std::string path)
     : where_(where),
       commit_(std::move(commit)),
+      path_(std::move(path)),
       used_(where.capacity_pages / word_pages + 1),
       limit_(where.page_count) {
   set_bits(0, where_.first_page);
@@ -247,9 +268,28 @@ template <domain::persistence_domain D>
 void page_space<D>::free_run(void* first_address) noexcept {
   const std::uint32_t first = page_of(first_address);
   const std::uint32_t pages = run_at(first).pages;
-  load_through(first);
-  retract(first);
-  release_pages(first, pages);
+  try {
+    load_through(first);
+  } catch (...) {
+    // The pages count as taken: what lies before them in the lines cannot be read.
+    note_failure();
+    return;
+  }
+  if (retract(first)) release_pages(first, pages);
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::note_failure() noexcept {
+  if (failure_claimed_.exchange(true, relaxed)) return;
+  failure_ = std::current_exception();
+  // (4) release; synchronizes-with (5): the failure is there.
+  failure_noted_.store(true, release);
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::require_intact() const {
+  // (5) acquire; synchronizes-with (4).
+  if (failure_noted_.load(acquire)) std::rethrow_exception(failure_);
 }
 
 template <domain::persistence_domain D>
@@ -257,6 +297,7 @@ void page_space<D>::free_runs_of(std::uint16_t owner) {
   for_each_run([&](std::uint32_t first, const page_line&) {
     if (run_at(first).owner == owner) free_run(address_of(first));
   });
+  require_intact();
 }
 
 template <domain::persistence_domain D>
@@ -286,10 +327,16 @@ void page_space<D>::publish(std::uint32_t first, run_word run, std::uint64_t blo
 }
 
 template <domain::persistence_domain D>
-void page_space<D>::retract(std::uint32_t first) noexcept {
-  D::store(line(first).word, 0, release);
-  // (P2) persisted-before (P1) of the next run on these pages: two descriptors never overlap.
-  domain::persist<D>(&line(first), sizeof(page_line));
+bool page_space<D>::retract(std::uint32_t first) noexcept {
+  try {
+    D::store(line(first).word, 0, release);
+    // (P2) persisted-before (P1) of the next run on these pages: two descriptors never overlap.
+    domain::persist<D>(&line(first), sizeof(page_line));
+    return true;
+  } catch (...) {
+    note_failure();
+    return false;
+  }
 }
 
 /// Zeros, durably, the line of each block's first 16 bytes: what older owners left there must never
@@ -318,6 +365,19 @@ std::uint32_t page_space<D>::run_holding(std::uint32_t page) const {
     return first + run.pages > page ? first : 0;
   }
   return 0;
+}
+
+template <domain::persistence_domain D>
+std::size_t page_space<D>::block_bytes(const void* block, std::uint16_t owner) const {
+  const std::uint32_t first = contains(block) ? run_holding(page_of(block)) : 0;
+  if (first == 0) return 0;
+  const run_word run = valid_run_at(first);
+  if (run.owner != owner || run.kind == run_kind::region) return 0;
+  const std::size_t run_bytes = std::size_t{run.pages} * page_size;
+  const std::size_t offset = offset_of(block) - std::size_t{first} * page_size;
+  const std::size_t stride = run.kind == run_kind::small ? line(first).block_size : run_bytes;
+  const bool begins = stride != 0 && stride <= run_bytes && offset % stride == 0;
+  return begins && offset <= run_bytes - stride ? stride : 0;
 }
 
 // ---- the bitmap ----
@@ -555,105 +615,6 @@ bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
   return true;
 }
 
-// ---- reading the lines ----
-
-template <domain::persistence_domain D>
-void page_space<D>::load() {
-  const std::uint32_t known = high_water_known_ ? high_water() : limit();
-  unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
-  scan_cursor_ = where_.first_page;
-  loaded_.store(where_.first_page / word_pages * word_pages, release);
-  if (high_water_known_) {
-    committed_.raise_to(known, relaxed);
-    return;
-  }
-  while (load_more()) {
-  }
-  committed_.raise_to(high_water(), relaxed);
-}
-
-/// Reads another chunk of lines. False if all have been read.
-template <domain::persistence_domain D>
-bool page_space<D>::load_more() {
-  if (loaded_.load(acquire) == everything) return false;
-  if (scanning_.exchange(1, acquire) != 0) {
-    D::relax();
-    return true;
-  }
-  struct unlock {
-    page_space& space;
-    ~unlock() { space.scanning_.store(0, release); }
-  } const guard{*this};
-  if (loaded_.load(acquire) != everything) scan_chunk();
-  return true;
-}
-
-template <domain::persistence_domain D>
-void page_space<D>::load_through(std::uint32_t page) {
-  while (page >= loaded_.load(acquire) && page < unread_end_) {
-    if (!load_more()) return;
-  }
-}
-
-template <domain::persistence_domain D>
-void page_space<D>::scan_chunk() {
-  const std::uint32_t end = std::min(unread_end_, limit());
-  const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
-  while (scan_cursor_ < std::min(target, end)) {
-    const run_word run = valid_run_at(scan_cursor_);
-    if (run.kind != run_kind::free) {
-      set_bits(scan_cursor_, run.pages);
-      high_water_.raise_to(scan_cursor_ + run.pages, relaxed);
-    }
-    scan_cursor_ += run.pages;
-  }
-  loaded_.store(target >= end ? everything : target, release);
-}
-
-template <domain::persistence_domain D>
-auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
-  run_word run = run_at(page);
-  if (run.pack() == 0) {
-    run.pages = 1;
-    return run;
-  }
-  if (std::string wrong = complaint(page, run); !wrong.empty()) throw corruption("", wrong);
-  return run;
-}
-
-/// Judges by the word alone, which is read at once: the other fields may belong to a later run.
-template <domain::persistence_domain D>
-std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
-  const std::string where = "the descriptor of page " + std::to_string(page);
-  if (run.kind == run_kind::free || run.kind > run_kind::region) {
-    return where + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
-  }
-  if (run.pages == 0 || run.pages > limit() - page) {
-    return where + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
-  }
-  return "";
-}
-
-template <domain::persistence_domain D>
-std::string page_space<D>::check() const {
-  std::uint32_t run_first = 0;
-  std::uint32_t run_end = 0;
-  for (std::uint32_t page = where_.first_page; page < limit(); ++page) {
-    const run_word run = run_at(page);
-    if (run.pack() == 0) continue;
-    if (page < run_end) {
-      return "the descriptor of page " + std::to_string(page) + " lies inside the run of page " +
-             std::to_string(run_first);
-    }
-    if (std::string wrong = complaint(page, run); !wrong.empty()) return wrong;
-    if (run.kind == run_kind::small && line(page).block_size - 1 >= run.pages * page_size) {
-      return "the descriptor of page " + std::to_string(page) + " claims blocks of " +
-             std::to_string(line(page).block_size) + " bytes, which its run cannot hold";
-    }
-    run_first = page;
-    run_end = page + run.pages;
-  }
-  return "";
-}
-
 }  // namespace outlast
+
+#include <outlast/pool/impl/page_lines.hpp>

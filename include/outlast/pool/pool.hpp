@@ -177,8 +177,9 @@ class basic_pool {
   /// root that was not published is removed with all its pages. May be repeated: at close(), for
   /// a root whose object went earlier. Durable at return.
   void detach_root(std::uint16_t index, bool occupancy_saved);
-  /// Removes a root and all its pages. Durable at return; a crash inside it is completed at the
-  /// next opening. Throws error{not_found, already_open}.
+  /// Removes a root and all its pages, once the on_drop() functions have let go of it. Durable at
+  /// return; a crash inside it is completed at the next opening. Throws error{not_found,
+  /// already_open} while an object uses the root, and what those functions throw.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 
@@ -201,6 +202,9 @@ class basic_pool {
   /// `action` runs at close(), before the services are destroyed and the pool is marked clean; the
   /// newest first. It may write to the pool.
   void on_close(std::function<void()> action);
+  /// `action` runs when the root of that name is about to be dropped: whoever keeps a root attached
+  /// though no object uses it gives it up, with detach_root(). It may throw, and the root stays.
+  void on_drop(std::function<void(std::string_view)> action);
   /// `action` runs in the child of a fork(), in which the pool's memory does not exist.
   void on_fork_child(std::function<void()> action);
   /// The pool's one `S`, made by S(basic_pool&) on first use, destroyed at close() or
@@ -237,9 +241,11 @@ class basic_pool {
 
   void choose_domain();
   void start(bool torn);
+  void judge(bool torn) const;
+  void sync_what_kills_survived(bool torn) const;
   void mark_dirty();
   void mark_clean(std::uint32_t high_water);
-  void salvage();
+  void require_salvageable() const;
   /// `high_water`: no page from there on was in use at the clean close, if there was one.
   void open_pages(std::uint32_t high_water);
   void commit_pages(std::uint32_t first, std::uint32_t count);
@@ -252,6 +258,7 @@ class basic_pool {
   void sync_data() const;
   void require_usable() const;
   void run_close_actions();
+  [[nodiscard]] std::vector<std::function<void(std::string_view)>> actions_before_drop() const;
   void destroy_services() noexcept;
   void release_resources() noexcept;
   [[nodiscard]] bool forked() const noexcept;
@@ -289,6 +296,7 @@ class basic_pool {
   std::atomic<std::uint32_t> reserving_slot_{0};
   std::uint32_t reserving_pages_ = 0;
   std::vector<std::function<void()>> close_actions_;
+  std::vector<std::function<void(std::string_view)>> drop_actions_;
   std::vector<service_entry> services_;
   std::atomic<bool> closed_{false};
 };

@@ -37,6 +37,56 @@ std::vector<void*> fill(space& pages, std::uint32_t count) {
   return runs;
 }
 
+/// A domain whose device can fail.
+struct failing : domain::process {
+  static inline bool device_failed = false;
+  static void pfence(domain::site where = domain::site::current()) {
+    if (device_failed) throw error(errc::io_failure, "the pool", "the device failed");
+    domain::process::pfence(where);
+  }
+};
+
+TEST(PageSpace, keeps_the_pages_of_a_run_whose_end_did_not_become_durable) {
+  const test::memory_image<failing> memory(300);
+  const auto pages = memory.open();
+  void* const run = pages->allocate_run(run_kind::large, 7, 1, 1, 4096);
+  EXPECT_NO_THROW(pages->require_intact());
+  failing::device_failed = true;
+  pages->free_run(run);
+  failing::device_failed = false;
+  EXPECT_THROW(pages->require_intact(), error);
+  EXPECT_THROW(pages->free_runs_of(3), error);
+  EXPECT_NE(pages->allocate_run(run_kind::large, 7, 1, 1, 4096), run);
+}
+
+TEST(PageSpace, names_the_file_that_is_damaged) {
+  const image memory(300);
+  space pages(memory.geometry(), [](std::uint32_t, std::uint32_t) {}, "the file");
+  pages.line(memory.first_page()).word.store(0x41, std::memory_order_relaxed);
+  try {
+    pages.load();
+    FAIL();
+  } catch (const corruption& found) {
+    EXPECT_EQ(found.path(), "the file");
+  }
+}
+
+TEST(PageSpace, knows_the_blocks_of_an_owner) {
+  const image memory(300);
+  const auto pages = memory.open();
+  auto* const large = static_cast<std::byte*>(large_run(*pages, 3));
+  auto* const small = static_cast<std::byte*>(pages->allocate_run(run_kind::small, 7, 1, 2, 96));
+  EXPECT_EQ(pages->block_bytes(large, 7), 3u * 4096);
+  EXPECT_EQ(pages->block_bytes(large, 8), 0u);
+  EXPECT_EQ(pages->block_bytes(large + 4096, 7), 0u);
+  EXPECT_EQ(pages->block_bytes(small, 7), 96u);
+  EXPECT_EQ(pages->block_bytes(small + 96, 7), 96u);
+  EXPECT_EQ(pages->block_bytes(small + 97, 7), 0u);
+  EXPECT_EQ(pages->block_bytes(small + 8160, 7), 0u) << "cut off by the end of the run";
+  EXPECT_EQ(pages->block_bytes(pages->address_of(250), 7), 0u);
+  EXPECT_EQ(pages->block_bytes(memory.memory(), 7), 0u);
+}
+
 TEST(RunWord, packs_and_unpacks) {
   const pool_format::run_word run{run_kind::small, 2, 0xabcd, 0x12345678};
   EXPECT_EQ(run.pack(), 0x12345678abcd0201U);

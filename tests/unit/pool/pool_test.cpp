@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <thread>
@@ -485,6 +486,97 @@ class after_another_boot : public ::testing::Test {
   static void boot() { pool_detail::test_seams().boot = pool_format::boot_id{2}; }
   temp_directory directory_;
 };
+
+TEST_F(after_another_boot, a_salvage_that_failed_leaves_the_pool_torn) {
+  std::uint64_t line = 0;
+  {
+    auto killed = basic_pool<domain::process>::create(directory_.file("p"), small);
+    std::uint64_t* const object = make_root(killed, "x", 1);
+    auto& pages = killed.pages();
+    line = static_cast<std::uint64_t>(
+        reinterpret_cast<std::byte*>(&pages.line(pages.page_of(object))) - pages.base());
+  }
+  std::fstream file(directory_.file("p"), std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(line));
+  file.put(0x41);  // an unknown kind of run
+  file.close();
+  boot();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW((void)pool::open(directory_.file("p"), {.salvage = true}), corruption);
+    try {
+      (void)pool::open(directory_.file("p"));
+      ADD_FAILURE() << "a torn pool was taken for one that was killed";
+    } catch (const error& torn) {
+      EXPECT_EQ(torn.reason(), errc::torn_by_machine_crash);
+    }
+  }
+}
+
+/// Counts the syncs of pool files.
+class synced : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    pool_detail::test_seams().on_sync = [this] { ++syncs_; };
+  }
+  void TearDown() override { pool_detail::test_seams() = {}; }
+  temp_directory directory_;
+  int syncs_ = 0;
+};
+
+TEST_F(synced, what_only_survives_kills_before_another_domain_takes_its_mark_away) {
+  {
+    auto killed = basic_pool<domain::process>::create(directory_.file("p"), small);
+  }
+  syncs_ = 0;
+  {
+    auto other = basic_pool<domain::file>::open(directory_.file("p"));
+  }
+  EXPECT_EQ(syncs_, 1);
+  {
+    auto other = basic_pool<domain::file>::open(directory_.file("p"));
+  }
+  EXPECT_EQ(syncs_, 1);
+}
+
+TEST_F(synced, at_a_clean_close_whatever_the_mapping) {
+  pool_detail::test_seams().mapping = domain::kind::cache_persistent;
+  auto target = basic_pool<domain::cache_persistent>::create(directory_.file("p"), small);
+  ASSERT_EQ(target.survives(), domain::kind::cache_persistent);
+  EXPECT_EQ(syncs_, 0);
+  target.close();
+  EXPECT_EQ(syncs_, 1);
+}
+
+TEST_F(synced, the_marks_of_unflushed_stores_on_a_mapping_that_wants_flushes) {
+  pool_detail::test_seams().mapping = domain::kind::adr;
+  auto target = basic_pool<domain::process>::create(directory_.file("p"), small);
+  ASSERT_EQ(target.survives(), domain::kind::process);
+  EXPECT_EQ(syncs_, 1);
+  target.close();
+  EXPECT_EQ(syncs_, 3);
+}
+
+TEST(pool, drops_a_root_that_a_keeper_lets_go_of) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  make_root(target, "kept", 1);
+  const attached_root root = target.attach_root("kept", "number", 1, true);
+  EXPECT_THROW(target.drop_root("kept"), error);
+  target.on_drop([&](std::string_view name) {
+    if (name == "kept") target.detach_root(root.index, false);
+  });
+  target.drop_root("kept");
+  EXPECT_TRUE(target.roots().empty());
+}
+
+TEST(pool, keeps_the_root_that_its_keeper_does_not_let_go_of) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  make_root(target, "kept", 1);
+  target.on_drop([](std::string_view) { throw std::runtime_error("in use"); });
+  EXPECT_THROW(target.drop_root("kept"), std::runtime_error);
+  EXPECT_EQ(target.roots().size(), 1u);
+}
 
 TEST_F(after_another_boot, a_dirty_pool_is_refused_and_untouched_until_salvage_is_asked_for) {
   {

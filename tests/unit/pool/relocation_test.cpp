@@ -97,6 +97,21 @@ TEST(relocation, refuses_a_root_that_cannot_move_and_goes_home_for_it) {
   EXPECT_NO_THROW((void)home.attach_root("self", "pointer", 1, false));
 }
 
+TEST(relocation, takes_no_room_that_overlaps_what_pointers_may_point_into) {
+  temp_directory directory;
+  (void)make_pool(directory.file("p"), true);
+  auto file = pool_detail::mapped_file::open(directory.file("p"));
+  std::set<std::uintptr_t> offered;
+  file.reserve_anywhere(1 << 20, [&](std::uintptr_t address) {
+    offered.insert(address);
+    return offered.size() == 3;
+  });
+  EXPECT_EQ(offered.size(), 3u);
+  EXPECT_EQ(offered.count(reinterpret_cast<std::uintptr_t>(file.base())), 1u);
+  auto other = pool_detail::mapped_file::create(directory.file("q"), {}, 4096);
+  EXPECT_THROW(other.reserve_anywhere(1 << 20, [](std::uintptr_t) { return false; }), error);
+}
+
 TEST(relocation, is_resumed_at_the_place_where_a_crash_interrupted_it) {
   temp_directory directory;
   const std::uintptr_t old_base = make_pool(directory.file("p"), true);

@@ -107,10 +107,15 @@ void arena<D>::throw_out_of_space(std::size_t bytes) const {
 
 template <domain::persistence_domain D>
 void arena<D>::deallocate_slowly(void* block) noexcept {
-  if (span_type* const from = span_of(block)) {
-    keep(from->size_class(), block);
-  } else {
-    free_large(block);
+  try {
+    if (span_type* const from = span_of(block)) {
+      keep(from->size_class(), block);
+    } else {
+      free_large(block);
+    }
+  } catch (...) {
+    // The block stays in use. The pool is not marked clean, and the next opening sees to it.
+    pages_.note_failure();
   }
 }
 
@@ -276,13 +281,13 @@ template <domain::persistence_domain D>
 void arena<D>::dispose(span_type& empty) noexcept {
   const std::uint32_t first = empty.first_page();
   const std::uint32_t pages = empty.pages();
-  pages_.retract(first);
+  const bool durably_free = pages_.retract(first);
   for (std::uint32_t i = 0; i < pages; ++i) {
     class_of_page_[first + i].store(0, relaxed);
     span_of_page_[first + i].store(nullptr, release);
   }
   spare_records_.push(spans_, empty);
-  pages_.release_pages(first, pages);
+  if (durably_free) pages_.release_pages(first, pages);
 }
 
 template <domain::persistence_domain D>

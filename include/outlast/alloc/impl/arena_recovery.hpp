@@ -108,9 +108,9 @@ auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
   const class_index index = class_with_stride(stride);
   const std::size_t blocks = index == 0 ? 0 : run.pages * pool_format::page_size / stride;
   if (blocks == 0 || blocks > most_blocks) {
-    throw corruption("", "the descriptor of page " + std::to_string(first) + " names " +
-                             std::to_string(run.pages) + " pages of blocks of " +
-                             std::to_string(stride) + " bytes, which no span has");
+    throw corruption(pages_.path(), "the descriptor of page " + std::to_string(first) + " names " +
+                                        std::to_string(run.pages) + " pages of blocks of " +
+                                        std::to_string(stride) + " bytes, which no span has");
   }
   span_type& record = new_record();
   record.describe(static_cast<std::byte*>(pages_.address_of(first)), first, run.pages, index);
@@ -194,9 +194,10 @@ bool arena<D>::mark_large(const void* block, marks& large_marks) {
 
 template <domain::persistence_domain D>
 void arena<D>::throw_no_block(const void* block) const {
-  throw corruption("", "offset " +
-                           std::to_string(static_cast<std::ptrdiff_t>(pages_.offset_of(block))) +
-                           " is referred to and is no block of root " + std::to_string(owner_));
+  throw corruption(pages_.path(),
+                   "offset " +
+                       std::to_string(static_cast<std::ptrdiff_t>(pages_.offset_of(block))) +
+                       " is referred to and is no block of root " + std::to_string(owner_));
 }
 
 template <domain::persistence_domain D>

@@ -79,8 +79,9 @@ class mapped_file {
 
   /// Reserves `reserve_bytes` of address space at `address`. False if some of it is taken.
   [[nodiscard]] bool reserve(std::uintptr_t address, std::uint64_t reserve_bytes);
-  /// The same wherever the kernel finds room. Throws error{address_taken}.
-  void reserve_anywhere(std::uint64_t reserve_bytes);
+  /// The same wherever the kernel finds room that is `usable`. Throws error{address_taken}.
+  void reserve_anywhere(std::uint64_t reserve_bytes,
+                        const std::function<bool(std::uintptr_t)>& usable);
   /// Maps `file_bytes` of the file at the start of the reserved range.
   void map(std::uint64_t file_bytes);
   /// Lengthens the file and maps the new part. Durable at return. Throws error{no_space}.
@@ -95,8 +96,8 @@ class mapped_file {
   /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
   void prepare_space(std::uint64_t file_bytes);
 
-  /// Syncs the file's data with its device. Nothing to do on a MAP_SYNC mapping. Throws
-  /// error{io_failure}.
+  /// Syncs the file's data with its device, whatever the caches held of it; also on a MAP_SYNC
+  /// mapping, where nobody need have flushed it. Throws error{io_failure}.
   void sync() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }

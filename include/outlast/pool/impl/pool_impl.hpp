@@ -158,17 +158,39 @@ void basic_pool<D>::choose_domain() {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::start(bool torn) {
-  const auto high_water = static_cast<std::uint32_t>(state_.high_water_page);
-  mark_dirty();
-  open_pages(high_water);
+  open_pages(static_cast<std::uint32_t>(state_.high_water_page));
   roots_.emplace(at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
                  path_);
   regions_.emplace(at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count,
                    *pages_, fixed_.volatile_twin_distance, path_);
-  if (torn) salvage();
+  judge(torn);
+  map_twins();
+  sync_what_kills_survived(torn);
+  // The old mark, whose boot tells that the pool is torn, stays until nothing is trusted any more
+  // that a torn pool must not be trusted with.
+  if (torn) roots_->forget_occupancy();
+  mark_dirty();
   roots_->undo_unfinished();
   regions_->undo_unfinished();
-  map_twins();
+}
+
+/// Refuses a pool in which opening would come to grief, before anything in it changes.
+template <domain::persistence_domain D>
+void basic_pool<D>::judge(bool torn) const {
+  if (torn) require_salvageable();
+  regions_->require_inside();
+  if (!roots_->unfinished() && !regions_->unfinished()) return;
+  // What is unfinished is removed together with its runs: all of them are looked at.
+  pages_->for_each_run([](std::uint32_t, const pool_format::page_line&) {});
+}
+
+/// What was written in a session that survives kills alone may not have reached the device yet. The
+/// mark that says so is about to go: the device gets everything before.
+template <domain::persistence_domain D>
+void basic_pool<D>::sync_what_kills_survived(bool torn) const {
+  const bool kills_alone =
+      was_dirty_ && state_.domain_kind == static_cast<std::uint32_t>(domain::kind::process);
+  if (file_ && kills_alone && (torn || effective_ != domain::kind::process)) file_->sync();
 }
 
 template <domain::persistence_domain D>
@@ -209,7 +231,10 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   // A mark that survives processes alone would be no mark after a power cut: the device has it too.
   // One sync for both: a device tears a page between its sectors, and each slot has its own. None
   // if all that changed is the generation: the mark of an opener that was killed is there already.
-  if (file_ && instructions_ != domain::kind::file && !same_state(next, state_)) file_->sync();
+  const bool reached_device = instructions_ == domain::kind::file ||
+                              effective_ == domain::kind::adr ||
+                              effective_ == domain::kind::cache_persistent;
+  if (file_ && !reached_device && !same_state(next, state_)) file_->sync();
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
@@ -241,7 +266,8 @@ void basic_pool<D>::open_pages(std::uint32_t high_water) {
         pool_detail::used_pages(file_->descriptor(), base_, {fixed_, state_, {true, true}, true});
   }
   pages_ = std::make_unique<page_space<D>>(
-      where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); });
+      where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); },
+      path_);
   if (!was_dirty_) pages_->set_high_water(high_water);
   pages_->load();
   pages_->raise_limit(page_count());
@@ -265,8 +291,7 @@ void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::salvage() {
-  roots_->forget_occupancy();
+void basic_pool<D>::require_salvageable() const {
   for (const pool_format::finding& one : check()) {
     if (one.level == pool_format::severity::error) {
       throw corruption(path_, "cannot be salvaged: " + one.sentence + "; restore a backup");
@@ -299,6 +324,7 @@ void basic_pool<D>::close() {
   try {
     run_close_actions();
     destroy_services();
+    pages_->require_intact();
     sync_data();
     mark_clean(pages_->high_water());
   } catch (...) {
@@ -342,6 +368,7 @@ void basic_pool<D>::release_resources() noexcept {
   if (closed_.exchange(true)) return;
   destroy_services();
   close_actions_.clear();
+  drop_actions_.clear();
   regions_.reset();
   roots_.reset();
   pages_.reset();
@@ -443,9 +470,18 @@ void basic_pool<D>::detach_root(std::uint16_t index, bool occupancy_saved) {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::drop_root(std::string_view name) {
+  // Outside of the mutex: the functions take locks of their own, under which others call the pool.
+  for (const auto& action : actions_before_drop()) action(name);
   const std::lock_guard lock(control_);
   require_usable();
   roots_->drop(name);
+}
+
+template <domain::persistence_domain D>
+std::vector<std::function<void(std::string_view)>> basic_pool<D>::actions_before_drop() const {
+  const std::lock_guard lock(control_);
+  require_usable();
+  return drop_actions_;
 }
 
 template <domain::persistence_domain D>
@@ -514,6 +550,13 @@ void basic_pool<D>::on_close(std::function<void()> action) {
   const std::lock_guard lock(control_);
   require_usable();
   close_actions_.push_back(std::move(action));
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::on_drop(std::function<void(std::string_view)> action) {
+  const std::lock_guard lock(control_);
+  require_usable();
+  drop_actions_.push_back(std::move(action));
 }
 
 template <domain::persistence_domain D>

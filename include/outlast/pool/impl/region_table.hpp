@@ -9,6 +9,7 @@
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +36,11 @@ class region_table {
                                     unsigned replicas);
   [[nodiscard]] std::optional<region_info> find(std::string_view name) const;
   [[nodiscard]] std::vector<region_info> list() const;
+  /// A crash left something half created.
+  [[nodiscard]] bool unfinished() const;
   void undo_unfinished();
+  /// Throws corruption unless every region lies in the pool.
+  void require_inside() const;
 
   /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space
   /// on the file system only where it is asked for.
@@ -127,6 +132,29 @@ template <domain::persistence_domain D>
 void region_table<D>::give_back(std::uint16_t index) {
   pages_.free_runs_of(owner_of(index));
   set(entries_[index].state, pool_format::entry_free);
+}
+
+template <domain::persistence_domain D>
+bool region_table<D>::unfinished() const {
+  return std::any_of(entries_, entries_ + count_, [](const region_entry& each) {
+    return D::load(each.state, acquire) == pool_format::entry_creating;
+  });
+}
+
+template <domain::persistence_domain D>
+void region_table<D>::require_inside() const {
+  const std::uint64_t end = std::uint64_t{pages_.limit()} * pool_format::page_bytes;
+  for (std::uint16_t i = 0; i < count_; ++i) {
+    if (!live(i)) continue;
+    const pool_format::region_identity& region = entries_[i].identity;
+    const std::uint64_t room = region.offset < end ? end - region.offset : 0;
+    if (region.replicas != 0 && region.bytes <= region.stride_bytes &&
+        region.stride_bytes <= room / region.replicas) {
+      continue;
+    }
+    throw corruption(path_, "the region '" + std::string(pool_format::text_of(region.name)) +
+                                "' does not lie in the pool; restore a backup");
+  }
 }
 
 template <domain::persistence_domain D>

@@ -7,6 +7,7 @@
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/page_space.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -69,7 +70,9 @@ class root_directory {
   void drop(std::string_view name);
   [[nodiscard]] std::vector<root_info> list() const;
 
-  /// At open: removes what a crash left half created or half dropped. Re-entrant.
+  /// A crash left something half created or half dropped.
+  [[nodiscard]] bool unfinished() const;
+  /// At open: removes that. Re-entrant.
   void undo_unfinished();
   /// At salvage: no saved occupancy is trusted.
   void forget_occupancy();
@@ -88,6 +91,10 @@ class root_directory {
   [[nodiscard]] static bool known_state(std::uint64_t state) noexcept {
     return state == pool_format::entry_free || state == pool_format::entry_creating ||
            state == pool_format::entry_live || state == pool_format::entry_dropping;
+  }
+  [[nodiscard]] static bool unfinished_entry(const root_entry& entry) {
+    const std::uint64_t state = state_of(entry);
+    return state == pool_format::entry_creating || state == pool_format::entry_dropping;
   }
   [[nodiscard]] static bool damaged(const root_entry& entry) {
     const std::uint64_t state = state_of(entry);
@@ -253,10 +260,14 @@ std::vector<root_info> root_directory<D>::list() const {
 }
 
 template <domain::persistence_domain D>
+bool root_directory<D>::unfinished() const {
+  return std::any_of(entries_, entries_ + count_, unfinished_entry);
+}
+
+template <domain::persistence_domain D>
 void root_directory<D>::undo_unfinished() {
   for (std::uint16_t i = 0; i < count_; ++i) {
-    const std::uint64_t state = state_of(entries_[i]);
-    if (state == pool_format::entry_creating || state == pool_format::entry_dropping) remove(i);
+    if (unfinished_entry(entries_[i])) remove(i);
   }
 }
 

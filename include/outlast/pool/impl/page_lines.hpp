@@ -1,0 +1,109 @@
+// Bodies of page_space: reading and judging the lines.
+#pragma once
+
+#include <outlast/pool/page_space.hpp>
+
+namespace outlast {
+
+// ---- reading the lines ----
+
+template <domain::persistence_domain D>
+void page_space<D>::load() {
+  const std::uint32_t known = high_water_known_ ? high_water() : limit();
+  unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
+  scan_cursor_ = where_.first_page;
+  loaded_.store(where_.first_page / word_pages * word_pages, release);
+  if (high_water_known_) {
+    committed_.raise_to(known, relaxed);
+    return;
+  }
+  while (load_more()) {
+  }
+  committed_.raise_to(high_water(), relaxed);
+}
+
+/// Reads another chunk of lines. False if all have been read.
+template <domain::persistence_domain D>
+bool page_space<D>::load_more() {
+  if (loaded_.load(acquire) == everything) return false;
+  if (scanning_.exchange(1, acquire) != 0) {
+    D::relax();
+    return true;
+  }
+  struct unlock {
+    page_space& space;
+    ~unlock() { space.scanning_.store(0, release); }
+  } const guard{*this};
+  if (loaded_.load(acquire) != everything) scan_chunk();
+  return true;
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::load_through(std::uint32_t page) {
+  while (page >= loaded_.load(acquire) && page < unread_end_) {
+    if (!load_more()) return;
+  }
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::scan_chunk() {
+  const std::uint32_t end = std::min(unread_end_, limit());
+  const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
+  while (scan_cursor_ < std::min(target, end)) {
+    const run_word run = valid_run_at(scan_cursor_);
+    if (run.kind != run_kind::free) {
+      set_bits(scan_cursor_, run.pages);
+      high_water_.raise_to(scan_cursor_ + run.pages, relaxed);
+    }
+    scan_cursor_ += run.pages;
+  }
+  loaded_.store(target >= end ? everything : target, release);
+}
+
+template <domain::persistence_domain D>
+auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
+  run_word run = run_at(page);
+  if (run.pack() == 0) {
+    run.pages = 1;
+    return run;
+  }
+  if (std::string wrong = complaint(page, run); !wrong.empty()) throw corruption(path_, wrong);
+  return run;
+}
+
+/// Judges by the word alone, which is read at once: the other fields may belong to a later run.
+template <domain::persistence_domain D>
+std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
+  const std::string where = "the descriptor of page " + std::to_string(page);
+  if (run.kind == run_kind::free || run.kind > run_kind::region) {
+    return where + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
+  }
+  if (run.pages == 0 || run.pages > limit() - page) {
+    return where + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
+  }
+  return "";
+}
+
+template <domain::persistence_domain D>
+std::string page_space<D>::check() const {
+  std::uint32_t run_first = 0;
+  std::uint32_t run_end = 0;
+  for (std::uint32_t page = where_.first_page; page < limit(); ++page) {
+    const run_word run = run_at(page);
+    if (run.pack() == 0) continue;
+    if (page < run_end) {
+      return "the descriptor of page " + std::to_string(page) + " lies inside the run of page " +
+             std::to_string(run_first);
+    }
+    if (std::string wrong = complaint(page, run); !wrong.empty()) return wrong;
+    if (run.kind == run_kind::small && line(page).block_size - 1 >= run.pages * page_size) {
+      return "the descriptor of page " + std::to_string(page) + " claims blocks of " +
+             std::to_string(line(page).block_size) + " bytes, which its run cannot hold";
+    }
+    run_first = page;
+    run_end = page + run.pages;
+  }
+  return "";
+}
+
+}  // namespace outlast

@@ -11,6 +11,7 @@
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -54,6 +55,20 @@ class root_session {
   [[nodiscard]] pool_type& pool() noexcept { return pool_; }
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
   [[nodiscard]] const attached_root& root() const noexcept { return root_; }
+  /// The root's published object. Throws corruption unless a block of the root that can hold a `T`
+  /// begins there.
+  template <class T>
+  [[nodiscard]] T* object() const {
+    auto* const at = reinterpret_cast<std::byte*>(pool_.base() + root_.object_offset);
+    if (root_.object_offset % alignof(T) == 0 &&
+        pool_.pages().block_bytes(at, root_.index) >= sizeof(T)) {
+      return reinterpret_cast<T*>(at);
+    }
+    throw corruption(pool_.path(), "root " + std::to_string(root_.index) +
+                                       " names an object at offset " +
+                                       std::to_string(root_.object_offset) +
+                                       ", where no block of it can hold one; restore a backup");
+  }
 
  private:
   template <domain::persistence_domain>
@@ -75,6 +90,7 @@ class root_sessions {
 
   explicit root_sessions(pool_type& pool) : pool_(pool) {
     pool.on_close([this] { close_all(); });
+    pool.on_drop([this](std::string_view name) { give_up(name); });
     pool.on_fork_child([this] { forbid_all(); });
   }
   root_sessions(const root_sessions&) = delete;
@@ -102,19 +118,21 @@ class root_sessions {
   }
 
   /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may
-  /// be in use. Durable at return. Throws error{not_found, already_open}.
-  void drop(std::string_view name) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = sessions_.find(name); found != sessions_.end()) {
-      if (found->second->in_use_.load(std::memory_order_acquire)) throw in_use(name);
-      found->second->collect_all();
-      pool_.detach_root(found->second->root().index, false);
-      sessions_.erase(found);
-    }
-    pool_.drop_root(name);
-  }
+  /// be in use. Durable at return. Throws error{not_found, already_open}. As pool.drop_root(name).
+  void drop(std::string_view name) { pool_.drop_root(name); }
 
  private:
+  /// The root is about to be dropped: its session ends. Throws error{already_open}.
+  void give_up(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(name);
+    if (found == sessions_.end()) return;
+    if (found->second->in_use_.load(std::memory_order_acquire)) throw in_use(name);
+    found->second->collect_all();
+    pool_.detach_root(found->second->root().index, false);
+    sessions_.erase(found);
+  }
+
   template <class Session>
   std::shared_ptr<Session> attach_again(std::string_view name, const root_type& type,
                                         const std::shared_ptr<root_session<D>>& kept) {

@@ -230,7 +230,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       create();
       return;
     }
-    block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
+    block_ = this->template object<root_block>();
     if (root.pointers_base != in.base()) relocate();
     if (root.state == root_state::clean) {
       arena().load_clean();

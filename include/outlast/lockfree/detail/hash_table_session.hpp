@@ -36,7 +36,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       create(options);
       return;
     }
-    block_ = reinterpret_cast<root_block*>(in.base() + root.object_offset);
+    block_ = this->template object<root_block>();
     attach_segments();
     if (root.pointers_base != in.base()) relocate();
     if (root.state == root_state::clean) {

@@ -241,7 +241,8 @@ void add_demo(CLI::App& tool) {
       ->capture_default_str();
   demo_command
       ->add_option("--policies", options->policies, "Which rows (default: all): " + all_choices())
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // a text may follow
   demo_command
       ->add_option("--threads", options->threads, "Ingesting threads (default: one per CPU, <= 4)")
       ->check(CLI::Range(1U, demo::most_threads));

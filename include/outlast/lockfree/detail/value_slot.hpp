@@ -1,6 +1,8 @@
 // The value of a node: none, updated in place, or replaced with its node.
 #pragma once
 
+#include <outlast/durable/roles.hpp>
+
 #include <type_traits>
 
 namespace outlast::lockfree {

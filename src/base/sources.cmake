@@ -1,5 +1,6 @@
 outlast_sources(outlast_library base
   error.cpp
+  fork_locks.cpp
   per_thread.cpp
   thread_context.cpp
 )

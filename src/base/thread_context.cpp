@@ -1,4 +1,5 @@
 #include <outlast/base/error.hpp>
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ class registry {
   }
 
  private:
-  std::mutex mutex_;
+  std::mutex& mutex_ = mutex_of(fork_lock::thread_registry);
   std::deque<thread_context> contexts_;  // stable addresses: slots are indices
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
   std::vector<thread_exit_listener*> listeners_;

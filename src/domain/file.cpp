@@ -1,4 +1,5 @@
 #include <outlast/base/error.hpp>
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
 
@@ -30,11 +31,12 @@ struct file_pool {
   int error_number;
 };
 
-std::mutex pools_mutex;
 std::vector<file_pool> file_pools;
 std::vector<std::unique_ptr<noted_pages>> all_notes;  // one per thread slot that ever flushed
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
+
+std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
 std::uintptr_t page_size() noexcept {
   static const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -44,7 +46,7 @@ std::uintptr_t page_size() noexcept {
 noted_pages& notes() {
   base::thread_context& context = base::this_thread();
   if (context.domain_state == nullptr) {
-    const std::lock_guard lock(pools_mutex);
+    const std::lock_guard lock(pools_mutex());
     context.domain_state = all_notes.emplace_back(std::make_unique<noted_pages>()).get();
   }
   return *static_cast<noted_pages*>(context.domain_state);
@@ -78,7 +80,7 @@ int sync_range(std::uintptr_t first, std::size_t size) noexcept {
 /// Returns the pool concerned if it is poisoned.
 std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) {
   const int error_number = sync_range(first, size);
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(pools_mutex());
   file_pool* const pool = find_pool(first);
   if (pool == nullptr) return std::nullopt;
   if (error_number != 0 && pool->error_number == 0) pool->error_number = error_number;
@@ -110,19 +112,19 @@ void file::psync(site) {
 }
 
 void file::pool_opened(const void* base, std::size_t size, const std::string& path) {
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(pools_mutex());
   file_pools.push_back({reinterpret_cast<std::uintptr_t>(base), size, path, 0});
 }
 
 void file::pool_closed(const void* base) noexcept {
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(pools_mutex());
   std::erase_if(file_pools, [base](const file_pool& pool) {
     return pool.base == reinterpret_cast<std::uintptr_t>(base);
   });
 }
 
 bool file::poisoned(const void* address) noexcept {
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(pools_mutex());
   const file_pool* const pool = find_pool(reinterpret_cast<std::uintptr_t>(address));
   return pool != nullptr && pool->error_number != 0;
 }

@@ -1,3 +1,4 @@
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/domain/native.hpp>
 
 #include <array>
@@ -6,7 +7,6 @@
 namespace outlast::domain {
 namespace {
 
-std::mutex pools_mutex;
 std::array<int, 8> open_pools{};  // by kind
 
 /// The kind that asks for most among the open pools.
@@ -22,13 +22,13 @@ kind strongest_needed() noexcept {
 constinit std::atomic<kind> native::mode_{kind::process};
 
 void native::pool_opened(kind needed) noexcept {
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(base::mutex_of(base::fork_lock::native_pools));
   ++open_pools[static_cast<std::size_t>(needed)];
   mode_.store(strongest_needed(), std::memory_order_relaxed);
 }
 
 void native::pool_closed(kind needed) noexcept {
-  const std::lock_guard lock(pools_mutex);
+  const std::lock_guard lock(base::mutex_of(base::fork_lock::native_pools));
   --open_pools[static_cast<std::size_t>(needed)];
   mode_.store(strongest_needed(), std::memory_order_relaxed);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <set>
 #include <system_error>
@@ -109,6 +110,9 @@ class image_check {
       check_live_root(entry, where + " ('" + std::string(text_of(entry.identity.name)) + "')");
     }
     owners_.insert(static_cast<std::uint16_t>(index));
+    if (entry.occupancy_valid.load(relaxed) == occupancy_saved) {
+      saved_.insert(static_cast<std::uint16_t>(index));
+    }
   }
 
   void check_live_root(const root_entry& entry, const std::string& where) {
@@ -179,10 +183,23 @@ class image_check {
     }
     pages.for_each_run([this](std::uint32_t page, const page_line& line) {
       const run_word run = run_word::unpack(line.word.load(relaxed));
+      if (run.kind == run_kind::small && saved_.contains(run.owner)) check_occupied(page, run);
       if (owners_.contains(run.owner)) return;
       add(severity::error, "the run of page " + std::to_string(page) + " belongs to owner " +
                                std::to_string(run.owner) + ", which does not exist");
     });
+  }
+
+  void check_occupied(std::uint32_t first, run_word run) {
+    const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
+    for (std::uint32_t page = first; page < first + run.pages; ++page) {
+      std::array<std::uint64_t, 4> occupied;
+      for (std::size_t w = 0; w < 4; ++w) occupied[w] = lines[page].occupied[w].load(relaxed);
+      const std::uint64_t check = check_of_occupied(page, lines[first].generation, occupied);
+      if (check == lines[page].occupied_check) continue;
+      add(severity::error, "what the last close wrote down about the blocks of page " +
+                               std::to_string(page) + " is damaged");
+    }
   }
 
   std::span<const std::byte> image_;
@@ -190,6 +207,7 @@ class image_check {
   std::vector<finding>& findings_;
   std::uint32_t used_pages_;
   std::set<std::uint16_t> owners_;
+  std::set<std::uint16_t> saved_;  // roots whose occupancy bits are valid
 };
 
 }  // namespace

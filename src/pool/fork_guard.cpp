@@ -1,3 +1,4 @@
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 
 #include <pthread.h>
@@ -9,42 +10,36 @@
 namespace outlast::pool_detail {
 namespace {
 
-struct fork_registry {
-  std::mutex mutex;
-  std::vector<fork_guard*> guards;
-};
-
-fork_registry& registry() {
-  static auto* const instance = new fork_registry;  // never destroyed: fork() may come late
-  return *instance;
+std::vector<fork_guard*>& open_pools() {
+  static auto* const pools = new std::vector<fork_guard*>;  // never destroyed: fork() may come late
+  return *pools;
 }
 
-void before_fork() { registry().mutex.lock(); }
-void after_fork_in_parent() { registry().mutex.unlock(); }
-
+/// No other thread exists.
 void after_fork_in_child() {
-  for (fork_guard* guard : registry().guards) guard->enter_child();
-  registry().guards.clear();
-  registry().mutex.unlock();
-}
-
-void install_handlers() {
-  static std::once_flag once;
-  std::call_once(once,
-                 [] { ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); });
+  for (fork_guard* guard : open_pools()) guard->enter_child();
+  open_pools().clear();
 }
 
 }  // namespace
 
+no_fork::no_fork() : lock_(base::mutex_of(base::fork_lock::pools_at_fork)) {}
+
 fork_guard::fork_guard(int fd) : fd_(fd) {
-  install_handlers();
-  const std::lock_guard lock(registry().mutex);
-  registry().guards.push_back(this);
+  static const int installed = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  static_cast<void>(installed);
+  const no_fork now;
+  open_pools().push_back(this);
 }
 
 fork_guard::~fork_guard() {
-  const std::lock_guard lock(registry().mutex);
-  std::erase(registry().guards, this);
+  const no_fork now;
+  std::erase(open_pools(), this);
+}
+
+void fork_guard::on_child(std::function<void()> action) {
+  const no_fork now;
+  actions_.push_back(std::move(action));
 }
 
 void fork_guard::enter_child() noexcept {

@@ -278,6 +278,8 @@ mapped_file::~mapped_file() {
   if (base_ != nullptr) ::munmap(base_, reserved_);
   // Unregistered before the descriptor is closed: its number may be somebody else's afterwards.
   guard_.reset();
+  // Not left to the closing: a child that was just forked has the descriptor too, for a moment.
+  if (fd_.get() >= 0) (void)::flock(fd_.get(), LOCK_UN);
 }
 
 mapped_file mapped_file::open(const std::string& path) {

@@ -39,6 +39,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace outlast::alloc {
 
@@ -202,6 +203,8 @@ class arena {
   [[nodiscard]] span_type* adopt_run(std::uint32_t first);
   [[nodiscard]] bool adopt_some(std::size_t most);
   [[nodiscard]] span_type& describe_run(std::uint32_t first, run_word run);
+  [[nodiscard]] std::array<std::uint64_t, 4> saved_occupancy(std::uint32_t first,
+                                                             std::uint32_t page);
   [[nodiscard]] std::size_t read_occupancy(span_type& into);
   void write_occupancy(const span_type& of);
 

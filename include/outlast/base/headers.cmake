@@ -2,6 +2,7 @@ outlast_headers(outlast_library base
   announce.hpp
   cache_line.hpp
   error.hpp
+  fork_locks.hpp
   hash.hpp
   marked_ptr.hpp
   per_thread.hpp

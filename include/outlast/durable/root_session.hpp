@@ -8,6 +8,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
@@ -42,8 +43,9 @@ class root_session {
   root_session(const root_session&) = delete;
   root_session& operator=(const root_session&) = delete;
 
-  /// At a clean close: persist what spares the next opener a recovery. No operation runs.
-  virtual void before_close() = 0;
+  /// At a clean close: persist what spares the next opener a recovery. False if that cannot be
+  /// spared. No operation runs.
+  [[nodiscard]] virtual bool before_close() = 0;
   /// Frees every retired node. No operation runs.
   virtual void collect_all() = 0;
   /// In the child of a fork: no operation may begin any more.
@@ -87,6 +89,7 @@ template <domain::persistence_domain D>
 class root_sessions {
  public:
   using pool_type = basic_pool<D>;
+  using session_map = std::map<std::string, std::shared_ptr<root_session<D>>, std::less<>>;
 
   explicit root_sessions(pool_type& pool) : pool_(pool) {
     pool.on_close([this] { close_all(); });
@@ -109,6 +112,7 @@ class root_sessions {
     try {
       std::shared_ptr<Session> session = make(pool_, root);
       session->type_ = type;
+      const pool_detail::no_fork now;
       sessions_.emplace(name, session);
       return session;
     } catch (...) {
@@ -130,7 +134,7 @@ class root_sessions {
     if (found->second->in_use_.load(std::memory_order_acquire)) throw in_use(name);
     found->second->collect_all();
     pool_.detach_root(found->second->root().index, false);
-    sessions_.erase(found);
+    forget(found);
   }
 
   template <class Session>
@@ -161,11 +165,20 @@ class root_sessions {
   void close_all() {
     for (auto& [name, session] : sessions_) session->collect_all();
     for (auto& [name, session] : sessions_) {
-      session->before_close();
-      session->arena().save_occupancy();
-      pool_.detach_root(session->root().index, true);
+      const bool clean = session->before_close();
+      if (clean) session->arena().save_occupancy();
+      pool_.detach_root(session->root().index, clean);
     }
-    sessions_.clear();
+    while (!sessions_.empty()) forget(sessions_.begin());
+  }
+
+  /// The session ends after the handler of a fork can have lost sight of it.
+  void forget(typename session_map::iterator at) {
+    typename session_map::node_type last;
+    {
+      const pool_detail::no_fork now;
+      last = sessions_.extract(at);
+    }
   }
 
   void forbid_all() noexcept {
@@ -177,7 +190,7 @@ class root_sessions {
 
   pool_type& pool_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<root_session<D>>, std::less<>> sessions_;
+  session_map sessions_;  // changed with no_fork
 };
 
 }  // namespace outlast::durable

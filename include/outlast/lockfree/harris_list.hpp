@@ -241,10 +241,11 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     }
   }
 
-  void before_close() override {
+  bool before_close() override {
     D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
     domain::persist<D>(block_, sizeof(root_block));
+    return true;
   }
   void collect_all() override { nodes_.collect_all(); }
   void forbid() noexcept override { nodes_.forbid(); }

@@ -1,6 +1,9 @@
 // What the pool's table says about each page: the on-media form of the allocator.
 #pragma once
 
+#include <outlast/base/hash.hpp>
+
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +37,7 @@ struct alignas(64) page_line {
   std::atomic<std::uint64_t> word;
   std::uint64_t block_size;  ///< small: bytes from block to block; large, region: bytes asked for
   std::uint64_t generation;  ///< grows each time the run begins anew: binds self-describing headers
-  std::uint64_t reserved;
+  std::uint64_t occupied_check;  ///< check_of_occupied(), as long as `occupied` is valid
   /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a
   /// clean close only.
   std::atomic<std::uint64_t> occupied[4];
@@ -42,9 +45,19 @@ struct alignas(64) page_line {
 static_assert(sizeof(page_line) == 64);
 static_assert(offsetof(page_line, block_size) == 8);
 static_assert(offsetof(page_line, generation) == 16);
-static_assert(offsetof(page_line, reserved) == 24);
+static_assert(offsetof(page_line, occupied_check) == 24);
 static_assert(offsetof(page_line, occupied) == 32);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// What `page_line::occupied_check` is for a page whose bits are `occupied`: wrong for another
+/// page's bits and for those of an earlier run.
+[[nodiscard]] constexpr std::uint64_t check_of_occupied(
+    std::uint32_t page, std::uint64_t generation,
+    const std::array<std::uint64_t, 4>& occupied) noexcept {
+  std::uint64_t check = base::mix64(std::uint64_t{page} << 32 ^ generation);
+  for (const std::uint64_t word : occupied) check = base::mix64(check * 31 + word);
+  return check;
+}
 
 /// The parts of `page_line::word`.
 struct run_word {

@@ -93,6 +93,10 @@ class page_space {
   /// throws from then on.
   void free_run(void* first) noexcept;
 
+  /// Makes the pages of a run really exist: those of a region do not until they are asked for.
+  /// Throws out_of_space.
+  void make_real(void* first) { commit_(page_of(first), run_at(page_of(first)).pages); }
+
   /// Throws the first error that a call without a way to report it has met, if any: the pool must
   /// not be marked clean.
   void require_intact() const;

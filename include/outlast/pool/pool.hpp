@@ -257,6 +257,8 @@ class basic_pool {
   void write_slot(pool_format::state_slot& slot, const pool_format::state_slot& value);
   void sync_data() const;
   void require_usable() const;
+  /// With the mutex. Throws as require_usable().
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> usable_alone() const;
   void run_close_actions();
   [[nodiscard]] std::vector<std::function<void(std::string_view)>> actions_before_drop() const;
   void destroy_services() noexcept;

@@ -264,6 +264,23 @@ class ArenaCleanClose : public ::testing::Test {
   std::set<const void*> expected;
 };
 
+TEST_F(ArenaCleanClose, finds_each_flipped_bit_of_what_it_wrote_down) {
+  close();
+  std::uint32_t small = 0;
+  space->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    if (space->run_at(first).kind == pool_format::run_kind::small) small = first;
+  });
+  for (unsigned bit = 0; bit < 256; ++bit) {
+    std::atomic<std::uint64_t>& word = space->line(small).occupied[bit / 64];
+    word.fetch_xor(std::uint64_t{1} << (bit % 64));
+    process_arena damaged(*space, 5);
+    damaged.load_clean();
+    EXPECT_THROW((void)allocated(damaged), corruption) << "bit " << bit;
+    word.fetch_xor(std::uint64_t{1} << (bit % 64));
+  }
+  EXPECT_EQ(allocated(*reopened), expected);
+}
+
 TEST_F(ArenaCleanClose, is_taken_over) {
   close();
   EXPECT_EQ(allocated(*reopened), expected);

@@ -34,7 +34,7 @@ class number_session final : public root_session<process> {
     value = object<Object>();
     if (root.state == root_state::clean) arena().load_clean();
   }
-  void before_close() override {}
+  bool before_close() override { return true; }
   void collect_all() override {}
   void forbid() noexcept override {}
 

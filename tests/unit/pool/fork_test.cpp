@@ -1,13 +1,20 @@
 // Goal: a forked child can neither use nor harm its parent's pools. Method: children that report by
 // their exit status what they found.
 #include <outlast/base/per_thread.hpp>
+#include <outlast/base/thread_context.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -105,6 +112,59 @@ TEST(fork, lets_the_child_use_a_pool_of_its_own) {
   });
   EXPECT_EQ(status, 0);
   EXPECT_NO_THROW(pool::open(directory.file("q")).close());
+}
+
+/// Threads that come and go and open pools: at any moment one of them holds a lock of the process.
+TEST(fork, lets_the_child_work_whatever_other_threads_were_doing) {
+  temp_directory directory;
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> busy;
+  for (const char* const name : {"a", "b"}) {
+    busy.emplace_back([&, path = directory.file(name)] {
+      pool::create(path, small).close();
+      while (!over.load()) {
+        pool::open(path).close();
+        std::jthread([] { (void)base::this_thread(); }).join();
+      }
+    });
+  }
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(status_of_child([&] {
+                ::alarm(20);  // a child that waits for a lock dies of it
+                auto own = pool::create(directory.file("own-" + std::to_string(i)), small);
+                (void)own.attach_root("x", "t", 1, true);
+                own.close();
+                return 0;
+              }),
+              0);
+  }
+  over.store(true);
+}
+
+/// Dawdles while the registry of threads is locked.
+class slow_listener final : private base::thread_exit_listener {
+ public:
+  slow_listener() { listen_for_exits(); }
+  ~slow_listener() { stop_listening(); }
+  std::atomic<bool> called{false};
+
+ private:
+  void thread_exited(std::uint32_t) noexcept override {
+    called.store(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+};
+
+TEST(fork, waits_until_no_thread_is_just_being_registered) {
+  slow_listener listener;
+  std::jthread exits([] { (void)base::this_thread(); });
+  while (!listener.called.load()) std::this_thread::yield();
+  EXPECT_EQ(status_of_child([] {
+              ::alarm(20);
+              std::jthread([] { (void)base::this_thread(); }).join();
+              return 0;
+            }),
+            0);
 }
 
 TEST(fork, tells_services_in_the_child) {

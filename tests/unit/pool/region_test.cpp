@@ -6,7 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <ios>
+#include <string>
 
 #include <sys/stat.h>
 
@@ -72,6 +76,35 @@ TEST(region, leaves_pages_around_it_usable_and_committed) {
   }
   EXPECT_GT(pages * 4096, 50 * mib);
   EXPECT_LT(stored_bytes(path), before + pages * 4096 + 4 * mib);
+}
+
+/// As if the process had been killed before the region was complete.
+void make_unfinished(const std::string& path, const std::string& name) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::string head(4 * mib, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  file.clear();
+  constexpr std::size_t name_in_entry = offsetof(pool_format::region_entry, identity);
+  const std::size_t at = head.find(name + std::string(48 - name.size(), '\0'));
+  ASSERT_NE(at, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at - name_in_entry));
+  file.write(reinterpret_cast<const char*>(&pool_format::entry_creating), 8);
+}
+
+TEST(region, that_never_came_to_be_leaves_pages_that_exist) {
+  temp_directory directory;
+  const std::string path = directory.file("p");
+  {
+    auto target = pool::create(path, {.size_bytes = 64 * mib});
+    (void)target.reserve_region("half-made", region_kind::log, 20 * mib);
+    target.close();
+  }
+  EXPECT_LT(stored_bytes(path), 16 * mib);
+  make_unfinished(path, "half-made");
+  auto target = pool::open(path);
+  EXPECT_FALSE(target.find_region("half-made"));
+  EXPECT_GE(stored_bytes(path), 20 * mib);
+  EXPECT_FALSE(pool_format::has_errors(target.check()));
 }
 
 TEST(region, has_a_volatile_twin_at_a_fixed_distance) {

@@ -117,16 +117,33 @@ auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
   return record;
 }
 
+/// The saved bits of a page of the run that begins at `first`. Throws corruption where they do not
+/// agree with their check word.
+template <domain::persistence_domain D>
+std::array<std::uint64_t, 4> arena<D>::saved_occupancy(std::uint32_t first, std::uint32_t page) {
+  const pool_format::page_line& line = pages_.line(page);
+  std::array<std::uint64_t, 4> occupied;
+  for (std::size_t w = 0; w < 4; ++w) occupied[w] = D::load(line.occupied[w], relaxed);
+  const std::uint64_t generation = pages_.line(first).generation;
+  if (line.occupied_check == pool_format::check_of_occupied(page, generation, occupied)) {
+    return occupied;
+  }
+  throw corruption(pages_.path(), "what the last close wrote down about the blocks of page " +
+                                      std::to_string(page) + " is damaged; restore a backup");
+}
+
 /// Sets the bits of the blocks that are free by the saved occupancy. How many.
 template <domain::persistence_domain D>
 std::size_t arena<D>::read_occupancy(span_type& into) {
+  std::vector<std::array<std::uint64_t, 4>> saved;  // all are read before anything is believed
+  for (std::uint32_t page = 0; page < into.pages(); ++page) {
+    saved.push_back(saved_occupancy(into.first_page(), into.first_page() + page));
+  }
   std::size_t free = 0;
   for (std::size_t i = 0; i < into.blocks(); ++i) {
     const std::size_t offset = i * into.stride();
-    const auto page =
-        into.first_page() + static_cast<std::uint32_t>(offset / pool_format::page_size);
     const std::size_t at = offset % pool_format::page_size / granule;
-    const std::uint64_t word = D::load(pages_.line(page).occupied[at / 64], relaxed);
+    const std::uint64_t word = saved[offset / pool_format::page_size][at / 64];
     if ((word >> (at % 64) & 1) != 0) continue;
     put(into, i / 64, std::uint64_t{1} << (i % 64));
     ++free;
@@ -156,7 +173,10 @@ void arena<D>::write_occupancy(const span_type& of) {
     }
     pool_format::page_line& line = pages_.line(of.first_page() + page);
     for (std::size_t w = 0; w < 4; ++w) D::store(line.occupied[w], occupied[w], release);
-    domain::flush<D>(&line.occupied, sizeof line.occupied);
+    const std::uint64_t check = pool_format::check_of_occupied(
+        of.first_page() + page, pages_.line(of.first_page()).generation, occupied);
+    D::write(&line.occupied_check, &check, sizeof check);
+    domain::flush<D>(&line, sizeof line);
   }
 }
 

@@ -63,7 +63,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (count_.sum() > std::int64_t{1} << level()) grow();
   }
 
-  void before_close() override {
+  bool before_close() override {
+    if (interrupted_.load(std::memory_order_relaxed)) return false;
     // What flags sentinels as ready was never flushed; a clean open trusts it.
     for (unsigned s = 0; s <= level(); ++s) {
       domain::flush<D>(segment(s), detail::sentinels_in(s) * sizeof(sentinel_entry));
@@ -71,6 +72,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
     domain::persist<D>(block_, sizeof(root_block));
+    return true;
   }
   void collect_all() override { nodes_.collect_all(); }
   void forbid() noexcept override { nodes_.forbid(); }
@@ -119,6 +121,18 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (!D::compare_exchange(own.order.value, unclaimed, order, std::memory_order_acq_rel)) {
       return is_ready(own);
     }
+    try {
+      link_claimed(op, own, order);
+    } catch (...) {
+      // Perhaps linked, perhaps not: operations go by the ancestor for as long as the pool is open.
+      // The next opener recovers, which claims nothing.
+      interrupted_.store(true, std::memory_order_relaxed);
+      throw;
+    }
+    return true;
+  }
+
+  void link_claimed(operation& op, sentinel_entry& own, std::uint64_t order) {
     cell& start = link_or_go_round(op, detail::parent_of(order)).next;
     chain_type in_chain(op, arena());
     const link to_own(&own, detail::sentinel);
@@ -131,7 +145,6 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
     // A way in only now that the link is durable: the p-store above has returned. (I3)
     D::store(own.order.value, order | detail::ready_bit, std::memory_order_release);
-    return true;
   }
 
   /// Doubles the buckets. One thread at a time does; the others go on with what there is.
@@ -325,6 +338,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   std::array<std::atomic<sentinel_entry*>, detail::most_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;
   std::atomic<bool> growing_{false};
+  std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 
 }  // namespace outlast::lockfree

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,16 @@ class unique_fd {
   int fd_ = -1;
 };
 
+/// While one exists, no fork() happens: what the child's handlers read may be changed. Held for a
+/// moment only, and nothing else is locked meanwhile.
+class no_fork {
+ public:
+  no_fork();
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
 /// What the fork handler has to know about an open pool; lives at a stable address.
 ///
 /// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock
@@ -42,8 +53,8 @@ class fork_guard {
   fork_guard& operator=(const fork_guard&) = delete;
 
   [[nodiscard]] bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
-  /// Runs in the child, in which no other thread exists. Registration is not thread-safe.
-  void on_child(std::function<void()> action) { actions_.push_back(std::move(action)); }
+  /// Runs in the child, in which no other thread exists.
+  void on_child(std::function<void()> action);
   /// For the handler.
   void enter_child() noexcept;
 

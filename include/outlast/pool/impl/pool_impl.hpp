@@ -394,12 +394,20 @@ void basic_pool<D>::require_usable() const {
   }
 }
 
+/// In a forked child the mutex is not even tried: some thread of the parent may have held it.
+template <domain::persistence_domain D>
+auto basic_pool<D>::usable_alone() const -> std::unique_lock<std::recursive_mutex> {
+  require_usable();
+  std::unique_lock lock(control_);
+  require_usable();
+  return lock;
+}
+
 // ---- Size and promise ----
 
 template <domain::persistence_domain D>
 void basic_pool<D>::grow(std::size_t size_bytes) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   if (size_bytes > fixed_.capacity_bytes || !file_) {
     throw error(errc::bad_argument, path_,
                 "the pool cannot grow beyond its capacity of " +
@@ -439,15 +447,13 @@ void basic_pool<D>::require_per_operation_durability() const {
 template <domain::persistence_domain D>
 attached_root basic_pool<D>::attach_root(std::string_view name, std::string_view type_name,
                                          std::uint64_t fingerprint, bool relocatable) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   return roots_->attach(name, type_name, fingerprint, relocatable);
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   if (!pages_->contains(object)) {
     throw error(errc::bad_argument, path_, "the object of a root lies in its pool");
   }
@@ -456,15 +462,13 @@ void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::root_relocated(std::uint16_t index) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   roots_->relocated(index);
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::detach_root(std::uint16_t index, bool occupancy_saved) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   roots_->detach(index, occupancy_saved);
 }
 
@@ -472,22 +476,19 @@ template <domain::persistence_domain D>
 void basic_pool<D>::drop_root(std::string_view name) {
   // Outside of the mutex: the functions take locks of their own, under which others call the pool.
   for (const auto& action : actions_before_drop()) action(name);
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   roots_->drop(name);
 }
 
 template <domain::persistence_domain D>
 std::vector<std::function<void(std::string_view)>> basic_pool<D>::actions_before_drop() const {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   return drop_actions_;
 }
 
 template <domain::persistence_domain D>
 std::vector<root_info> basic_pool<D>::roots() const {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   return roots_->list();
 }
 
@@ -496,8 +497,7 @@ std::vector<root_info> basic_pool<D>::roots() const {
 template <domain::persistence_domain D>
 region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kind,
                                           std::size_t bytes, unsigned replicas) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   struct reservation {  // commit_pages() looks at it, on this thread
     std::atomic<bool>& flag;
     ~reservation() { flag.store(false, std::memory_order_relaxed); }
@@ -516,15 +516,13 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
 
 template <domain::persistence_domain D>
 std::optional<region_info> basic_pool<D>::find_region(std::string_view name) const {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   return regions_->find(name);
 }
 
 template <domain::persistence_domain D>
 std::vector<region_info> basic_pool<D>::regions() const {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   return regions_->list();
 }
 
@@ -547,30 +545,26 @@ void basic_pool<D>::commit_region(std::string_view name, unsigned replica, std::
 
 template <domain::persistence_domain D>
 void basic_pool<D>::on_close(std::function<void()> action) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   close_actions_.push_back(std::move(action));
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::on_drop(std::function<void(std::string_view)> action) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   drop_actions_.push_back(std::move(action));
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::on_fork_child(std::function<void()> action) {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   if (file_) file_->fork_state().on_child(std::move(action));
 }
 
 template <domain::persistence_domain D>
 template <class S>
 S& basic_pool<D>::service() {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   for (const service_entry& entry : services_) {
     if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
   }
@@ -583,8 +577,7 @@ S& basic_pool<D>::service() {
 
 template <domain::persistence_domain D>
 std::vector<pool_format::finding> basic_pool<D>::check() const {
-  const std::lock_guard lock(control_);
-  require_usable();
+  const auto lock = usable_alone();
   const std::size_t bytes = std::size_t{page_count()} * pool_format::page_bytes;
   return pool_format::check_image({base_, bytes}, pages_->high_water());
 }

@@ -130,6 +130,10 @@ pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, st
 
 template <domain::persistence_domain D>
 void region_table<D>::give_back(std::uint16_t index) {
+  // Whoever gets the pages next takes it that they exist.
+  pages_.for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    if (pages_.run_at(first).owner == owner_of(index)) pages_.make_real(pages_.address_of(first));
+  });
   pages_.free_runs_of(owner_of(index));
   set(entries_[index].state, pool_format::entry_free);
 }
@@ -160,7 +164,12 @@ void region_table<D>::require_inside() const {
 template <domain::persistence_domain D>
 void region_table<D>::undo_unfinished() {
   for (std::uint16_t i = 0; i < count_; ++i) {
-    if (D::load(entries_[i].state, acquire) == pool_format::entry_creating) give_back(i);
+    if (D::load(entries_[i].state, acquire) != pool_format::entry_creating) continue;
+    try {
+      give_back(i);
+    } catch (const out_of_space&) {
+      // The file system is full: the entry and its pages stay taken until the next opening.
+    }
   }
 }
 

@@ -1,0 +1,31 @@
+#include <outlast/base/fork_locks.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace outlast::base {
+namespace {
+
+constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::pools_at_fork) + 1;
+constinit std::array<std::mutex, lock_count> locks;
+
+void lock_all() {
+  for (std::mutex& each : locks) each.lock();
+}
+
+void unlock_all() {
+  std::for_each(locks.rbegin(), locks.rend(), [](std::mutex& each) { each.unlock(); });
+}
+
+}  // namespace
+
+std::mutex& mutex_of(fork_lock guarded) {
+  static const int installed = ::pthread_atfork(lock_all, unlock_all, unlock_all);
+  static_cast<void>(installed);  // without memory for the handlers, fork() is as it always was
+  return locks[static_cast<std::size_t>(guarded)];
+}
+
+}  // namespace outlast::base

@@ -24,27 +24,49 @@ struct settings {
   double seconds = 2;
   std::uint64_t seed = 1;
   std::uint64_t executions = 0;
+  std::string without;
   std::optional<std::uint64_t> execution;
   unsigned nested = 1;
+  unsigned preemptions = 2;
+  unsigned keys = 0;
+  unsigned park = 0;
+  std::uint32_t operation_steps = 0;
   bool mutants = false;
   bool json = false;
   bool list = false;
+  bool sites = false;
+  bool os_threads = false;
 };
 
 /// What one combination yielded.
 struct result {
   verify::report explored;
   std::vector<verify::mutant> mutants;
+  std::vector<std::string> sites;
 };
+
+const std::map<std::string, verify::strategy_kind> strategies = {
+    {"random", verify::strategy_kind::random},
+    {"pct", verify::strategy_kind::pct},
+    {"exhaustive", verify::strategy_kind::exhaustive}};
 
 verify::options options_for(const settings& asked, const verify::catalogue_entry& entry) {
   verify::options how;
   how.seed = asked.seed;
   how.seconds = asked.seconds;
   how.max_executions = asked.executions;
-  how.strategy =
-      asked.strategy == "random" ? verify::strategy_kind::random : verify::strategy_kind::pct;
+  how.strategy = strategies.at(asked.strategy);
+  how.preemptions = asked.preemptions;
+  how.parked_one_in = asked.park;
+  how.operation_steps = asked.operation_steps;
+  if (asked.os_threads) how.threads = verify::threading::os_threads;
   how.within = entry.within;
+  if (asked.keys != 0) how.within.keys = asked.keys;
+  if (how.strategy == verify::strategy_kind::exhaustive) {
+    how.within.threads = 2;
+    if (asked.keys == 0) how.within.keys = 2;
+    how.eviction_cap = 4096;
+  }
   how.model = verify::memory_model_from_text(asked.model);
   how.nested = asked.nested;
   return how;
@@ -58,13 +80,17 @@ result explore(const settings& asked, const verify::catalogue_entry& entry) {
   {
     verify::explorer explorer(*tested, how);
     if (asked.execution) {
-      verify::coordinates where{asked.seed, *asked.execution, std::nullopt};
+      verify::coordinates where{asked.seed, *asked.execution, std::nullopt,
+                                verify::operations_from_text(asked.without)};
       if (!asked.schedule.empty()) where.decisions = verify::schedule_from_text(asked.schedule);
       done.explored = explorer.replay(where);
     } else {
       done.explored = explorer.run();
     }
     places = explorer.sites().passed();
+    if (asked.sites) {
+      for (const verify::place& at : places) done.sites.push_back(verify::to_text(at));
+    }
   }
   if (asked.mutants && !done.explored.found) {
     done.mutants = verify::try_mutants(*tested, how, places);
@@ -82,20 +108,25 @@ void print_json(const result& done) {
   line["structure"] = done.explored.structure;
   line["policy"] = done.explored.policy;
   line["domain_mode"] = done.explored.model;
+  line["scenarios"] = done.explored.scenarios;
   line["executions"] = done.explored.executions;
   line["crash_images"] = done.explored.crash_images;
   line["images_checked"] = done.explored.images_checked;
   line["nested_checked"] = done.explored.nested_checked;
+  line["sampled_points"] = done.explored.sampled_points;
+  line["exhausted"] = done.explored.exhausted;
   line["violations"] = done.explored.found ? 1 : 0;
+  line["sites"] = done.explored.sites;
   line["sites_reached"] = done.explored.sites;
   line["mutants"] = done.mutants.size();
   line["mutants_killed"] = killed(done.mutants);
   line["mutants_unproved"] = done.mutants.size() - killed(done.mutants);
   auto survivors = nlohmann::json::array();
   for (const auto& m : done.mutants) {
-    if (!m.killed) survivors.push_back(verify::to_text(m.muted));
+    if (!m.killed) survivors.push_back(verify::to_text(m.made));
   }
   line["survivors"] = survivors;
+  if (!done.sites.empty()) line["site_names"] = done.sites;
   line["seconds"] = done.explored.seconds;
   if (done.explored.found) line["replay"] = done.explored.found->replay;
   std::cout << line.dump() << std::endl;
@@ -105,10 +136,11 @@ void print_text(const result& done) {
   std::cout << verify::to_text(done.explored) << '\n';
   if (done.explored.found) std::cout << verify::to_text(*done.explored.found);
   for (const auto& m : done.mutants) {
-    std::cout << "  without " << verify::to_text(m.muted) << ": "
+    std::cout << "  " << verify::to_text(m.made) << ": "
               << (m.killed ? "killed after " : "SURVIVED ") << m.executions << " executions, "
               << m.seconds << " s\n";
   }
+  for (const std::string& site : done.sites) std::cout << "  passes " << site << '\n';
   if (!done.mutants.empty()) {
     std::cout << "  " << killed(done.mutants) << " of " << done.mutants.size()
               << " mutants killed; the others are redundant or unproved\n";
@@ -151,15 +183,23 @@ void add_verify(CLI::App& tool) {
   verify.add_option("--structure", asked->structure, "Only this structure");
   verify.add_option("--policy", asked->policy, "Only this policy");
   verify.add_option("--strategy", asked->strategy, "How threads are interleaved")
-      ->check(CLI::IsMember({"random", "pct"}));
+      ->check(CLI::IsMember({"random", "pct", "exhaustive"}));
   verify.add_option("--model", asked->model, "portable, x86 or cache_persistent, +weak_same_line");
   verify.add_option("--seconds", asked->seconds, "Time for each combination, and for each mutant");
   verify.add_option("--executions", asked->executions, "At most so many for each combination");
   verify.add_option("--seed", asked->seed, "The first scenario");
   verify.add_option("--execution", asked->execution, "Replay this execution of the scenario");
   verify.add_option("--schedule", asked->schedule, "Replay these decisions in it");
+  verify.add_option("--without", asked->without, "Leave these operations of the scenario out");
+  verify.add_option("--preemptions", asked->preemptions, "Bound of an exhaustive exploration");
+  verify.add_option("--keys", asked->keys, "How many keys operations use");
+  verify.add_option("--park", asked->park, "One execution in so many stops a thread for good");
+  verify.add_option("--operation-steps", asked->operation_steps,
+                    "An operation that takes more accesses fails");
   verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
   verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
+  verify.add_flag("--sites", asked->sites, "Name the flushes and fences that were passed");
+  verify.add_flag("--os-threads", asked->os_threads, "Threads of the operating system, not fibers");
   verify.add_flag("--json", asked->json, "One object per combination a line");
   verify.add_flag("--list", asked->list, "Name the combinations and do nothing");
   verify.callback([asked] { run(*asked); });

@@ -1,17 +1,14 @@
 #include <outlast/verify/explorer.hpp>
 
 #include <outlast/base/hash.hpp>
+#include <src/verify/clock.hpp>
+#include <src/verify/image_set.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <sstream>
 
 namespace outlast::verify {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::uint64_t hash_of(const abstract_state& state) {
   std::uint64_t hash = state.size();
@@ -38,51 +35,13 @@ class emptied {
 
 }  // namespace
 
-/// The images met in a scenario: open addressing, nothing is ever removed singly.
-class explorer::image_set {
- public:
-  image_set() : slots_(1U << 12, 0) {}
-
-  bool insert(std::uint64_t key) {
-    key |= 1;
-    if ((count_ + 1) * 2 > slots_.size()) grow();
-    std::uint64_t& slot = slot_of(key);
-    if (slot == key) return false;
-    slot = key;
-    ++count_;
-    return true;
-  }
-  void clear() {
-    if (count_ > 0) std::fill(slots_.begin(), slots_.end(), 0);
-    count_ = 0;
-  }
-
- private:
-  std::uint64_t& slot_of(std::uint64_t key) {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = base::mix64(key) & mask;
-    while (slots_[at] != 0 && slots_[at] != key) at = (at + 1) & mask;
-    return slots_[at];
-  }
-  void grow() {
-    std::vector<std::uint64_t> old(slots_.size() * 2, 0);
-    old.swap(slots_);
-    for (const std::uint64_t key : old) {
-      if (key != 0) slot_of(key) = key;
-    }
-  }
-
-  std::vector<std::uint64_t> slots_;
-  std::size_t count_ = 0;
-};
-
 explorer::explorer(subject& tested, const options& how)
     : tested_(tested),
       how_(how),
-      machine_(tested.memory_bytes(), how.within.threads, how.model, {}),
+      machine_(tested.memory_bytes(), how.within.threads, how.model, {.threads = how.threads}),
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);
-  machine_.mute(how.muted);
+  machine_.mutate(how.mutated);
   machine_.offer_crash_after_stores(how.crash_after_stores || how.model.cache_persistent);
   lives_.reserve(8);
 }
@@ -93,6 +52,7 @@ explorer::~explorer() = default;
 
 void explorer::crash_point() {
   if (!armed_ || counts_.found || late_) return;
+  if (everything_ != nullptr && everything_->repeats()) return;
   life& here = lives_.back();
   memory& media = machine_.memory();
   if (here.last_version == media.version() && here.last_history == here.seen->hash()) return;
@@ -231,41 +191,80 @@ void explorer::judge(world& opened, const life& lived, abstract_state& state, co
 
 // --- scenarios and executions ---
 
-bool explorer::build_scenario(std::uint64_t seed) {
+bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_place>& without) {
   scene_ = {};
   scene_.seed = seed;
+  scene_.without = without;
   images_->clear();
   machine_.memory().clear();
-  random source(seed, 0);
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
-  const bool created_under_crashes = source.one_in(8);
-  const mishap ended = machine_.run_alone(
-      [&] { created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(source); });
+  random source(seed, 0);
+  std::vector<call> beginning;
+  bool created_under_crashes = false;
+  if (how_.strategy == strategy_kind::exhaustive) {
+    small_scenario chosen = small_scenario_of(seed);
+    beginning = std::move(chosen.beginning);
+    scene_.calls = std::move(chosen.calls);
+    scene_.closed = chosen.closed;
+  } else {
+    created_under_crashes = source.one_in(8);
+    draw_scenario(source, beginning);
+  }
+  const mishap ended = machine_.run_alone([&] {
+    created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(beginning);
+  });
   fail_if(ended, "setting a scenario up, the subject");
   machine_.memory().settle();
-  std::uint64_t serial = how_.within.prefill;
-  scene_.calls.resize(how_.within.threads);
-  for (unsigned i = 0; i < how_.within.operations; ++i) {
-    for (auto& calls : scene_.calls) {
-      calls.push_back(tested_.judge().draw(source, how_.within, serial++));
-    }
+  for (const operation_place& at : without) {
+    std::vector<call>& calls = scene_.calls[at.thread];
+    calls.erase(calls.begin() + at.operation);
   }
   ++counts_.scenarios;
   return !counts_.found;
 }
 
-void explorer::prefill(random& source) {
+void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
+  std::uint64_t serial = 0;
+  const auto draw = [&] { return tested_.judge().draw(source, how_.within, serial++); };
+  for (unsigned i = 0; i < how_.within.prefill; ++i) beginning.push_back(draw());
+  scene_.closed = source.one_in(2);
+  scene_.calls.resize(how_.within.threads);
+  for (unsigned i = 0; i < how_.within.operations; ++i) {
+    for (auto& calls : scene_.calls) calls.push_back(draw());
+  }
+}
+
+/// Two threads, an operation each: unordered pairs, beginnings, closed before or not.
+std::uint64_t explorer::small_scenarios() const {
+  const std::uint64_t calls = tested_.judge().alphabet(how_.within, 0).size();
+  return calls * (calls + 1) / 2 * tested_.judge().beginnings(how_.within).size() * 2;
+}
+
+explorer::small_scenario explorer::small_scenario_of(std::uint64_t number) const {
+  small_scenario chosen;
+  const auto beginnings = tested_.judge().beginnings(how_.within);
+  chosen.closed = number % 2 == 1;
+  chosen.beginning = beginnings[number / 2 % beginnings.size()];
+  std::uint64_t pair = number / 2 / beginnings.size();
+  const std::vector<call> first = tested_.judge().alphabet(how_.within, 100);
+  const std::vector<call> second = tested_.judge().alphabet(how_.within, 200);
+  std::size_t a = 0;
+  while (pair > a) pair -= ++a;  // pairs (a, b) with b <= a
+  chosen.calls = {{first[a]}, {second[pair]}};
+  return chosen;
+}
+
+void explorer::prefill(const std::vector<call>& beginning) {
   std::unique_ptr<world> fresh = tested_.open(machine_.memory().bytes(), true);
   const abstract_state nothing = fresh->observe();
   history_.clear();
-  for (unsigned i = 0; i < how_.within.prefill; ++i) {
-    const call what = tested_.judge().draw(source, how_.within, i);
+  for (const call& what : beginning) {
     const std::size_t number = history_.invoke(0, what);
     history_.respond(number, fresh->apply(what));
   }
   judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
-  if (source.one_in(2)) fresh->close();
+  if (scene_.closed) fresh->close();
 }
 
 void explorer::open_for_execution() {
@@ -277,7 +276,7 @@ void explorer::run_thread(unsigned thread) {
   for (const call& what : scene_.calls[thread]) {
     if (counts_.found) return;
     crash_point();
-    machine_.access();
+    machine_.begin_operation(how_.operation_steps);
     const std::size_t number = history_.invoke(thread, what);
     const outcome answer = world_->apply(what);
     crash_point();
@@ -293,7 +292,9 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   media.enter_checkpoint();
   armed_ = true;
   open_for_execution();
-  machine_.prepare_decisions(random(scene_.seed, number + 1), scene_.horizon);
+  random source(scene_.seed, number + 1);
+  machine_.prepare_decisions(source, scene_.horizon);
+  park_somebody(source);
   wrecked_ = false;
   if (!counts_.found) {
     const auto body = [this](unsigned t) { run_thread(t); };
@@ -301,6 +302,7 @@ void explorer::execute(std::uint64_t number, strategy& order) {
     wrecked_ = ended.has_value();
     fail_if(ended, "while threads ran,");
   }
+  if (machine_.parked_one()) ++counts_.parked;
   if (!counts_.found) finish_execution(number);
   armed_ = false;
   if (wrecked_) static_cast<void>(world_.release());
@@ -309,13 +311,22 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   ++counts_.executions;
 }
 
+/// Decides whether a thread stops for good in the next execution, and where.
+void explorer::park_somebody(random& source) {
+  machine_.park(std::nullopt, 0);
+  if (how_.parked_one_in == 0 || !source.one_in(how_.parked_one_in)) return;
+  const auto at = static_cast<std::uint32_t>(1 + source.below(scene_.horizon));
+  machine_.park(static_cast<unsigned>(source.below(how_.within.threads)), at);
+}
+
 void explorer::finish_execution(std::uint64_t number) {
   crash_point();
   if (number % 16 == 0) check_seam(true);
   abstract_state state;
   fail_if(machine_.run_alone([&] {
     judge(*world_, lives_.front(), state, "without any crash", false);
-    if (how_.close_at_end && number % 4 == 0 && !counts_.found) world_->close();
+    const bool closes = how_.close_at_end && number % 4 == 0 && !machine_.parked_one();
+    if (closes && !counts_.found) world_->close();
   }),
           "at the end of an execution, the subject");
   crash_point();
@@ -346,8 +357,19 @@ report explorer::run() {
   started_ = now();
   counts_ = {};
   late_ = false;
+  if (how_.strategy == strategy_kind::exhaustive) {
+    explore_everything();
+  } else {
+    explore_at_random();
+  }
+  if (counts_.found && how_.minimise) minimise();
+  return finish_report();
+}
+
+void explorer::explore_at_random() {
   const std::unique_ptr<strategy> order = chosen_strategy();
   for (std::uint64_t seed = how_.seed; !counts_.found && !time_is_up(); ++seed) {
+    if (how_.only_one_scenario && seed != how_.seed) break;
     if (!build_scenario(seed)) break;
     for (std::uint64_t e = 0; e < how_.executions_per_scenario; ++e) {
       execute(e, *order);
@@ -355,8 +377,37 @@ report explorer::run() {
       if (counts_.found || time_is_up()) break;
     }
   }
-  if (counts_.found && how_.minimise) minimise_schedule();
-  return finish_report();
+}
+
+/// Scenarios are numbered from 0; the seed says with which to begin.
+void explorer::explore_everything() {
+  exhaustive_strategy order(how_.preemptions, how_.reduced);
+  everything_ = &order;
+  const std::uint64_t end = small_scenarios();
+  std::uint64_t number = how_.seed;
+  while (number < end && build_scenario(number) && explore_all_interleavings(order)) {
+    ++number;
+    if (how_.only_one_scenario) break;
+  }
+  everything_ = nullptr;
+  counts_.exhausted = number >= end && how_.seed == 0 && !counts_.found;
+}
+
+/// False if something was found, or time is up. Whenever threads turn out to share a line that was
+/// taken for private, the interleavings are explored anew: images met before are skipped.
+bool explorer::explore_all_interleavings(exhaustive_strategy& order) {
+  machine_.forget_footprints();
+  order.restart();
+  std::uint64_t number = 0;  // the first execution of a scenario is closed under crash points
+  for (bool more = true; more;) {
+    execute(std::exchange(number, 1), order);
+    if (counts_.found || time_is_up() || late_) return false;
+    more = order.advance();
+    if (!how_.reduced || !machine_.learn_footprints()) continue;
+    order.restart();
+    more = true;
+  }
+  return true;
 }
 
 report explorer::replay(const coordinates& where) {
@@ -364,7 +415,7 @@ report explorer::replay(const coordinates& where) {
   counts_ = {};
   late_ = false;
   const std::unique_ptr<strategy> order = chosen_strategy();
-  if (build_scenario(where.seed)) {
+  if (build_scenario(where.seed, where.without)) {
     if (where.execution > 0) {  // the first execution of a scenario measures its length
       execute(0, *order);
       scene_.horizon = static_cast<std::uint32_t>(machine_.decisions().size());
@@ -388,115 +439,18 @@ report explorer::finish_report() {
   return counts_;
 }
 
-// --- counterexamples ---
-
-void explorer::fail(const std::string& what) {
-  if (counts_.found) return;
-  failure& found = counts_.found.emplace();
-  found.what = what;
-  found.seed = scene_.seed;
-  found.execution = execution_;
-  found.decisions = machine_.decisions();
-  describe_history();
-  found.replay = replay_command(found);
-}
-
-void explorer::fail_if(const mishap& ended, const char* when) {
-  if (ended) fail(std::string(when) + ' ' + *ended);
-}
-
-void explorer::describe_history() {
-  std::size_t number = 0;
-  for (const life& l : lives_) {
-    const bool same_story = number > 0 && l.seen == lives_[number - 1].seen;
-    if (number++ > 0) counts_.found->history.push_back("-- crash, recovery --");
-    if (same_story) continue;
-    counts_.found->history.push_back("begins with " + tested_.judge().describe(*l.initial));
-    for (const event& e : l.seen->events()) describe_event(e);
-  }
-}
-
-void explorer::describe_event(const event& e) {
-  std::ostringstream line;
-  line << "thread " << unsigned{e.thread} << ": " << tested_.judge().describe(e.what);
-  if (e.pending()) {
-    line << ", pending since " << e.invoked;
-  } else {
-    line << " -> " << (e.result.ok ? "yes" : "no");
-    if (e.result.value != 0) line << ' ' << e.result.value;
-    line << "  [" << e.invoked << ", " << e.responded << ']';
-  }
-  counts_.found->history.push_back(line.str());
-}
-
-/// Called from the innermost crash outwards, each time with that crash's state restored.
-void explorer::describe_crash(const crash_choice& choice) {
-  const memory& media = machine_.memory();
-  std::ostringstream out;
-  out << "  stores at the crash (+ survived, - lost):\n";
-  for (std::size_t d = 0; d < choice.size(); ++d) {
-    const std::uint32_t line = media.dirty_lines()[d];
-    const auto entries = media.pending(line);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const pending_store& e = entries[i];
-      out << "    " << ((choice[d] >> i & 1) != 0 ? '+' : '-') << " offset 0x" << std::hex
-          << line * memory::line_size + e.offset << " = 0x" << e.value[0] << std::dec << "  thread "
-          << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
-    }
-  }
-  if (choice.empty()) out << "    none was at risk\n";
-  auto& crashes = counts_.found->crashes;
-  crashes.insert(crashes.begin(), out.str());
-}
-
-bool explorer::still_fails(const schedule& decisions) {
-  const report before = counts_;
-  counts_.found.reset();
-  images_->clear();
-  const std::unique_ptr<strategy> order = replay_strategy(decisions);
-  execute(before.found->execution, *order);
-  if (counts_.found) return true;
-  counts_ = before;
-  return false;
-}
-
-/// Takes away one change of threads after the other, as long as the execution still fails.
-void explorer::minimise_schedule() {
-  const double deadline = now() + 2;
-  bool shorter = !counts_.found->decisions.empty();
-  while (shorter && now() < deadline) {
-    shorter = false;
-    const schedule known = counts_.found->decisions;
-    for (std::size_t i = 1; i < known.size() && !shorter && now() < deadline; ++i) {
-      if (known[i] == known[i - 1]) continue;
-      schedule candidate = known;
-      for (std::size_t k = i; k < candidate.size() && known[k] == known[i]; ++k) {
-        candidate[k] = known[i - 1];
-      }
-      shorter = still_fails(candidate) &&
-                to_text(counts_.found->decisions).size() < to_text(known).size();
-    }
-  }
-}
-
-std::string explorer::replay_command(const failure& found) const {
-  std::ostringstream out;
-  out << "outlast verify --structure " << tested_.structure() << " --policy '" << tested_.policy()
-      << "' --model " << to_text(how_.model) << " --seed " << found.seed << " --execution "
-      << found.execution << " --schedule '" << to_text(found.decisions) << "'";
-  return out.str();
-}
-
 std::vector<mutant> try_mutants(subject& tested, const options& how,
                                 const std::vector<place>& places) {
   std::vector<mutant> results;
   options each = how;
   each.minimise = false;
   for (const place& at : places) {
-    each.muted = at;
-    const report done = explorer(tested, each).run();
-    results.push_back({at, done.found.has_value(), done.executions, done.seconds,
-                       done.found ? done.found->what : std::string()});
+    for (const defect what : {defect::missing, defect::late}) {
+      each.mutated = mutation{at, what};
+      const report done = explorer(tested, each).run();
+      results.push_back({*each.mutated, done.found.has_value(), done.executions, done.seconds,
+                         done.found ? done.found->what : std::string()});
+    }
   }
   return results;
 }

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <semaphore>
+#include <thread>
+#include <utility>
 
 #include <cxxabi.h>
 #include <sys/mman.h>
@@ -157,7 +160,19 @@ void* first_frame(std::byte* top, void (*run)(void*), void* argument) {
 
 }  // namespace
 
-fiber::fiber(std::size_t stack_bytes) : stack_bytes_(stack_bytes + page_size()) {
+/// An operating-system thread that runs one body, or stands for the thread that made its fiber.
+/// Held by its fiber and by itself: a body that is never resumed keeps it for ever.
+struct fiber::os_thread {
+  std::binary_semaphore turn{0};
+};
+
+fiber::fiber() : thread_(std::make_shared<os_thread>()) {}
+
+fiber::fiber(std::size_t stack_bytes, threading how) : stack_bytes_(stack_bytes + page_size()) {
+  if (how == threading::os_threads) {
+    thread_ = std::make_shared<os_thread>();
+    return;
+  }
   void* const memory = ::mmap(nullptr, stack_bytes_, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -181,6 +196,10 @@ fiber::~fiber() {
 void fiber::prepare(entry run, void* argument) {
   run_ = run;
   argument_ = argument;
+  if (stack_ == nullptr) {
+    prepare_thread();
+    return;
+  }
   caught_exceptions_ = nullptr;
   uncaught_exceptions_ = 0;
 #if defined(OUTLAST_FIBERS_WITH_ASAN)
@@ -196,11 +215,21 @@ void fiber::prepare(entry run, void* argument) {
   stack_pointer_ = first_frame(stack_ + stack_bytes_, &fiber::start, this);
 }
 
+/// A thread of its own for each body; what the previous one left behind waits for ever or has
+/// ended.
+void fiber::prepare_thread() {
+  thread_ = std::make_shared<os_thread>();
+  std::thread([this, mine = thread_] {
+    mine->turn.acquire();
+    base::current_thread = context;
+    run_(argument_).thread_->turn.release();
+  }).detach();
+}
+
 void fiber::start(void* self) {
   auto& me = *static_cast<fiber*>(self);
   me.arrived();
-  me.run_(me.argument_);
-  std::abort();  // a fiber's function must not return
+  leave(me, me.run_(me.argument_));
 }
 
 /// First thing on the new stack: tells the sanitizers where we are.
@@ -212,6 +241,12 @@ void fiber::arrived() {
 }
 
 void fiber::switch_between(fiber& from, fiber& to) {
+  if (from.stack_ == nullptr && to.stack_ == nullptr) {
+    const std::shared_ptr<os_thread> mine = from.thread_;
+    to.thread_->turn.release();
+    mine->turn.acquire();
+    return;
+  }
   exception_state& exceptions = current_exception_state();
   from.caught_exceptions_ = exceptions.caught;
   from.uncaught_exceptions_ = exceptions.uncaught;
@@ -229,6 +264,11 @@ void fiber::switch_between(fiber& from, fiber& to) {
 #endif
   outlast_fiber_switch(&from.stack_pointer_, to.stack_pointer_);
   from.arrived();
+}
+
+void fiber::leave(fiber& from, fiber& to) {
+  switch_between(from, to);
+  std::abort();  // nobody resumes a fiber that was left
 }
 
 }  // namespace outlast::verify

@@ -7,6 +7,9 @@
 namespace outlast::verify {
 namespace {
 
+/// Of a step that touches nothing: a fence with nothing to wait for.
+constexpr std::uint64_t no_line = ~std::uint64_t{0};
+
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
 constexpr int watched_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
 
@@ -23,7 +26,7 @@ machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model,
   main_.context = &base::this_thread();
   for (unsigned t = 0; t < threads; ++t) {
     guarded& runner = *threads_.emplace_back(std::make_unique<guarded>());
-    runner.stack = std::make_unique<fiber>(bounds.stack_bytes);
+    runner.stack = std::make_unique<fiber>(bounds.stack_bytes, bounds.threads);
     runner.number = t;
   }
   for (auto& slot : alone_) slot = std::make_unique<guarded>();
@@ -67,7 +70,8 @@ mishap machine::ending_of(const guarded& runner) {
 }
 
 void machine::prepare(guarded& runner, fiber::entry run) {
-  if (runner.stack == nullptr) runner.stack = std::make_unique<fiber>(bounds_.stack_bytes);
+  if (runner.stack == nullptr)
+    runner.stack = std::make_unique<fiber>(bounds_.stack_bytes, bounds_.threads);
   const std::uint32_t slot = runner.context.slot;
   runner.context = base::thread_context{};
   runner.context.slot = slot;
@@ -75,6 +79,9 @@ void machine::prepare(guarded& runner, fiber::entry run) {
   runner.stack->context = &runner.context;
   runner.finished = false;
   runner.waiting = false;
+  runner.parked = false;
+  runner.operation_ends = 0;
+  runner.next = {.boundary = true};
   runner.ended.reset();
   runner.signal = 0;
   runner.steps = 0;
@@ -108,6 +115,7 @@ mishap machine::run_alone(const std::function<void()>& body) {
       alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
   runner.alone_body = &body;
+  if (mutated_) postponed_[threads_.size()] = {};
   runner.caller = caller;
   prepare(runner, &machine::alone_entry);
   const unsigned depth = alone_depth_++;
@@ -116,11 +124,12 @@ mishap machine::run_alone(const std::function<void()>& body) {
   return ending_of(runner);
 }
 
-void machine::alone_entry(void* self) {
+fiber& machine::alone_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   guarded& runner = me.running();
   me.catch_mishap(runner, *runner.alone_body);
-  me.leave_for_good(runner);
+  runner.finished = true;
+  return *runner.caller;
 }
 
 // --- threads ---
@@ -131,44 +140,46 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
   thread_body_ = &body;
   order_ = &order;
   decisions_.clear();
+  if (mutated_) postponed_.assign(postponed_.size(), {});
   for (unsigned t = 0; t < threads; ++t) {
     threads_[t]->context.slot = t + 1;
     threads_[t]->caller = &main_;
     prepare(*threads_[t], &machine::thread_entry);
   }
   order.begin(decision_source_, threads, horizon_);
+  looks_ahead_ = order.looks_ahead();
   const unsigned first = decide(nobody);
   running_thread_ = first;
   fiber::switch_between(main_, *threads_[first]->stack);
   const unsigned last = std::exchange(running_thread_, nobody);
   alone_depth_ = 0;
+  looks_ahead_ = false;
   mishap ended = ending_of(*threads_[last]);
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
   return ended;
 }
 
-void machine::thread_entry(void* self) {
+fiber& machine::thread_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   const unsigned number = me.running_thread_;
   guarded& runner = *me.threads_[number];
   me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
   runner.finished = true;
   me.list_runnable(nobody);
-  if (!runner.ended && !me.runnable_.empty()) me.go_on(me.decide(nobody));
-  me.leave_for_good(runner);
+  if (runner.ended || me.runnable_.empty()) return *runner.caller;
+  me.running_thread_ = me.decide(nobody);
+  return *me.threads_[me.running_thread_]->stack;
 }
 
 void machine::leave_for_good(guarded& runner) {
   runner.finished = true;
-  fiber::switch_between(*runner.stack, *runner.caller);
-  std::abort();  // nobody resumes a finished fiber
+  fiber::leave(*runner.stack, *runner.caller);
 }
 
 void machine::abandon(std::string what) {
   guarded& runner = running();
   runner.ended = std::move(what);
   leave_for_good(runner);
-  std::abort();
 }
 
 void machine::list_runnable(unsigned current) {
@@ -177,20 +188,27 @@ void machine::list_runnable(unsigned current) {
     runnable_.push_back(current);
   }
   for (unsigned t = 0; t < thread_count_; ++t) {
-    if (t != current && !threads_[t]->finished && !threads_[t]->waiting) runnable_.push_back(t);
+    const guarded& each = *threads_[t];
+    if (t != current && !each.finished && !each.waiting && !each.parked) runnable_.push_back(t);
   }
   if (!runnable_.empty()) return;
   for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
     threads_[t]->waiting = false;
-    if (!threads_[t]->finished) runnable_.push_back(t);
+    if (!threads_[t]->finished && !threads_[t]->parked) runnable_.push_back(t);
   }
 }
 
 unsigned machine::decide(unsigned current) {
   list_runnable(current);
-  if (runnable_.size() == 1) return runnable_.front();
+  const bool choice = runnable_.size() > 1;
+  if (!choice && !looks_ahead_) return runnable_.front();
+  if (looks_ahead_) {
+    intents_.clear();
+    for (unsigned t = 0; t < thread_count_; ++t) intents_.push_back(threads_[t]->next);
+    order_->look(intents_);
+  }
   const unsigned next = order_->choose(runnable_, current);
-  decisions_.push_back(static_cast<std::uint8_t>(next));
+  if (choice) decisions_.push_back(static_cast<std::uint8_t>(next));
   return next;
 }
 
@@ -205,29 +223,124 @@ void machine::count_step(guarded& runner) {
   if (++runner.steps > bounds_.steps) {
     abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
   }
+  if (runner.operation_ends != 0 && runner.steps > runner.operation_ends) {
+    abandon("took more steps for one operation than its progress guarantee allows");
+  }
 }
 
-void machine::access() {
+void machine::begin_operation(std::uint32_t most) {
+  if (running_thread_ == nobody) return;
+  guarded& me = *threads_[running_thread_];
+  me.operation_ends = most == 0 ? 0 : me.steps + most + 1;
+  access_boundary();
+}
+
+void machine::park(std::optional<unsigned> thread, std::uint32_t at) noexcept {
+  to_park_ = thread;
+  park_at_ = at;
+}
+
+bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park_]->parked; }
+
+/// Stops the running thread for good if that is its fate. True if it was nevertheless resumed,
+/// which nobody does.
+void machine::stop_if_parked(guarded& me) {
+  if (to_park_ != me.number || me.steps != park_at_) return;
+  me.parked = true;
+  list_runnable(nobody);
+  if (runnable_.empty()) leave_for_good(me);
+  go_on(decide(nobody));
+}
+
+void machine::yield(const intent& next) {
   if (alone_depth_ > 0) {
     count_step(*alone_[alone_depth_ - 1]);
     return;
   }
   if (running_thread_ == nobody) return;
-  count_step(*threads_[running_thread_]);
+  guarded& me = *threads_[running_thread_];
+  count_step(me);
   for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+  if (to_park_) stop_if_parked(me);
+  if (looks_ahead_ && !may_matter(next)) {
+    pass_silently();
+    return;
+  }
+  me.next = next;
   go_on(decide(running_thread_));
+}
+
+/// The running thread goes on, and a replay is told so.
+void machine::pass_silently() {
+  list_runnable(running_thread_);
+  if (runnable_.size() > 1) decisions_.push_back(static_cast<std::uint8_t>(running_thread_));
+}
+
+void machine::access(const void* address, bool writes) {
+  const bool persistent = memory_.contains(address);
+  if (persistent && looks_ahead_) record_footprint(memory_.line_of(address), writes);
+  yield({reinterpret_cast<std::uintptr_t>(address) / memory::line_size, writes, false});
+}
+
+void machine::access_boundary() { yield({.line = 0, .writes = false, .boundary = true}); }
+
+void machine::locked_access(const void* address) {
+  const bool fences = memory_.model().rmw_fences;
+  if (memory_.contains(address) && looks_ahead_) record_footprint(memory_.line_of(address), true);
+  const std::uint64_t line = reinterpret_cast<std::uintptr_t>(address) / memory::line_size;
+  yield({line, true, fences && memory_.fence_matters(thread_number())});
+  if (fences) complete_fence();
 }
 
 void machine::relax() {
   if (alone_depth_ > 0 || running_thread_ == nobody) {
-    access();
+    yield({});
     return;
   }
   guarded& me = *threads_[running_thread_];
   count_step(me);
+  if (to_park_) stop_if_parked(me);
   me.waiting = true;
+  me.next = {};
   go_on(decide(running_thread_));
   me.waiting = false;
+}
+
+// --- footprints ---
+
+/// Whether the order of this step and the other threads' may make a difference.
+bool machine::may_matter(const intent& next) {
+  if (next.boundary) return true;
+  if (next.line == no_line) return false;
+  const void* const address = reinterpret_cast<const void*>(next.line * memory::line_size);
+  return !memory_.contains(address) || shared_[memory_.line_of(address)];
+}
+
+void machine::record_footprint(std::uint32_t line, bool writes) {
+  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  if (footprints_.empty()) forget_footprints();
+  std::uint16_t& seen = footprints_[line];
+  if (seen == 0) touched_lines_.push_back(line);
+  seen |= static_cast<std::uint16_t>((writes ? 0x101U : 1U) << running_thread_);
+}
+
+void machine::forget_footprints() {
+  const std::size_t lines = memory_.bytes().size() / memory::line_size;
+  footprints_.assign(lines, 0);
+  shared_.assign(lines, false);
+  touched_lines_.clear();
+}
+
+bool machine::learn_footprints() {
+  bool more = false;
+  for (const std::uint32_t line : touched_lines_) {
+    const unsigned touched = footprints_[line] & 0xff;
+    const bool shared = (touched & (touched - 1)) != 0 && footprints_[line] >> 8 != 0;
+    if (!shared || shared_[line]) continue;
+    shared_[line] = true;
+    more = true;
+  }
+  return more;
 }
 
 // --- the seam ---
@@ -239,14 +352,24 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
     return;
   }
   const site_id site = sites_.pass(where, site_kind::store);
+  if (looks_ahead_) {
+    const std::uint32_t last =
+        memory_.line_of(static_cast<const std::byte*>(destination) + size - 1);
+    for (std::uint32_t l = memory_.line_of(destination); l <= last; ++l) record_footprint(l, true);
+  }
   memory_.store(thread_number(), destination, source, size, kind, site, untorn);
+  if (mutated_ && std::exchange(postponed_[thread_number()].fence, false)) complete_fence();
   if (after_stores_ && observer_ != nullptr) observer_->crash_point();
 }
 
 void machine::write_back(const void* address, const domain::site& where) {
-  access();
+  access(address, false);
   const site_id site = sites_.pass(where, site_kind::write_back);
-  if (muted_ == site || !memory_.contains(address)) return;
+  if (!memory_.contains(address)) return;
+  if (goes_wrong(site)) {
+    if (defect_ == defect::late) postponed_[thread_number()].flush = address;
+    return;
+  }
   memory_.write_back(thread_number(), address);
 }
 
@@ -255,17 +378,31 @@ void machine::possible_crash() {
 }
 
 void machine::fence(const domain::site& where) {
-  access();
+  if (memory_.fence_matters(thread_number())) {
+    access_boundary();
+  } else {
+    yield({.line = no_line, .writes = false});
+  }
   const site_id site = sites_.pass(where, site_kind::fence);
-  if (muted_ == site) return;
-  possible_crash();
-  memory_.fence(thread_number());
+  if (goes_wrong(site)) {
+    if (defect_ == defect::late) postponed_[thread_number()].fence = true;
+    return;
+  }
+  complete_fence();
 }
 
-void machine::locked_instruction() {
-  if (!memory_.model().rmw_fences) return;
+void machine::complete_fence() {
   possible_crash();
   memory_.fence(thread_number());
+  if (!mutated_) return;
+  const void* const late = std::exchange(postponed_[thread_number()].flush, nullptr);
+  if (late != nullptr) memory_.write_back(thread_number(), late);
+}
+
+void machine::mutate(const std::optional<mutation>& wanted) {
+  mutated_ = wanted ? std::optional(sites_.number_of(wanted->where)) : std::nullopt;
+  if (wanted) defect_ = wanted->what;
+  postponed_.assign(threads_.size() + 1, {});
 }
 
 }  // namespace outlast::verify

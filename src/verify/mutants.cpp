@@ -66,7 +66,7 @@ std::vector<place> site_table::passed() const {
 }
 
 std::string site_table::describe(site_id id) const {
-  return to_text({entries_[id].where, entries_[id].kind});
+  return to_text(place{entries_[id].where, entries_[id].kind});
 }
 
 std::string to_text(const place& at) {
@@ -74,6 +74,10 @@ std::string to_text(const place& at) {
   text += ':' + std::to_string(at.where.line());
   if (at.where.step != 0) text += '/' + std::to_string(at.where.step);
   return text + ' ' + std::string(name_of(at.kind));
+}
+
+std::string to_text(const mutation& at) {
+  return to_text(at.where) + (at.what == defect::missing ? " missing" : " late");
 }
 
 }  // namespace outlast::verify

@@ -82,8 +82,33 @@ bool map_oracle::explains(const abstract_state& initial, const history& seen,
 
 call map_oracle::draw(random& source, const scope& within, std::uint64_t serial) const {
   const map_operation kind = offered_[source.below(offered_.size())];
-  return {static_cast<std::uint8_t>(kind), 1 + source.below(within.keys),
-          has_values_ ? 100 + serial : 0};
+  return make(kind, 1 + source.below(within.keys), serial);
+}
+
+call map_oracle::make(map_operation kind, std::uint64_t key, std::uint64_t serial) const {
+  return {static_cast<std::uint8_t>(kind), key, has_values_ ? 100 + serial : 0};
+}
+
+std::vector<call> map_oracle::alphabet(const scope& within, std::uint64_t serial) const {
+  std::vector<map_operation> kinds = offered_;
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  std::vector<call> calls;
+  for (const map_operation kind : kinds) {
+    for (std::uint64_t key = 1; key <= within.keys; ++key) calls.push_back(make(kind, key, serial));
+  }
+  return calls;
+}
+
+std::vector<std::vector<call>> map_oracle::beginnings(const scope& within) const {
+  std::vector<std::vector<call>> all;
+  for (std::uint64_t set = 0; set < std::uint64_t{1} << within.keys; ++set) {
+    std::vector<call>& inserts = all.emplace_back();
+    for (std::uint64_t key = 1; key <= within.keys; ++key) {
+      if ((set >> (key - 1) & 1) != 0) inserts.push_back(make(map_operation::insert, key, key));
+    }
+  }
+  return all;
 }
 
 std::string map_oracle::describe(const call& what) const {
@@ -131,6 +156,17 @@ bool sequence_oracle::explains(const abstract_state& initial, const history& see
 call sequence_oracle::draw(random& source, const scope&, std::uint64_t serial) const {
   if (source.one_in(2)) return {static_cast<std::uint8_t>(sequence_operation::take), 0, 0};
   return {static_cast<std::uint8_t>(sequence_operation::add), 0, 100 + serial};
+}
+
+std::vector<call> sequence_oracle::alphabet(const scope&, std::uint64_t serial) const {
+  return {{static_cast<std::uint8_t>(sequence_operation::add), 0, 100 + serial},
+          {static_cast<std::uint8_t>(sequence_operation::take), 0, 0}};
+}
+
+std::vector<std::vector<call>> sequence_oracle::beginnings(const scope&) const {
+  const call first{static_cast<std::uint8_t>(sequence_operation::add), 0, 1};
+  const call second{static_cast<std::uint8_t>(sequence_operation::add), 0, 2};
+  return {{}, {first}, {first, second}};
 }
 
 std::string sequence_oracle::describe(const call& what) const {

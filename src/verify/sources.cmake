@@ -2,6 +2,7 @@ outlast_sources(outlast_verify verify
   catalogue.cpp
   catalogue_lists.cpp
   catalogue_tables.cpp
+  counterexample.cpp
   explorer.cpp
   fiber.cpp
   history.cpp

@@ -69,6 +69,14 @@ class replay final : public strategy {
   std::size_t at_ = 0;
 };
 
+/// Whether it matters that `done` happened before `waiting` goes on.
+bool matters_to(const intent& done, const intent& waiting) {
+  if (waiting.boundary) return true;
+  // An invocation's place among the others' steps is settled where it waited itself.
+  if (done.boundary && done.line == 0) return false;
+  return done.line == waiting.line && (done.writes || waiting.writes);
+}
+
 }  // namespace
 
 std::string to_text(const schedule& choices) {
@@ -96,6 +104,50 @@ schedule schedule_from_text(const std::string& text) {
   }
   if (in.eof()) return choices;
   throw error(errc::bad_argument, "", "a schedule reads like \"0*12 1*3 0\", not \"" + text + '"');
+}
+
+void exhaustive_strategy::begin(random, unsigned, std::uint32_t) {
+  at_ = 0;
+  asleep_ = 0;
+  preempted_ = 0;
+  repeats_ = false;
+}
+
+unsigned exhaustive_strategy::choose(std::span<const unsigned> runnable, unsigned current) {
+  if (at_ == path_.size()) add_node(runnable, current);
+  const node& here = path_[at_++];
+  const unsigned chosen = here.options[here.taken];
+  if (chosen != current && runnable.front() == current) ++preempted_;
+  follow(chosen, here);
+  return chosen;
+}
+
+/// The running thread first, then the others, as far as the bound and the sleepers allow.
+void exhaustive_strategy::add_node(std::span<const unsigned> runnable, unsigned current) {
+  node& made = path_.emplace_back();
+  const bool goes_on = runnable.front() == current;
+  for (const unsigned thread : runnable) {
+    const bool preempts = goes_on && thread != current;
+    if (asleep(thread) || (preempts && preempted_ == bound_)) continue;
+    made.options.push_back(static_cast<std::uint8_t>(thread));
+  }
+  if (!made.options.empty()) return;
+  repeats_ = true;
+  made.options.push_back(static_cast<std::uint8_t>(runnable.front()));
+}
+
+/// What was tried here before sleeps until a step is taken that matters to it.
+void exhaustive_strategy::follow(unsigned chosen, const node& at) {
+  if (!reduced_) return;
+  for (std::size_t i = 0; i < at.taken; ++i) asleep_ |= std::uint64_t{1} << at.options[i];
+  for (unsigned t = 0; t < next_.size(); ++t) {
+    if (t == chosen || matters_to(next_[chosen], next_[t])) asleep_ &= ~(std::uint64_t{1} << t);
+  }
+}
+
+bool exhaustive_strategy::advance() {
+  while (!path_.empty() && ++path_.back().taken == path_.back().options.size()) path_.pop_back();
+  return !path_.empty();
 }
 
 std::unique_ptr<strategy> random_strategy() { return std::make_unique<uniform>(); }

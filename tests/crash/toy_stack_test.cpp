@@ -52,8 +52,8 @@ TEST(ToyStack, fails_again_from_the_coordinates_of_a_failure) {
   auto tested = stack_subject<stack_defect::no_completion_fence>();
   const verify::report first = verify::explorer(tested, thorough()).run();
   ASSERT_TRUE(first.found);
-  const verify::coordinates where{first.found->seed, first.found->execution,
-                                  first.found->decisions};
+  const verify::coordinates where{first.found->seed, first.found->execution, first.found->decisions,
+                                  first.found->without};
   const verify::report again = verify::explorer(tested, thorough()).replay(where);
   ASSERT_TRUE(again.found);
   EXPECT_EQ(first.found->history, again.found->history);

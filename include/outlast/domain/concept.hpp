@@ -76,8 +76,10 @@ concept persistence_domain = requires(
   D::zero(destination, size, where);
   /// The same past the caches: see L6.
   D::stream(destination, address, size, where);
-  /// A place where the simulator may switch threads; nothing elsewhere.
+  /// A place where the simulator may switch threads, in front of an access of volatile memory at
+  /// `address`, or of several places (no address); nothing elsewhere.
   D::schedule_point();
+  D::schedule_point(address);
   /// The caller spins.
   D::relax();
 };

@@ -75,7 +75,7 @@ struct hardware_access {
                      site = site::current()) noexcept {
     hw::stream_copy(destination, source, size);
   }
-  static void schedule_point() noexcept {}
+  static void schedule_point(const void* = nullptr) noexcept {}
   static void relax() noexcept { hw::pause(); }
 
  private:

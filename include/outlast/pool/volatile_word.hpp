@@ -23,32 +23,32 @@ class volatile_word {
   explicit volatile_word(T value) noexcept : value_(value) {}
 
   [[nodiscard]] T load(std::memory_order order) const {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.load(order);
   }
   void store(T value, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     value_.store(value, order);
   }
   [[nodiscard]] T exchange(T value, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.exchange(value, order);
   }
   /// Strong. `expected` receives the value read where it fails.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.compare_exchange_strong(expected, desired, order);
   }
   T fetch_add(T value, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.fetch_add(value, order);
   }
   T fetch_and(T value, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.fetch_and(value, order);
   }
   T fetch_or(T value, std::memory_order order) {
-    D::schedule_point();
+    D::schedule_point(&value_);
     return value_.fetch_or(value, order);
   }
   /// Makes the word at least `value`. Lock-free.

@@ -23,7 +23,11 @@
 
 namespace outlast::verify {
 
-enum class strategy_kind { random, pct };
+enum class strategy_kind {
+  random,      ///< each thread with equal probability at each point
+  pct,         ///< probabilistic concurrency testing
+  exhaustive,  ///< every interleaving up to a number of preemptions, of every small scenario
+};
 
 struct options {
   std::uint64_t seed = 1;            ///< of the first scenario; the next ones count up
@@ -32,6 +36,9 @@ struct options {
   std::uint64_t executions_per_scenario = 30;
   strategy_kind strategy = strategy_kind::pct;
   unsigned pct_depth = 3;
+  unsigned preemptions = 2;        ///< of an exhaustive exploration
+  bool only_one_scenario = false;  ///< the one that the seed names
+  bool reduced = true;  ///< an exhaustive exploration leaves out equivalent interleavings
   scope within;
   memory_model model;
   unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
@@ -42,9 +49,16 @@ struct options {
   unsigned nested_one_in = 24;
   unsigned operations_after = 3;    ///< after such a recovery
   bool close_at_end = true;         ///< some executions end in good order, under crash points
-  bool minimise = true;             ///< shorten the schedule of a counterexample
+  bool minimise = true;             ///< shorten a counterexample: fewer operations, fewer switches
   bool crash_after_stores = false;  ///< crash points after every store too; slower
-  std::optional<place> muted;       ///< a flush or fence that is switched off
+  /// In one execution of so many a thread stops for good in the middle of an operation, and the
+  /// others must come to their end: what a non-blocking structure promises. 0: never.
+  unsigned parked_one_in = 0;
+  /// An operation that takes more accesses than this is a failure: for wait-free claims. 0: no
+  /// bound.
+  std::uint32_t operation_steps = 0;
+  threading threads = threading::fibers;
+  std::optional<mutation> mutated;  ///< a flush or fence that is defective
 };
 
 /// The place of one execution in the space explored: what a replay needs.
@@ -52,6 +66,7 @@ struct coordinates {
   std::uint64_t seed = 0;
   std::uint64_t execution = 0;
   std::optional<schedule> decisions;
+  std::vector<operation_place> without = {};  ///< operations left out of the scenario
 };
 
 /// Thread-safety: none. One explorer per operating-system thread at a time.
@@ -78,9 +93,17 @@ class explorer final : private crash_observer {
   };
   struct scenario {
     std::uint64_t seed = 0;
+    std::vector<operation_place> without;
     std::vector<std::vector<call>> calls;
     abstract_state initial;
     std::uint32_t horizon = 64;
+    bool closed = false;  // the prefilled subject was
+  };
+  /// A scenario of the exhaustive kind, by number.
+  struct small_scenario {
+    std::vector<call> beginning;
+    std::vector<std::vector<call>> calls;
+    bool closed = false;
   };
   class image_set;
 
@@ -95,11 +118,18 @@ class explorer final : private crash_observer {
   void judge(world& opened, const life& lived, abstract_state& state, const char* when,
              bool directly_after_opening);
 
-  bool build_scenario(std::uint64_t seed);
-  void prefill(random& source);
+  bool build_scenario(std::uint64_t seed, const std::vector<operation_place>& without = {});
+  void draw_scenario(random& source, std::vector<call>& beginning);
+  [[nodiscard]] std::uint64_t small_scenarios() const;
+  [[nodiscard]] small_scenario small_scenario_of(std::uint64_t number) const;
+  void prefill(const std::vector<call>& beginning);
+  void explore_at_random();
+  void explore_everything();
+  bool explore_all_interleavings(exhaustive_strategy& order);
   void execute(std::uint64_t number, strategy& order);
   void open_for_execution();
   void run_thread(unsigned thread);
+  void park_somebody(random& source);
   void finish_execution(std::uint64_t number);
   void check_seam(bool everywhere);
   [[nodiscard]] bool time_is_up() const;
@@ -110,8 +140,11 @@ class explorer final : private crash_observer {
   void describe_crash(const crash_choice& choice);
   void describe_history();
   void describe_event(const event& e);
-  void minimise_schedule();
-  bool still_fails(const schedule& decisions);
+  void minimise();
+  void minimise_schedule(double deadline);
+  bool minimise_operations(double deadline);
+  bool still_fails(strategy& order, std::uint64_t number);
+  bool fails_without(const operation_place& at);
   [[nodiscard]] std::string replay_command(const failure& found) const;
   report finish_report();
 
@@ -123,6 +156,7 @@ class explorer final : private crash_observer {
   std::vector<life> lives_;
   std::unique_ptr<world> world_;
   bool wrecked_ = false;  // a thread of the execution stands in the middle of an operation
+  const exhaustive_strategy* everything_ = nullptr;  // while an exhaustive exploration runs
   std::unique_ptr<image_set> images_;
   report counts_;
   bool armed_ = false;
@@ -131,17 +165,17 @@ class explorer final : private crash_observer {
   bool late_ = false;  // the time is up: what runs is brought to its end without further crashes
 };
 
-/// A flush or fence that was switched off, and whether the explorer noticed.
+/// A flush or fence that was made defective, and whether the explorer noticed.
 struct mutant {
-  place muted;
+  mutation made;
   bool killed = false;
   std::uint64_t executions = 0;  ///< until it was noticed, or in vain
   double seconds = 0;
   std::string why;  ///< the first counterexample, in a sentence
 };
 
-/// Switches off each of `places` in turn. A survivor is either redundant or a hole in the verifier:
-/// survival proves nothing.
+/// Makes each of `places` defective in turn, in both ways. A survivor is either redundant or a hole
+/// in the verifier: survival proves nothing.
 [[nodiscard]] std::vector<mutant> try_mutants(subject& tested, const options& how,
                                               const std::vector<place>& places);
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
+#include <outlast/verify/threading.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace outlast::verify {
 
@@ -11,31 +13,39 @@ namespace outlast::verify {
 /// stands for the operating system's thread that makes it.
 ///
 /// Thread-safety: none; fibers never move between operating-system threads.
+/// With `threading::os_threads` the stack is that of a thread of the operating system, which waits
+/// until it is switched to: slower, and a check on the other way.
 /// Each fiber carries the thread context that algorithms see while it runs (`base::this_thread()`),
 /// and its own exception state, so that switching inside a catch block is fine.
 class fiber {
  public:
-  using entry = void (*)(void* argument);
+  /// Returns the fiber in which to go on.
+  using entry = fiber& (*)(void* argument);
 
   /// The calling thread itself.
-  fiber() noexcept = default;
+  fiber();
   /// A stack of its own, with a guard page below. Throws std::bad_alloc.
-  explicit fiber(std::size_t stack_bytes);
+  explicit fiber(std::size_t stack_bytes, threading how = threading::fibers);
   ~fiber();
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
-  /// The next switch to this fiber calls `run(argument)`, which must not return. What the fiber ran
-  /// before is forgotten; nothing is unwound.
+  /// The next switch to this fiber calls `run(argument)`. What the fiber ran before is forgotten;
+  /// nothing is unwound.
   void prepare(entry run, void* argument);
 
   /// Leaves `from`, which must be the running fiber, and goes on in `to`.
   static void switch_between(fiber& from, fiber& to);
+  /// The same for good: `from` is only ever prepared anew.
+  [[noreturn]] static void leave(fiber& from, fiber& to);
 
   base::thread_context* context = nullptr;
 
  private:
+  struct os_thread;
+
   static void start(void* self);
+  void prepare_thread();
   void arrived();
 
   void* stack_pointer_ = nullptr;
@@ -51,6 +61,7 @@ class fiber {
   [[maybe_unused]] std::size_t sanitized_size_ = 0;
   [[maybe_unused]] void* race_detector_state_ = nullptr;
   fiber* came_from_ = nullptr;
+  std::shared_ptr<os_thread> thread_;  // null: a stack of our own
 };
 
 }  // namespace outlast::verify

@@ -14,4 +14,5 @@ outlast_headers(outlast_verify verify
   simulated.hpp
   strategy.hpp
   subject.hpp
+  threading.hpp
 )

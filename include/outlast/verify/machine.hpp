@@ -11,6 +11,7 @@
 #include <outlast/verify/memory.hpp>
 #include <outlast/verify/mutants.hpp>
 #include <outlast/verify/strategy.hpp>
+#include <outlast/verify/threading.hpp>
 
 #include <array>
 #include <csignal>
@@ -43,6 +44,7 @@ class machine {
   struct limits {
     std::uint32_t steps = 200'000;  ///< accesses of one guarded run before it counts as stuck
     std::size_t stack_bytes = 256 * 1024;
+    threading threads = threading::fibers;
   };
 
   machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds);
@@ -59,10 +61,8 @@ class machine {
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
-  /// Switches the flush or fence of one site off.
-  void mute(const std::optional<place>& at) {
-    muted_ = at ? std::optional(sites_.number_of(*at)) : std::nullopt;
-  }
+  /// Makes the flush or fence of one site defective.
+  void mutate(const std::optional<mutation>& wanted);
   /// Offers a crash point after every store, not only before fences that guarantee something.
   /// Needed where caches are persistent, since fences matter for nothing there.
   void offer_crash_after_stores(bool wanted) noexcept { after_stores_ = wanted; }
@@ -81,6 +81,19 @@ class machine {
     decision_source_ = source;
     horizon_ = horizon;
   }
+  /// Stops `thread` for good at its `at`-th access in the next `run_threads`, which then ends when
+  /// all others have ended. No thread: nobody is stopped.
+  void park(std::optional<unsigned> thread, std::uint32_t at) noexcept;
+  /// Whether a thread was stopped in the last `run_threads`.
+  [[nodiscard]] bool parked_one() const noexcept;
+  /// The running thread begins an operation that may take `most` accesses of its own; 0: any
+  /// number.
+  void begin_operation(std::uint32_t most);
+  /// For strategies that look ahead: forgets which lines threads share, before a new scenario.
+  void forget_footprints();
+  /// The same: takes in which lines the last `run_threads` touched. True if threads share some that
+  /// were not known to be shared: then their interleavings have not been explored.
+  [[nodiscard]] bool learn_footprints();
   /// The decisions taken in the last `run_threads`.
   [[nodiscard]] const schedule& decisions() const noexcept { return decisions_; }
   /// Ends the running body here, for good, as a mishap.
@@ -88,16 +101,16 @@ class machine {
 
   // The seam: called by the simulated domain.
 
-  /// A scheduling point.
-  void access();
+  /// A scheduling point, in front of an access of `address`; null: of several volatile places.
+  void access(const void* address, bool writes);
   /// A scheduling point at which the caller cannot go on until another thread has moved.
   void relax();
   void store(void* destination, const void* source, std::size_t size, store_kind kind,
              const domain::site& where, bool untorn);
   void write_back(const void* address, const domain::site& where);
   void fence(const domain::site& where);
-  /// What a locked instruction does to outstanding write-backs on this machine.
-  void locked_instruction();
+  /// The same in front of a locked instruction, which completes write-backs on some machines.
+  void locked_access(const void* address);
 
  private:
   static constexpr unsigned nobody = ~0U;
@@ -110,14 +123,17 @@ class machine {
     unsigned number = 0;
     bool finished = true;
     bool waiting = false;
+    bool parked = false;
     mishap ended;
     int signal = 0;  // that ended it: put into words outside of the handler
     std::uint32_t steps = 0;
+    std::uint32_t operation_ends = 0;  // at this step, or it takes too long; 0: no bound
+    intent next;
     fiber* caller = nullptr;
   };
 
-  static void alone_entry(void* self);
-  static void thread_entry(void* self);
+  static fiber& alone_entry(void* self);
+  static fiber& thread_entry(void* self);
   static void on_signal(int number);
   static void install_signal_handlers();
   [[nodiscard]] static mishap ending_of(const guarded& runner);
@@ -129,8 +145,16 @@ class machine {
   [[nodiscard]] unsigned decide(unsigned current);
   void list_runnable(unsigned current);
   void go_on(unsigned thread);
-  void leave_for_good(guarded& runner);
+  void yield(const intent& next);
+  [[nodiscard]] bool may_matter(const intent& next);
+  void record_footprint(std::uint32_t line, bool writes);
+  void pass_silently();
+  void stop_if_parked(guarded& me);
+  void access_boundary();
+  [[noreturn]] void leave_for_good(guarded& runner);
   void possible_crash();
+  void complete_fence();
+  [[nodiscard]] bool goes_wrong(site_id site) const noexcept { return mutated_ == site; }
 
   /// First, so that the state of another domain in the same place is not taken for a machine.
   static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;
@@ -139,7 +163,13 @@ class machine {
   site_table sites_;
   limits bounds_;
   crash_observer* observer_ = nullptr;
-  std::optional<site_id> muted_;
+  std::optional<site_id> mutated_;
+  defect defect_ = defect::missing;
+  struct postponed {
+    const void* flush = nullptr;  // until the thread's next fence is over
+    bool fence = false;           // until the thread's next store
+  };
+  std::vector<postponed> postponed_;  // by thread
   bool after_stores_ = false;
   fiber main_;
   void* domain_state_before_;
@@ -151,6 +181,14 @@ class machine {
   const std::function<void(unsigned)>* thread_body_ = nullptr;
   strategy* order_ = nullptr;
   schedule decisions_;
+  std::optional<unsigned> to_park_;
+  std::uint32_t park_at_ = 0;
+  bool looks_ahead_ = false;
+  std::vector<intent> intents_;
+  /// Of each line of the memory: bit t: touched by thread t; bit 8 + t: written by it.
+  std::vector<std::uint16_t> footprints_;
+  std::vector<bool> shared_;
+  std::vector<std::uint32_t> touched_lines_;
   std::vector<unsigned> runnable_;
   std::uint32_t horizon_ = 64;
   std::unique_ptr<std::byte[]> signal_stack_;

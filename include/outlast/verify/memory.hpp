@@ -81,6 +81,8 @@ class memory {
   [[nodiscard]] bool contains(const void* address) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - live_) < size_;
   }
+  /// The number of the line of `address`, which is in the memory.
+  [[nodiscard]] std::uint32_t line_of(const void* address) const noexcept;
   [[nodiscard]] const memory_model& model() const noexcept { return model_; }
 
   // What threads do.
@@ -155,7 +157,6 @@ class memory {
     std::uint64_t media_hash = 0;
   };
 
-  [[nodiscard]] std::uint32_t line_of(const void* address) const noexcept;
   [[nodiscard]] std::uint64_t* live_word(std::uint32_t line, unsigned offset) const noexcept;
   [[nodiscard]] std::uint64_t* media_word(std::uint32_t line, unsigned offset) const noexcept;
   void append(unsigned thread, std::byte* word, const std::uint64_t* value, unsigned words,

@@ -19,6 +19,17 @@ struct place {
   site_kind kind;
 };
 
+/// What is wrong with a mutant.
+enum class defect : std::uint8_t {
+  missing,  ///< it does not happen
+  late,     ///< a flush: behind its thread's next fence; a fence: behind its thread's next store
+};
+
+struct mutation {
+  place where;
+  defect what = defect::missing;
+};
+
 /// The places in the source that a run has passed. Numbers are given in order of appearance.
 class site_table {
  public:
@@ -54,5 +65,7 @@ class site_table {
 
 /// "harris_list.hpp:123 flush".
 [[nodiscard]] std::string to_text(const place& at);
+/// "harris_list.hpp:123 flush missing".
+[[nodiscard]] std::string to_text(const mutation& at);
 
 }  // namespace outlast::verify

@@ -49,6 +49,19 @@ class oracle {
   /// values.
   [[nodiscard]] virtual call draw(random& source, const scope& within,
                                   std::uint64_t serial) const = 0;
+  /// Every operation of the scope, for exhaustive scenarios; `serial` as above. Empty: the oracle
+  /// knows no exhaustive scenarios.
+  [[nodiscard]] virtual std::vector<call> alphabet(const scope& within,
+                                                   std::uint64_t serial) const {
+    static_cast<void>(within);
+    static_cast<void>(serial);
+    return {};
+  }
+  /// The operations that lead to each of the states in which exhaustive scenarios begin.
+  [[nodiscard]] virtual std::vector<std::vector<call>> beginnings(const scope& within) const {
+    static_cast<void>(within);
+    return {{}};
+  }
   [[nodiscard]] virtual std::string describe(const call& what) const = 0;
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;
 };
@@ -107,10 +120,16 @@ class map_oracle final : public oracle {
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
+  [[nodiscard]] std::vector<call> alphabet(const scope& within,
+                                           std::uint64_t serial) const override;
+  /// Each set of keys, inserted in ascending order.
+  [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
 
  private:
+  [[nodiscard]] call make(map_operation kind, std::uint64_t key, std::uint64_t serial) const;
+
   std::vector<map_operation> offered_;
   bool has_values_;
   judging rules_;
@@ -129,6 +148,10 @@ class sequence_oracle final : public oracle {
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
+  [[nodiscard]] std::vector<call> alphabet(const scope& within,
+                                           std::uint64_t serial) const override;
+  /// None, one, and two elements.
+  [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
 

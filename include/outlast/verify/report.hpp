@@ -10,15 +10,27 @@
 
 namespace outlast::verify {
 
+/// An operation of a scenario: the thread's number and the operation's among the thread's.
+struct operation_place {
+  std::uint8_t thread = 0;
+  std::uint8_t operation = 0;
+  friend bool operator==(const operation_place&, const operation_place&) = default;
+};
+/// "0.2 1.0".
+[[nodiscard]] std::string to_text(const std::vector<operation_place>& places);
+/// The reverse. Throws error{bad_argument}.
+[[nodiscard]] std::vector<operation_place> operations_from_text(const std::string& text);
+
 /// A counterexample, in words and as what replays it.
 struct failure {
   std::string what;        ///< one sentence
   std::uint64_t seed = 0;  ///< of the scenario
   std::uint64_t execution = 0;
   schedule decisions;
-  std::vector<std::string> history;  ///< one line per operation
-  std::vector<std::string> crashes;  ///< which stores survived which crash, outermost first
-  std::string replay;                ///< the command that shows it again
+  std::vector<operation_place> without;  ///< operations that do not matter
+  std::vector<std::string> history;      ///< one line per operation
+  std::vector<std::string> crashes;      ///< which stores survived which crash, outermost first
+  std::string replay;                    ///< the command that shows it again
 };
 
 /// Counts of one exploration.
@@ -34,7 +46,10 @@ struct report {
   std::uint64_t nested_checked = 0;  ///< of these, crashes during or after a recovery
   std::uint64_t sampled_points = 0;  ///< crash points at which not every image was considered
   std::uint64_t forced_write_backs = 0;
-  std::uint64_t sites = 0;  ///< flushes and fences passed
+  std::uint64_t sites = 0;   ///< flushes and fences passed
+  std::uint64_t parked = 0;  ///< executions in which a thread stopped for good
+  /// Exhaustive explorations: every scenario with every interleaving was explored.
+  bool exhausted = false;
   double seconds = 0;
   std::optional<failure> found;
 };

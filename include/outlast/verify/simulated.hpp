@@ -32,13 +32,13 @@ struct simulated {
 
   template <class T>
   static T load(const std::atomic<T>& word, std::memory_order, site = site::current()) {
-    schedule_point();
+    if (auto* const m = verify::machine::current()) m->access(&word, false);
     return peek(word);
   }
   template <class T>
   static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
                     site where = site::current()) {
-    schedule_point();
+    if (auto* const m = verify::machine::current()) m->access(&word, true);
     put(word, value, order, where);
   }
   template <class T>
@@ -49,7 +49,7 @@ struct simulated {
   template <class T>
   static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
                                std::memory_order order, site where = site::current()) {
-    begin_locked();
+    begin_locked(&word);
     const T seen = peek(word);
     if (std::memcmp(&seen, &expected, sizeof(T)) != 0) {
       expected = seen;
@@ -102,8 +102,9 @@ struct simulated {
                      site where = site::current()) {
     bytes(destination, source, size, verify::store_kind::streamed, where);
   }
-  static void schedule_point() {
-    if (auto* const m = verify::machine::current()) m->access();
+  /// Nobody says whether volatile memory is read or written: the latter is assumed.
+  static void schedule_point(const void* address = nullptr) {
+    if (auto* const m = verify::machine::current()) m->access(address, true);
   }
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
@@ -131,16 +132,13 @@ struct simulated {
   }
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
-    begin_locked();
+    begin_locked(&word);
     const T old = peek(word);
     put(word, static_cast<T>(next(old)), order, where);
     return old;
   }
-  static void begin_locked() {
-    if (auto* const m = verify::machine::current()) {
-      m->access();
-      m->locked_instruction();
-    }
+  static void begin_locked(const void* word) {
+    if (auto* const m = verify::machine::current()) m->locked_access(word);
   }
   static void bytes(void* destination, const void* source, std::size_t size,
                     verify::store_kind kind, site where) {

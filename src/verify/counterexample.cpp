@@ -1,0 +1,162 @@
+// The explorer's counterexamples: put into words, made smaller, named so that they can be replayed.
+#include <outlast/verify/explorer.hpp>
+#include <src/verify/clock.hpp>
+#include <src/verify/image_set.hpp>
+
+#include <sstream>
+
+namespace outlast::verify {
+
+void explorer::fail(const std::string& what) {
+  if (counts_.found) return;
+  failure& found = counts_.found.emplace();
+  found.what = what;
+  found.seed = scene_.seed;
+  found.execution = execution_;
+  found.decisions = machine_.decisions();
+  found.without = scene_.without;
+  describe_history();
+  found.replay = replay_command(found);
+}
+
+void explorer::fail_if(const mishap& ended, const char* when) {
+  if (ended) fail(std::string(when) + ' ' + *ended);
+}
+
+void explorer::describe_history() {
+  std::size_t number = 0;
+  for (const life& l : lives_) {
+    const bool same_story = number > 0 && l.seen == lives_[number - 1].seen;
+    if (number++ > 0) counts_.found->history.push_back("-- crash, recovery --");
+    if (same_story) continue;
+    counts_.found->history.push_back("begins with " + tested_.judge().describe(*l.initial));
+    for (const event& e : l.seen->events()) describe_event(e);
+  }
+}
+
+void explorer::describe_event(const event& e) {
+  std::ostringstream line;
+  line << "thread " << unsigned{e.thread} << ": " << tested_.judge().describe(e.what);
+  if (e.pending()) {
+    line << ", pending since " << e.invoked;
+  } else {
+    line << " -> " << (e.result.ok ? "yes" : "no");
+    if (e.result.value != 0) line << ' ' << e.result.value;
+    line << "  [" << e.invoked << ", " << e.responded << ']';
+  }
+  counts_.found->history.push_back(line.str());
+}
+
+/// Called from the innermost crash outwards, each time with that crash's state restored.
+void explorer::describe_crash(const crash_choice& choice) {
+  const memory& media = machine_.memory();
+  std::ostringstream out;
+  out << "  stores at the crash (+ survived, - lost):\n";
+  for (std::size_t d = 0; d < choice.size(); ++d) {
+    const std::uint32_t line = media.dirty_lines()[d];
+    const auto entries = media.pending(line);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const pending_store& e = entries[i];
+      out << "    " << ((choice[d] >> i & 1) != 0 ? '+' : '-') << " offset 0x" << std::hex
+          << line * memory::line_size + e.offset << " = 0x" << e.value[0] << std::dec << "  thread "
+          << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
+    }
+  }
+  if (choice.empty()) out << "    none was at risk\n";
+  auto& crashes = counts_.found->crashes;
+  crashes.insert(crashes.begin(), out.str());
+}
+
+/// Runs the scenario again in `order`. If that fails too, the new failure takes the place of the
+/// old.
+bool explorer::still_fails(strategy& order, std::uint64_t number) {
+  const report before = counts_;
+  counts_.found.reset();
+  images_->clear();
+  late_ = false;
+  execute(number, order);
+  if (counts_.found) return true;
+  counts_ = before;
+  return false;
+}
+
+void explorer::minimise() {
+  const double deadline = now() + 4;
+  minimise_schedule(deadline);
+  while (minimise_operations(deadline)) {
+  }
+  minimise_schedule(deadline);
+}
+
+/// Takes away one change of threads after the other, as long as the execution still fails.
+void explorer::minimise_schedule(double deadline) {
+  bool shorter = !counts_.found->decisions.empty();
+  while (shorter && now() < deadline) {
+    shorter = false;
+    const schedule known = counts_.found->decisions;
+    for (std::size_t i = 1; i < known.size() && !shorter && now() < deadline; ++i) {
+      if (known[i] == known[i - 1]) continue;
+      schedule candidate = known;
+      for (std::size_t k = i; k < candidate.size() && known[k] == known[i]; ++k) {
+        candidate[k] = known[i - 1];
+      }
+      const std::unique_ptr<strategy> order = replay_strategy(candidate);
+      shorter = still_fails(*order, counts_.found->execution) &&
+                to_text(counts_.found->decisions).size() < to_text(known).size();
+    }
+  }
+}
+
+/// Takes away one operation without which the scenario still fails. False if there is none.
+bool explorer::minimise_operations(double deadline) {
+  for (unsigned thread = 0; thread < scene_.calls.size(); ++thread) {
+    for (std::size_t i = scene_.calls[thread].size(); i-- > 0;) {
+      if (now() > deadline) return false;
+      if (fails_without({static_cast<std::uint8_t>(thread), static_cast<std::uint8_t>(i)})) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// `at` counts the operations that are left. With the schedule as it was, or with another one.
+bool explorer::fails_without(const operation_place& at) {
+  const report before = counts_;
+  const scenario scene = scene_;
+  std::vector<operation_place> without = scene.without;
+  without.push_back(at);
+  counts_.found.reset();
+  if (build_scenario(scene.seed, without)) {
+    const std::unique_ptr<strategy> first = chosen_strategy();
+    execute(0, *first);  // as replay() does: it measures the length
+    scene_.horizon = static_cast<std::uint32_t>(machine_.decisions().size());
+    counts_ = before;
+    const std::unique_ptr<strategy> same = replay_strategy(before.found->decisions);
+    if (still_fails(*same, before.found->execution)) return true;
+    const std::unique_ptr<strategy> other = pct_strategy(how_.pct_depth);
+    for (std::uint64_t e = 0; e < 100; ++e) {
+      if (still_fails(*other, before.found->execution + 4 * e)) return true;
+    }
+  }
+  counts_ = before;
+  static_cast<void>(build_scenario(scene.seed, scene.without));
+  counts_ = before;
+  scene_.horizon = scene.horizon;
+  return false;
+}
+
+std::string explorer::replay_command(const failure& found) const {
+  std::ostringstream out;
+  out << "outlast verify --structure " << tested_.structure() << " --policy '" << tested_.policy()
+      << "' --model " << to_text(how_.model) << " --seed " << found.seed << " --execution "
+      << found.execution << " --schedule '" << to_text(found.decisions) << "'";
+  if (how_.strategy == strategy_kind::exhaustive) out << " --strategy exhaustive";
+  if (!found.without.empty()) out << " --without '" << to_text(found.without) << "'";
+  if (how_.parked_one_in != 0) out << " --park " << how_.parked_one_in;
+  if (how_.operation_steps != 0) out << " --operation-steps " << how_.operation_steps;
+  if (how_.mutated) out << " (mutant: " << to_text(*how_.mutated) << ')';
+  return out.str();
+}
+
+}  // namespace outlast::verify

@@ -1,5 +1,8 @@
 #include <outlast/verify/machine.hpp>
 
+#include <outlast/base/hash.hpp>
+
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -33,6 +36,7 @@ machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model,
   ::sigaltstack(&stack, nullptr);
   install_signal_handlers();
   domain_state_before_ = std::exchange(main_.context->domain_state, this);
+  look_as_running();
 }
 
 machine::~machine() {
@@ -86,8 +90,11 @@ machine::guarded& machine::running() {
 }
 
 unsigned machine::thread_number() const noexcept {
-  return alone_depth_ > 0 || running_thread_ == nobody ? static_cast<unsigned>(threads_.size())
-                                                       : running_thread_;
+  return alone_depth_ > 0 || running_thread_ == nobody ? alone_number() : running_thread_;
+}
+
+void machine::look_as_running() {
+  if (buffers_stores()) memory_.look_as(thread_number());
 }
 
 void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
@@ -104,6 +111,7 @@ void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
 
 mishap machine::run_alone(const std::function<void()>& body) {
   if (alone_depth_ == deepest) return "nests too deep";
+  if (alone_depth_ == 0 && running_thread_ == nobody) drain_all(alone_number());
   fiber* const caller =
       alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
@@ -111,9 +119,18 @@ mishap machine::run_alone(const std::function<void()>& body) {
   runner.caller = caller;
   prepare(runner, &machine::alone_entry);
   const unsigned depth = alone_depth_++;
+  runner.drain_seed = memory_.image_hash({});
+  look_as_running();
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
-  return ending_of(runner);
+  const mishap ended = ending_of(runner);
+  end_alone(ended.has_value());
+  return ended;
+}
+
+void machine::end_alone(bool wrecked) {
+  if (!wrecked) drain_all(alone_number());
+  look_as_running();
 }
 
 void machine::alone_entry(void* self) {
@@ -136,13 +153,16 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
     threads_[t]->caller = &main_;
     prepare(*threads_[t], &machine::thread_entry);
   }
-  order.begin(decision_source_, threads, horizon_);
+  order.begin(decision_source_, buffers_stores() ? 2 * threads : threads, horizon_);
   const unsigned first = decide(nobody);
   running_thread_ = first;
+  look_as_running();
   fiber::switch_between(main_, *threads_[first]->stack);
   const unsigned last = std::exchange(running_thread_, nobody);
   alone_depth_ = 0;
   mishap ended = ending_of(*threads_[last]);
+  if (ended) memory_.discard_buffers();
+  look_as_running();
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
   return ended;
 }
@@ -153,8 +173,8 @@ void machine::thread_entry(void* self) {
   guarded& runner = *me.threads_[number];
   me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
   runner.finished = true;
-  me.list_runnable(nobody);
-  if (!runner.ended && !me.runnable_.empty()) me.go_on(me.decide(nobody));
+  const unsigned next = runner.ended ? nobody : me.decide(nobody);
+  if (next != nobody) me.go_on(next);
   me.leave_for_good(runner);
 }
 
@@ -179,6 +199,7 @@ void machine::list_runnable(unsigned current) {
   for (unsigned t = 0; t < thread_count_; ++t) {
     if (t != current && !threads_[t]->finished && !threads_[t]->waiting) runnable_.push_back(t);
   }
+  if (buffers_stores()) list_drains();
   if (!runnable_.empty()) return;
   for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
     threads_[t]->waiting = false;
@@ -186,18 +207,40 @@ void machine::list_runnable(unsigned current) {
   }
 }
 
+void machine::list_drains() {
+  for (unsigned t = 0; t < thread_count_; ++t) {
+    if (!memory_.buffers().empty(t)) runnable_.push_back(thread_count_ + t);
+  }
+}
+
+/// The thread that goes on; nobody's number if all have finished and nothing is buffered.
 unsigned machine::decide(unsigned current) {
-  list_runnable(current);
+  for (;;) {
+    list_runnable(current);
+    if (runnable_.empty()) return nobody;
+    const unsigned next = choose(current);
+    if (next < thread_count_) return next;
+    drain_one(next - thread_count_);
+    wake_waiting();
+  }
+}
+
+unsigned machine::choose(unsigned current) {
   if (runnable_.size() == 1) return runnable_.front();
   const unsigned next = order_->choose(runnable_, current);
   decisions_.push_back(static_cast<std::uint8_t>(next));
   return next;
 }
 
+void machine::wake_waiting() noexcept {
+  for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+}
+
 void machine::go_on(unsigned thread) {
   if (thread == running_thread_) return;
   guarded& from = *threads_[running_thread_];
   running_thread_ = thread;
+  look_as_running();
   fiber::switch_between(*from.stack, *threads_[thread]->stack);
 }
 
@@ -209,12 +252,14 @@ void machine::count_step(guarded& runner) {
 
 void machine::access() {
   if (alone_depth_ > 0) {
-    count_step(*alone_[alone_depth_ - 1]);
+    guarded& runner = *alone_[alone_depth_ - 1];
+    count_step(runner);
+    if (buffers_stores()) drain_now_and_then(runner);
     return;
   }
   if (running_thread_ == nobody) return;
   count_step(*threads_[running_thread_]);
-  for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+  wake_waiting();
   go_on(decide(running_thread_));
 }
 
@@ -230,17 +275,71 @@ void machine::relax() {
   me.waiting = false;
 }
 
+// --- store buffers ---
+
+/// One access in four, whatever happened before: the same image is recovered in the same way.
+void machine::drain_now_and_then(const guarded& runner) {
+  if (memory_.buffers().empty(alone_number())) return;
+  if (base::mix64(runner.drain_seed + runner.steps) % 4 == 0) drain_one(alone_number());
+}
+
+void machine::drain_one(unsigned thread) {
+  const auto what = memory_.buffers().of(thread).front().what;
+  if (what == buffered::instruction::fence) possible_crash(thread);
+  if (what == buffered::instruction::store) offer_crash_at_store();  // after a response, perhaps
+  memory_.drain_one(thread);
+  if (what == buffered::instruction::store) offer_crash_at_store();
+}
+
+void machine::drain_all(unsigned thread) {
+  while (!memory_.buffers().empty(thread)) drain_one(thread);
+}
+
+void machine::drain() {
+  if (buffers_stores()) drain_all(thread_number());
+}
+
+/// Word by word, but for 16 bytes that are one store.
+void machine::buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
+                           site_id site, bool untorn) {
+  const unsigned thread = thread_number();
+  auto* to = static_cast<std::byte*>(destination);
+  const auto* from = static_cast<const std::byte*>(source);
+  while (size > 0) {
+    const std::size_t word = 8 - reinterpret_cast<std::uintptr_t>(to) % 8;
+    const std::size_t part = untorn && size == 16 ? size : std::min(size, word);
+    while (memory_.buffers().full(thread)) drain_one(thread);
+    memory_.buffer_store(thread, to, from, part, kind, site, untorn);
+    to += part;
+    from += part;
+    size -= part;
+  }
+}
+
 // --- the seam ---
 
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
+  const bool inside = memory_.contains(destination);
+  if (!inside && !(buffers_stores() && alone_depth_ == 0 && running_thread_ != nobody)) {
+    std::memcpy(destination, source, size);
+    return;
+  }
+  const site_id site = inside ? sites_.pass(where, site_kind::store) : site_id{};
+  if (buffers_stores()) return buffer_store(destination, source, size, kind, site, untorn);
+  memory_.store(thread_number(), destination, source, size, kind, site, untorn);
+  offer_crash_at_store();
+}
+
+void machine::store_at_once(void* destination, const void* source, std::size_t size,
+                            store_kind kind, const domain::site& where) {
   if (!memory_.contains(destination)) {
     std::memcpy(destination, source, size);
     return;
   }
   const site_id site = sites_.pass(where, site_kind::store);
-  memory_.store(thread_number(), destination, source, size, kind, site, untorn);
-  if (after_stores_ && observer_ != nullptr) observer_->crash_point();
+  memory_.store(thread_number(), destination, source, size, kind, site, true);
+  offer_crash_at_store();
 }
 
 void machine::write_back(const void* address, const domain::site& where) {
@@ -250,22 +349,40 @@ void machine::write_back(const void* address, const domain::site& where) {
   memory_.write_back(thread_number(), address);
 }
 
-void machine::possible_crash() {
-  if (observer_ != nullptr && memory_.fence_matters(thread_number())) observer_->crash_point();
+void machine::offer_crash_at_store() {
+  if (after_stores_ && observer_ != nullptr) observer_->crash_point();
+}
+
+void machine::possible_crash(unsigned thread) {
+  if (observer_ != nullptr && memory_.fence_matters(thread)) observer_->crash_point();
+}
+
+void machine::complete_fence(unsigned thread) {
+  possible_crash(thread);
+  memory_.fence(thread);
 }
 
 void machine::fence(const domain::site& where) {
   access();
   const site_id site = sites_.pass(where, site_kind::fence);
   if (muted_ == site) return;
-  possible_crash();
-  memory_.fence(thread_number());
+  const unsigned thread = thread_number();
+  if (!buffers_stores() || memory_.buffers().empty(thread)) return complete_fence(thread);
+  while (memory_.buffers().full(thread)) drain_one(thread);
+  memory_.buffer_fence(thread);
+}
+
+void machine::sync(const domain::site& where) {
+  access();
+  const site_id site = sites_.pass(where, site_kind::fence);
+  if (muted_ == site) return;
+  drain();
+  complete_fence(thread_number());
 }
 
 void machine::locked_instruction() {
-  if (!memory_.model().rmw_fences) return;
-  possible_crash();
-  memory_.fence(thread_number());
+  drain();
+  if (memory_.model().rmw_fences) complete_fence(thread_number());
 }
 
 }  // namespace outlast::verify

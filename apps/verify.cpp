@@ -184,7 +184,8 @@ void add_verify(CLI::App& tool) {
   verify.add_option("--policy", asked->policy, "Only this policy");
   verify.add_option("--strategy", asked->strategy, "How threads are interleaved")
       ->check(CLI::IsMember({"random", "pct", "exhaustive"}));
-  verify.add_option("--model", asked->model, "portable, x86 or cache_persistent, +weak_same_line");
+  verify.add_option("--model", asked->model,
+                    "portable or x86, +store_buffers; or cache_persistent; +weak_same_line");
   verify.add_option("--seconds", asked->seconds, "Time for each combination, and for each mutant");
   verify.add_option("--executions", asked->executions, "At most so many for each combination");
   verify.add_option("--seed", asked->seed, "The first scenario");

@@ -1,5 +1,6 @@
 #include <outlast/verify/explorer.hpp>
 
+#include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
 #include <src/verify/clock.hpp>
 #include <src/verify/image_set.hpp>
@@ -35,9 +36,22 @@ class emptied {
 
 }  // namespace
 
+namespace {
+
+/// Draining a buffer is a step that looks ahead to nothing.
+const options& possible(const options& how) {
+  if (how.strategy == strategy_kind::exhaustive && how.reduced && how.model.store_buffers) {
+    throw error(errc::bad_argument, "",
+                "an exhaustive exploration knows no store buffers: choose another model");
+  }
+  return how;
+}
+
+}  // namespace
+
 explorer::explorer(subject& tested, const options& how)
     : tested_(tested),
-      how_(how),
+      how_(possible(how)),
       machine_(tested.memory_bytes(), how.within.threads, how.model, {.threads = how.threads}),
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);

@@ -1,5 +1,8 @@
 #include <outlast/verify/machine.hpp>
 
+#include <outlast/base/hash.hpp>
+
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -36,6 +39,7 @@ machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model,
   ::sigaltstack(&stack, nullptr);
   install_signal_handlers();
   domain_state_before_ = std::exchange(main_.context->domain_state, this);
+  look_as_running();
 }
 
 machine::~machine() {
@@ -93,8 +97,11 @@ machine::guarded& machine::running() {
 }
 
 unsigned machine::thread_number() const noexcept {
-  return alone_depth_ > 0 || running_thread_ == nobody ? static_cast<unsigned>(threads_.size())
-                                                       : running_thread_;
+  return alone_depth_ > 0 || running_thread_ == nobody ? alone_number() : running_thread_;
+}
+
+void machine::look_as_running() {
+  if (buffers_stores()) memory_.look_as(thread_number());
 }
 
 void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
@@ -111,6 +118,7 @@ void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
 
 mishap machine::run_alone(const std::function<void()>& body) {
   if (alone_depth_ == deepest) return "nests too deep";
+  if (alone_depth_ == 0 && running_thread_ == nobody) drain_all(alone_number());
   fiber* const caller =
       alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
@@ -119,9 +127,18 @@ mishap machine::run_alone(const std::function<void()>& body) {
   runner.caller = caller;
   prepare(runner, &machine::alone_entry);
   const unsigned depth = alone_depth_++;
+  runner.drain_seed = memory_.image_hash({});
+  look_as_running();
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
-  return ending_of(runner);
+  const mishap ended = ending_of(runner);
+  end_alone(ended.has_value());
+  return ended;
+}
+
+void machine::end_alone(bool wrecked) {
+  if (!wrecked) drain_all(alone_number());
+  look_as_running();
 }
 
 fiber& machine::alone_entry(void* self) {
@@ -146,15 +163,18 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
     threads_[t]->caller = &main_;
     prepare(*threads_[t], &machine::thread_entry);
   }
-  order.begin(decision_source_, threads, horizon_);
+  order.begin(decision_source_, buffers_stores() ? 2 * threads : threads, horizon_);
   looks_ahead_ = order.looks_ahead();
   const unsigned first = decide(nobody);
   running_thread_ = first;
+  look_as_running();
   fiber::switch_between(main_, *threads_[first]->stack);
   const unsigned last = std::exchange(running_thread_, nobody);
   alone_depth_ = 0;
   looks_ahead_ = false;
   mishap ended = ending_of(*threads_[last]);
+  if (ended) memory_.discard_buffers();
+  look_as_running();
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
   return ended;
 }
@@ -165,10 +185,11 @@ fiber& machine::thread_entry(void* self) {
   guarded& runner = *me.threads_[number];
   me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
   runner.finished = true;
-  me.list_runnable(nobody);
-  if (runner.ended || me.runnable_.empty()) return *runner.caller;
-  me.running_thread_ = me.decide(nobody);
-  return *me.threads_[me.running_thread_]->stack;
+  const unsigned next = runner.ended ? nobody : me.decide(nobody);
+  if (next == nobody) return *runner.caller;
+  me.running_thread_ = next;
+  me.look_as_running();
+  return *me.threads_[next]->stack;
 }
 
 void machine::leave_for_good(guarded& runner) {
@@ -191,6 +212,7 @@ void machine::list_runnable(unsigned current) {
     const guarded& each = *threads_[t];
     if (t != current && !each.finished && !each.waiting && !each.parked) runnable_.push_back(t);
   }
+  if (buffers_stores()) list_drains();
   if (!runnable_.empty()) return;
   for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
     threads_[t]->waiting = false;
@@ -198,8 +220,25 @@ void machine::list_runnable(unsigned current) {
   }
 }
 
+void machine::list_drains() {
+  for (unsigned t = 0; t < thread_count_; ++t) {
+    if (!memory_.buffers().empty(t)) runnable_.push_back(thread_count_ + t);
+  }
+}
+
+/// The thread that goes on; nobody's number if all have finished and nothing is buffered.
 unsigned machine::decide(unsigned current) {
-  list_runnable(current);
+  for (;;) {
+    list_runnable(current);
+    if (runnable_.empty()) return nobody;
+    const unsigned next = choose(current);
+    if (next < thread_count_) return next;
+    drain_one(next - thread_count_);
+    wake_waiting();
+  }
+}
+
+unsigned machine::choose(unsigned current) {
   const bool choice = runnable_.size() > 1;
   if (!choice && !looks_ahead_) return runnable_.front();
   if (looks_ahead_) {
@@ -212,10 +251,15 @@ unsigned machine::decide(unsigned current) {
   return next;
 }
 
+void machine::wake_waiting() noexcept {
+  for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+}
+
 void machine::go_on(unsigned thread) {
   if (thread == running_thread_) return;
   guarded& from = *threads_[running_thread_];
   running_thread_ = thread;
+  look_as_running();
   fiber::switch_between(*from.stack, *threads_[thread]->stack);
 }
 
@@ -247,20 +291,22 @@ bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park
 void machine::stop_if_parked(guarded& me) {
   if (to_park_ != me.number || me.steps != park_at_) return;
   me.parked = true;
-  list_runnable(nobody);
-  if (runnable_.empty()) leave_for_good(me);
-  go_on(decide(nobody));
+  const unsigned next = decide(nobody);
+  if (next == nobody) leave_for_good(me);
+  go_on(next);
 }
 
 void machine::yield(const intent& next) {
   if (alone_depth_ > 0) {
-    count_step(*alone_[alone_depth_ - 1]);
+    guarded& runner = *alone_[alone_depth_ - 1];
+    count_step(runner);
+    if (buffers_stores()) drain_now_and_then(runner);
     return;
   }
   if (running_thread_ == nobody) return;
   guarded& me = *threads_[running_thread_];
   count_step(me);
-  for (unsigned t = 0; t < thread_count_; ++t) threads_[t]->waiting = false;
+  wake_waiting();
   if (to_park_) stop_if_parked(me);
   if (looks_ahead_ && !may_matter(next)) {
     pass_silently();
@@ -279,17 +325,22 @@ void machine::pass_silently() {
 void machine::access(const void* address, bool writes) {
   const bool persistent = memory_.contains(address);
   if (persistent && looks_ahead_) record_footprint(memory_.line_of(address), writes);
-  yield({reinterpret_cast<std::uintptr_t>(address) / memory::line_size, writes, false});
+  yield({.line = reinterpret_cast<std::uintptr_t>(address) / memory::line_size,
+         .writes = writes,
+         .persistent = persistent});
 }
 
 void machine::access_boundary() { yield({.line = 0, .writes = false, .boundary = true}); }
 
 void machine::locked_access(const void* address) {
   const bool fences = memory_.model().rmw_fences;
-  if (memory_.contains(address) && looks_ahead_) record_footprint(memory_.line_of(address), true);
-  const std::uint64_t line = reinterpret_cast<std::uintptr_t>(address) / memory::line_size;
-  yield({line, true, fences && memory_.fence_matters(thread_number())});
-  if (fences) complete_fence();
+  const bool persistent = memory_.contains(address);
+  if (persistent && looks_ahead_) record_footprint(memory_.line_of(address), true);
+  yield({.line = reinterpret_cast<std::uintptr_t>(address) / memory::line_size,
+         .persistent = persistent,
+         .boundary = fences && memory_.fence_matters(thread_number())});
+  drain();
+  if (fences) complete_fence(thread_number());
 }
 
 void machine::relax() {
@@ -313,7 +364,7 @@ bool machine::may_matter(const intent& next) {
   if (next.boundary) return true;
   if (next.line == no_line) return false;
   const void* const address = reinterpret_cast<const void*>(next.line * memory::line_size);
-  return !memory_.contains(address) || shared_[memory_.line_of(address)];
+  return !next.persistent || shared_[memory_.line_of(address)];
 }
 
 void machine::record_footprint(std::uint32_t line, bool writes) {
@@ -343,23 +394,75 @@ bool machine::learn_footprints() {
   return more;
 }
 
+// --- store buffers ---
+
+/// One access in four, whatever happened before: the same image is recovered in the same way.
+void machine::drain_now_and_then(const guarded& runner) {
+  if (memory_.buffers().empty(alone_number())) return;
+  if (base::mix64(runner.drain_seed + runner.steps) % 4 == 0) drain_one(alone_number());
+}
+
+void machine::drain_one(unsigned thread) {
+  const auto what = memory_.buffers().of(thread).front().what;
+  if (what == buffered::instruction::fence) possible_crash(thread);
+  if (what == buffered::instruction::store) offer_crash_at_store();  // after a response, perhaps
+  memory_.drain_one(thread);
+  if (what == buffered::instruction::store) offer_crash_at_store();
+}
+
+void machine::drain_all(unsigned thread) {
+  while (!memory_.buffers().empty(thread)) drain_one(thread);
+}
+
+void machine::drain() {
+  if (buffers_stores()) drain_all(thread_number());
+}
+
+/// Word by word, but for 16 bytes that are one store.
+void machine::buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
+                           site_id site, bool untorn) {
+  const unsigned thread = thread_number();
+  auto* to = static_cast<std::byte*>(destination);
+  const auto* from = static_cast<const std::byte*>(source);
+  while (size > 0) {
+    const std::size_t word = 8 - reinterpret_cast<std::uintptr_t>(to) % 8;
+    const std::size_t part = untorn && size == 16 ? size : std::min(size, word);
+    while (memory_.buffers().full(thread)) drain_one(thread);
+    memory_.buffer_store(thread, to, from, part, kind, site, untorn);
+    to += part;
+    from += part;
+    size -= part;
+  }
+}
+
 // --- the seam ---
 
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
+  const bool inside = memory_.contains(destination);
+  if (!inside && !(buffers_stores() && alone_depth_ == 0 && running_thread_ != nobody)) {
+    std::memcpy(destination, source, size);
+    return;
+  }
+  const site_id site = inside ? sites_.pass(where, site_kind::store) : site_id{};
+  if (buffers_stores()) return buffer_store(destination, source, size, kind, site, untorn);
+  const std::uint32_t last = memory_.line_of(static_cast<const std::byte*>(destination) + size - 1);
+  for (std::uint32_t l = memory_.line_of(destination); looks_ahead_ && l <= last; ++l) {
+    record_footprint(l, true);
+  }
+  memory_.store(thread_number(), destination, source, size, kind, site, untorn);
+  store_over();
+}
+
+void machine::store_at_once(void* destination, const void* source, std::size_t size,
+                            store_kind kind, const domain::site& where) {
   if (!memory_.contains(destination)) {
     std::memcpy(destination, source, size);
     return;
   }
   const site_id site = sites_.pass(where, site_kind::store);
-  if (looks_ahead_) {
-    const std::uint32_t last =
-        memory_.line_of(static_cast<const std::byte*>(destination) + size - 1);
-    for (std::uint32_t l = memory_.line_of(destination); l <= last; ++l) record_footprint(l, true);
-  }
-  memory_.store(thread_number(), destination, source, size, kind, site, untorn);
-  if (mutated_ && std::exchange(postponed_[thread_number()].fence, false)) complete_fence();
-  if (after_stores_ && observer_ != nullptr) observer_->crash_point();
+  memory_.store(thread_number(), destination, source, size, kind, site, true);
+  store_over();
 }
 
 void machine::write_back(const void* address, const domain::site& where) {
@@ -373,30 +476,54 @@ void machine::write_back(const void* address, const domain::site& where) {
   memory_.write_back(thread_number(), address);
 }
 
-void machine::possible_crash() {
-  if (observer_ != nullptr && memory_.fence_matters(thread_number())) observer_->crash_point();
+/// A fence that came late comes now.
+void machine::store_over() {
+  if (mutated_ && std::exchange(postponed_[thread_number()].fence, false)) {
+    complete_fence(thread_number());
+  }
+  offer_crash_at_store();
 }
 
-void machine::fence(const domain::site& where) {
+void machine::offer_crash_at_store() {
+  if (after_stores_ && observer_ != nullptr) observer_->crash_point();
+}
+
+void machine::possible_crash(unsigned thread) {
+  if (observer_ != nullptr && memory_.fence_matters(thread)) observer_->crash_point();
+}
+
+void machine::complete_fence(unsigned thread) {
+  possible_crash(thread);
+  memory_.fence(thread);
+  if (!mutated_) return;
+  const void* const late = std::exchange(postponed_[thread].flush, nullptr);
+  if (late != nullptr) memory_.write_back(thread, late);
+}
+
+/// The scheduling point of a fence. False if it is defective.
+bool machine::begin_fence(const domain::site& where) {
   if (memory_.fence_matters(thread_number())) {
     access_boundary();
   } else {
     yield({.line = no_line, .writes = false});
   }
-  const site_id site = sites_.pass(where, site_kind::fence);
-  if (goes_wrong(site)) {
-    if (defect_ == defect::late) postponed_[thread_number()].fence = true;
-    return;
-  }
-  complete_fence();
+  if (!goes_wrong(sites_.pass(where, site_kind::fence))) return true;
+  if (defect_ == defect::late) postponed_[thread_number()].fence = true;
+  return false;
 }
 
-void machine::complete_fence() {
-  possible_crash();
-  memory_.fence(thread_number());
-  if (!mutated_) return;
-  const void* const late = std::exchange(postponed_[thread_number()].flush, nullptr);
-  if (late != nullptr) memory_.write_back(thread_number(), late);
+void machine::fence(const domain::site& where) {
+  if (!begin_fence(where)) return;
+  const unsigned thread = thread_number();
+  if (!buffers_stores() || memory_.buffers().empty(thread)) return complete_fence(thread);
+  while (memory_.buffers().full(thread)) drain_one(thread);
+  memory_.buffer_fence(thread);
+}
+
+void machine::sync(const domain::site& where) {
+  if (!begin_fence(where)) return;
+  drain();
+  complete_fence(thread_number());
 }
 
 void machine::mutate(const std::optional<mutation>& wanted) {

@@ -39,26 +39,36 @@ std::uint64_t word_hash(std::uint32_t line, unsigned offset, std::uint64_t value
   return base::mix64(place ^ base::mix64(value));
 }
 
+/// A store that is in a persistent cache survives; one that is still in a store buffer does not.
+/// The first without the second would prove too much.
+memory_model complete(memory_model model) {
+  model.store_buffers = model.store_buffers || model.cache_persistent;
+  return model;
+}
+
 }  // namespace
 
 std::string to_text(const memory_model& model) {
-  std::string name = model.cache_persistent ? "cache_persistent" : "portable";
-  if (model.rmw_fences) name = "x86";
+  std::string name = model.rmw_fences ? "x86" : "portable";
+  if (model.store_buffers) name += "+store_buffers";
+  if (model.cache_persistent) name = "cache_persistent";
   return model.weak_same_line ? name + "+weak_same_line" : name;
 }
 
 memory_model memory_model_from_text(const std::string& text) {
   for (const bool weak : {false, true}) {
-    for (const memory_model machine : {memory_model{}, memory_model{.rmw_fences = true},
-                                       memory_model{.cache_persistent = true}}) {
+    for (const memory_model machine :
+         {memory_model{}, memory_model{.store_buffers = true}, memory_model{.rmw_fences = true},
+          memory_model{.rmw_fences = true, .store_buffers = true},
+          memory_model{.cache_persistent = true, .store_buffers = true}}) {
       memory_model candidate = machine;
       candidate.weak_same_line = weak;
       if (to_text(candidate) == text) return candidate;
     }
   }
   throw error(errc::bad_argument, "",
-              "a memory model is portable, x86 or cache_persistent, perhaps with +weak_same_line; "
-              "not '" +
+              "a memory model is portable or x86, perhaps with +store_buffers, or "
+              "cache_persistent, perhaps with +weak_same_line; not '" +
                   text + "'");
 }
 
@@ -66,11 +76,12 @@ memory::memory(std::size_t bytes, unsigned threads, memory_model model)
     : live_(map_arena(bytes)),
       media_(new std::byte[bytes]()),
       size_(bytes),
-      model_(model),
+      model_(complete(model)),
       lines_(bytes / line_size),
       dirty_position_(bytes / line_size, -1),
       saved_in_(bytes / line_size, 0),
-      threads_(threads) {}
+      threads_(threads),
+      buffers_(threads) {}
 
 memory::~memory() { ::munmap(live_, size_); }
 
@@ -130,6 +141,9 @@ void memory::append(unsigned thread, std::byte* word, const std::uint64_t* value
   }
   lines_[line].push_back(entry);
   make_dirty(line);
+  if (model_.cache_persistent && kind != store_kind::streamed) {
+    move_to_media(line, [&](const pending_store& e) { return e.sequence == entry.sequence; });
+  }
   if (kind == store_kind::streamed) threads_[thread].streamed.push_back(line);
   ++version_;
 }
@@ -196,6 +210,12 @@ void memory::move_to_media(std::uint32_t line, Guaranteed&& guaranteed) {
 }
 
 void memory::write_back(unsigned thread, const void* address) {
+  auto* const place = live_ + (static_cast<const std::byte*>(address) - live_);
+  if (model_.store_buffers && buffers_.push_flush(thread, place)) return;
+  start_write_back(thread, address);
+}
+
+void memory::start_write_back(unsigned thread, const void* address) {
   const std::uint32_t line = line_of(address);
   if (lines_[line].empty()) return;
   threads_[thread].flushes.push_back({line, lines_[line].back().sequence});
@@ -231,6 +251,71 @@ void memory::fence(unsigned thread) {
   state.streamed.clear();
 }
 
+// --- store buffers ---
+
+void memory::buffer_store(unsigned thread, void* destination, const void* source, std::size_t size,
+                          store_kind kind, site_id site, bool untorn) {
+  buffered entry{};
+  entry.what = buffered::instruction::store;
+  entry.kind = kind;
+  entry.untorn = untorn;
+  entry.outside = !contains(destination);
+  entry.size = static_cast<std::uint8_t>(size);
+  entry.site = site;
+  entry.address = static_cast<std::byte*>(destination);
+  std::memcpy(entry.value.data(), source, size);
+  buffers_.push(thread, entry);
+}
+
+void memory::buffer_fence(unsigned thread) {
+  buffered entry{};
+  entry.what = buffered::instruction::fence;
+  buffers_.push(thread, entry);
+}
+
+void memory::drain_one(unsigned thread) {
+  const buffered& oldest = buffers_.of(thread).front();
+  if (oldest.what == buffered::instruction::fence) {
+    drain_fence(thread);
+  } else {
+    drain_store(thread, oldest.address);
+  }
+  while (!buffers_.empty(thread) &&
+         buffers_.of(thread).front().what == buffered::instruction::flush) {
+    start_write_back(thread, buffers_.pop(thread).address);
+  }
+}
+
+/// The fence saves every line that it guarantees, as all see it.
+void memory::drain_fence(unsigned thread) {
+  buffers_.lift();
+  static_cast<void>(buffers_.pop(thread));
+  fence(thread);
+  buffers_.lay();
+}
+
+void memory::drain_store(unsigned thread, const std::byte* address) {
+  buffers_.lift_line(address);
+  execute(thread, buffers_.pop(thread));
+  buffers_.lay_line(address);
+}
+
+void memory::execute(unsigned thread, const buffered& waiting) {
+  if (waiting.outside) {
+    std::memcpy(waiting.address, waiting.value.data(), waiting.size);
+  } else {
+    store(thread, waiting.address, waiting.value.data(), waiting.size, waiting.kind, waiting.site,
+          waiting.untorn);
+  }
+}
+
+void memory::discard_buffers() {
+  buffers_.lift_simulated();
+  buffers_.drop();
+}
+
+// --- crashes ---
+
 bool memory::ordered(std::span<const pending_store> entries) const noexcept {
   return !model_.weak_same_line && std::none_of(entries.begin(), entries.end(), [](const auto& e) {
     return e.kind == store_kind::streamed;
@@ -254,7 +339,6 @@ std::vector<std::uint64_t> memory::survivor_sets(std::uint32_t line) const {
   const std::vector<pending_store>& entries = lines_[line];
   const std::size_t n = entries.size();
   const std::uint64_t all = (std::uint64_t{1} << n) - 1;
-  if (model_.cache_persistent) return {all};
   std::vector<std::uint64_t> sets;
   const auto offer = [&](std::uint64_t set) {
     if (may_survive(entries, set)) sets.push_back(set);
@@ -298,6 +382,7 @@ memory::frame& memory::push_frame() {
   f.undo.clear();
   f.dirty = dirty_;
   f.threads = threads_;
+  if (model_.store_buffers) f.buffers = buffers_;
   f.media_hash = media_hash_;
   if (f.pending.size() < dirty_.size()) f.pending.resize(dirty_.size());
   for (std::size_t d = 0; d < dirty_.size(); ++d) {
@@ -307,10 +392,16 @@ memory::frame& memory::push_frame() {
   return f;
 }
 
-void memory::enter_checkpoint() { push_frame(); }
+void memory::enter_checkpoint() {
+  buffers_.lift_simulated();
+  push_frame();
+  buffers_.lay_simulated();
+}
 
 void memory::enter(const crash_choice& choice) {
+  buffers_.lift_simulated();
   const frame& f = push_frame();
+  buffers_.drop();
   for (std::size_t d = 0; d < f.dirty.size(); ++d) {
     const std::uint32_t line = f.dirty[d];
     std::vector<pending_store>& entries = lines_[line];
@@ -327,6 +418,7 @@ void memory::enter(const crash_choice& choice) {
 }
 
 void memory::leave() {
+  buffers_.lift_simulated();
   frame& f = frames_[--depth_];
   for (const std::uint32_t line : dirty_) {
     lines_[line].clear();
@@ -344,11 +436,16 @@ void memory::leave() {
     dirty_position_[dirty_[d]] = static_cast<std::int32_t>(d);
   }
   threads_.swap(f.threads);
+  if (model_.store_buffers) std::swap(buffers_, f.buffers);
   media_hash_ = f.media_hash;
+  buffers_.lay_simulated();
   ++version_;
 }
 
 void memory::settle() {
+  for (unsigned t = 0; t < threads_.size(); ++t) {
+    while (!buffers_.empty(t)) drain_one(t);
+  }
   while (!dirty_.empty()) {
     const std::uint32_t line = dirty_.back();
     touch(line);
@@ -365,12 +462,22 @@ void memory::clear() {
   ++version_;
 }
 
+/// What the running thread has in its buffer for `line`, over the content that all see.
+void memory::lay_over(std::uint32_t line, std::byte* content) const {
+  const std::byte* const begin = live_ + std::size_t{line} * line_size;
+  for (const buffered& e : buffers_.of(buffers_.viewer())) {
+    if (e.what != buffered::instruction::store || e.outside || line_of(e.address) != line) continue;
+    std::memcpy(content + (e.address - begin), e.value.data(), e.size);
+  }
+}
+
 const void* memory::stranger_in(std::uint32_t line) const {
   std::uint64_t expected[8];
   std::memcpy(expected, media_word(line, 0), line_size);
   for (const pending_store& e : lines_[line]) {
     std::memcpy(&expected[e.offset / 8], e.value, e.words * 8U);
   }
+  lay_over(line, reinterpret_cast<std::byte*>(expected));
   const std::uint64_t* const seen = live_word(line, 0);
   const auto [difference, end] = std::mismatch(seen, seen + 8, expected);
   return difference == seen + 8 ? nullptr : difference;

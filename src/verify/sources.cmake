@@ -11,5 +11,6 @@ outlast_sources(outlast_verify verify
   mutants.cpp
   oracle.cpp
   report.cpp
+  store_buffers.cpp
   strategy.cpp
 )

@@ -74,7 +74,10 @@ bool matters_to(const intent& done, const intent& waiting) {
   if (waiting.boundary) return true;
   // An invocation's place among the others' steps is settled where it waited itself.
   if (done.boundary && done.line == 0) return false;
-  return done.line == waiting.line && (done.writes || waiting.writes);
+  if (!done.writes && !waiting.writes) return false;
+  const bool somewhere_volatile = done.line == 0 || waiting.line == 0;
+  if (somewhere_volatile) return !done.persistent && !waiting.persistent;
+  return done.line == waiting.line;
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ std::uint64_t executions_asked_for() {
 
 class Catalogue : public testing::TestWithParam<std::size_t> {
  protected:
-  static verify::report explore(const verify::memory_model& model, verify::strategy_kind strategy) {
+  static verify::report explore(const verify::memory_model& model, verify::strategy_kind strategy,
+                                double seconds) {
     const verify::catalogue_entry& entry = verify::catalogue()[GetParam()];
     const auto tested = entry.make();
     verify::options how;
@@ -32,13 +33,14 @@ class Catalogue : public testing::TestWithParam<std::size_t> {
     how.model = model;
     how.strategy = strategy;
     how.max_executions = executions_asked_for();
-    how.seconds = how.max_executions > 0 ? 0 : 1;
+    how.seconds = how.max_executions > 0 ? 0 : seconds;
     return verify::explorer(*tested, how).run();
   }
 
   static void expect_sound(const verify::memory_model& model,
-                           verify::strategy_kind strategy = verify::strategy_kind::pct) {
-    const verify::report done = explore(model, strategy);
+                           verify::strategy_kind strategy = verify::strategy_kind::pct,
+                           double seconds = 1) {
+    const verify::report done = explore(model, strategy, seconds);
     std::puts(to_text(done).c_str());
     EXPECT_FALSE(done.found) << to_text(*done.found);
     EXPECT_GT(done.images_checked, 10U);
@@ -53,6 +55,16 @@ TEST_P(Catalogue, survives_every_crash_on_x86_interleaved_at_random) {
 
 TEST_P(Catalogue, survives_every_crash_where_one_line_persists_out_of_order) {
   expect_sound({.weak_same_line = true});
+}
+
+// Shorter: what buffers add shows within a few hundred executions, if it shows.
+
+TEST_P(Catalogue, survives_every_crash_on_x86_with_store_buffers) {
+  expect_sound({.rmw_fences = true, .store_buffers = true}, verify::strategy_kind::pct, 0.25);
+}
+
+TEST_P(Catalogue, survives_every_crash_where_caches_persist_and_store_buffers_do_not) {
+  expect_sound({.cache_persistent = true}, verify::strategy_kind::pct, 0.25);
 }
 
 std::string name_of(const testing::TestParamInfo<std::size_t>& at) {

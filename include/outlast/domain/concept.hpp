@@ -71,6 +71,8 @@ concept persistence_domain = requires(
   { D::exchange(word, value, order, where) } -> std::same_as<std::uint64_t>;
   { D::compare_exchange(word, expected, value, order, where) } -> std::same_as<bool>;
   { D::fetch_add(word, value, order, where) } -> std::same_as<std::uint64_t>;
+  /// A store that every thread sees before any later load of the caller: base/announce.hpp.
+  D::announce(word, value);
   /// Writes bytes that no other thread reads yet.
   D::write(destination, address, size, where);
   D::zero(destination, size, where);

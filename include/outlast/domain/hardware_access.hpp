@@ -1,6 +1,7 @@
 // Loads and stores of the domains that run on the machine itself.
 #pragma once
 
+#include <outlast/base/announce.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/hw/flush.hpp>
 
@@ -74,6 +75,10 @@ struct hardware_access {
   static void stream(void* destination, const void* source, std::size_t size,
                      site = site::current()) noexcept {
     hw::stream_copy(destination, source, size);
+  }
+  template <class T>
+  static void announce(std::atomic<T>& place, std::type_identity_t<T> value) noexcept {
+    base::announce(place, value);
   }
   static void schedule_point(const void* = nullptr) noexcept {}
   static void relax() noexcept { hw::pause(); }

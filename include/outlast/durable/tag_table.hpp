@@ -11,7 +11,7 @@ namespace outlast::durable {
 
 /// A flit-counter counts the p-stores under way at the places that map to it. 16 bits: a thread
 /// raises at most one counter at a time and thread slots stop short of 2^16, so it cannot wrap.
-/// Accessed through std::atomic_ref.
+/// Accessed as a std::atomic, through the domain.
 using flit_counter = std::uint16_t;
 
 inline constexpr std::size_t smallest_tag_table_bytes = std::size_t{4} << 10;

@@ -93,9 +93,11 @@ namespace detail {
 
 /// A counter in the shared volatile table, chosen by `key`.
 template <std::size_t Bytes>
-[[nodiscard]] inline flit_counter& counter_for(std::uintptr_t key) noexcept {
+[[nodiscard]] inline std::atomic<flit_counter>& counter_for(std::uintptr_t key) noexcept {
   constexpr unsigned index_bits = std::bit_width(Bytes / sizeof(flit_counter)) - 1;
-  return durable::detail::tag_table[(key * 0x9e3779b97f4a7c15ULL) >> (64 - index_bits)];
+  flit_counter& place =
+      durable::detail::tag_table[(key * 0x9e3779b97f4a7c15ULL) >> (64 - index_bits)];
+  return reinterpret_cast<base::raw_atomic<flit_counter>&>(place).value;
 }
 
 template <std::size_t Bytes, unsigned AddressShift>
@@ -105,29 +107,22 @@ struct table {
                 "a tag table has a power of two of bytes, from 4 KiB to 64 MiB");
   using beside = nothing;
   static constexpr std::string_view layout() noexcept { return "word"; }
-  static flit_counter& place_of(const void* address) noexcept {
+  static std::atomic<flit_counter>& counter(const void* address) noexcept {
     return counter_for<Bytes>(reinterpret_cast<std::uintptr_t>(address) >> AddressShift);
-  }
-  /// The counter, at a place where threads may switch.
-  template <class D>
-  static std::atomic_ref<flit_counter> counter(const void* address) {
-    flit_counter& place = place_of(address);
-    D::schedule_point(&place);
-    return std::atomic_ref(place);
   }
   template <class D>
   static void create(beside&, domain::site) noexcept {}
   template <class D>
-  static void raise(beside&, const void* address, domain::site) {
-    counter<D>(address).fetch_add(1, std::memory_order_relaxed);
+  static void raise(beside&, const void* address, domain::site where) {
+    D::fetch_add(counter(address), 1, std::memory_order_relaxed, where);
   }
   template <class D>
-  static void lower(beside&, const void* address, domain::site) {
-    counter<D>(address).fetch_sub(1, std::memory_order_release);
+  static void lower(beside&, const void* address, domain::site where) {
+    D::fetch_sub(counter(address), 1, std::memory_order_release, where);
   }
   template <class D>
-  static bool raised(const beside&, const void* address, domain::site) {
-    return counter<D>(address).load(std::memory_order_acquire) != 0;
+  static bool raised(const beside&, const void* address, domain::site where) {
+    return D::load(counter(address), std::memory_order_acquire, where) != 0;
   }
   template <class D>
   static void recover(beside&, domain::site) noexcept {}

@@ -197,7 +197,8 @@ class harris_list {
       node* const found = chain(op).find(head(), probe{key});
       if (found == nullptr) return false;
       if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
-        found->value.cell.store(value, durable::role::update);
+        // Visible when the update returns: no compare-and-swap follows that would wait for it.
+        found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }
       return true;
     }

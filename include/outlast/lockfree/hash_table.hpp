@@ -290,7 +290,8 @@ class hash_table {
       node* const found = find(op, key);
       if (found == nullptr) return false;
       if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
-        found->value.cell.store(value, durable::role::update);
+        // Visible when the update returns: no compare-and-swap follows that would wait for it.
+        found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }
       return true;
     }

@@ -11,9 +11,10 @@
 
 namespace outlast {
 
-/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic with a
-/// scheduling point of `D` in front of each access. Costs nothing in production. Valid when filled
-/// with zeros.
+/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic that is
+/// accessed through `D`, so that the verifier may switch threads before each access, and keeps its
+/// stores behind the thread's earlier ones to the pool. Costs nothing in production. Valid when
+/// filled with zeros.
 template <domain::persistence_domain D, class T>
 class volatile_word {
   static_assert(std::atomic<T>::is_always_lock_free);
@@ -22,35 +23,18 @@ class volatile_word {
   volatile_word() = default;
   explicit volatile_word(T value) noexcept : value_(value) {}
 
-  [[nodiscard]] T load(std::memory_order order) const {
-    D::schedule_point(&value_);
-    return value_.load(order);
-  }
-  void store(T value, std::memory_order order) {
-    D::schedule_point(&value_);
-    value_.store(value, order);
-  }
+  [[nodiscard]] T load(std::memory_order order) const { return D::load(value_, order); }
+  void store(T value, std::memory_order order) { D::store(value_, value, order); }
   [[nodiscard]] T exchange(T value, std::memory_order order) {
-    D::schedule_point(&value_);
-    return value_.exchange(value, order);
+    return D::exchange(value_, value, order);
   }
   /// Strong. `expected` receives the value read where it fails.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, std::memory_order order) {
-    D::schedule_point(&value_);
-    return value_.compare_exchange_strong(expected, desired, order);
+    return D::compare_exchange(value_, expected, desired, order);
   }
-  T fetch_add(T value, std::memory_order order) {
-    D::schedule_point(&value_);
-    return value_.fetch_add(value, order);
-  }
-  T fetch_and(T value, std::memory_order order) {
-    D::schedule_point(&value_);
-    return value_.fetch_and(value, order);
-  }
-  T fetch_or(T value, std::memory_order order) {
-    D::schedule_point(&value_);
-    return value_.fetch_or(value, order);
-  }
+  T fetch_add(T value, std::memory_order order) { return D::fetch_add(value_, value, order); }
+  T fetch_and(T value, std::memory_order order) { return D::fetch_and(value_, value, order); }
+  T fetch_or(T value, std::memory_order order) { return D::fetch_or(value_, value, order); }
   /// Makes the word at least `value`. Lock-free.
   void raise_to(T value, std::memory_order order) {
     T now = load(std::memory_order_relaxed);

@@ -9,7 +9,6 @@
 // else.
 #pragma once
 
-#include <outlast/base/announce.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
@@ -53,12 +52,11 @@ class epochs final : base::thread_exit_listener {
   [[nodiscard]] session enter() {
     record& mine = records_.local();
     if (mine.nesting_++ != 0) return &mine;
-    D::schedule_point();
-    const std::uint64_t epoch = epoch_.load(std::memory_order_relaxed);
+    const std::uint64_t epoch = D::load(epoch_, std::memory_order_relaxed);
     // (1) full barrier: visible before any load of the operation; synchronizes-with (2). Weaker
     // would let the operation read a node that an advance, not seeing the announcement, lets be
     // freed.
-    base::announce(mine.announced_, epoch << 1 | active);
+    D::announce(mine.announced_, epoch << 1 | active);
     return &mine;
   }
 
@@ -66,7 +64,7 @@ class epochs final : base::thread_exit_listener {
   void leave(session mine) noexcept {
     if (--mine->nesting_ != 0) return;
     // (3) release; synchronizes-with (2): the operation's loads are over before it is withdrawn.
-    mine->announced_.store(0, std::memory_order_release);
+    D::store(mine->announced_, 0, std::memory_order_release);
   }
 
   /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
@@ -265,8 +263,7 @@ class epochs final : base::thread_exit_listener {
       if (announced != 0 && announced >> 1 != epoch) all_here = false;
     });
     if (!all_here) return;
-    D::schedule_point();
-    epoch_.compare_exchange_strong(epoch, epoch + 1, std::memory_order_seq_cst);
+    (void)D::compare_exchange(epoch_, epoch, epoch + 1, std::memory_order_seq_cst);
   }
 
   /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to

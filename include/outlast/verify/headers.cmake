@@ -12,6 +12,7 @@ outlast_headers(outlast_verify verify
   random.hpp
   report.hpp
   simulated.hpp
+  store_buffers.hpp
   strategy.hpp
   subject.hpp
   threading.hpp

@@ -4,6 +4,11 @@
 // the calling operating-system thread. Threads of the machine are fibers: one runs at a time, and
 // another may be chosen at each access. Everything that a subject does runs on a fiber, so that
 // code that loops for ever, throws, or follows a wild pointer ends the fiber, not the exploration.
+//
+// Where stores are buffered, each thread t has a companion, number `threads` + t, that is runnable
+// while t's buffer holds something; when it is chosen, it drains one instruction. So strategies and
+// schedules deal with buffers as with threads. A body that runs alone drains now and then, as a
+// function of the image that it began on.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
@@ -59,6 +64,7 @@ class machine {
   }
 
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
+  [[nodiscard]] bool caches_persist() const noexcept { return memory_.model().cache_persistent; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
   /// Makes the flush or fence of one site defective.
@@ -107,9 +113,18 @@ class machine {
   void relax();
   void store(void* destination, const void* source, std::size_t size, store_kind kind,
              const domain::site& where, bool untorn);
+  /// The same, past the thread's buffer, which is empty: the store of a locked instruction.
+  void store_at_once(void* destination, const void* source, std::size_t size, store_kind kind,
+                     const domain::site& where);
   void write_back(const void* address, const domain::site& where);
+  /// Orders; where stores are buffered, later loads do not wait for it.
   void fence(const domain::site& where);
-  /// The same in front of a locked instruction, which completes write-backs on some machines.
+  /// A fence at whose return the thread's buffer is empty.
+  void sync(const domain::site& where);
+  /// Empties the thread's buffer: what a full barrier does.
+  void drain();
+  /// A scheduling point in front of a locked instruction, which empties the thread's buffer and on
+  /// some machines completes its write-backs.
   void locked_access(const void* address);
 
  private:
@@ -129,6 +144,7 @@ class machine {
     std::uint32_t steps = 0;
     std::uint32_t operation_ends = 0;  // at this step, or it takes too long; 0: no bound
     intent next;
+    std::uint64_t drain_seed = 0;
     fiber* caller = nullptr;
   };
 
@@ -140,10 +156,18 @@ class machine {
   void catch_mishap(guarded& runner, const std::function<void()>& body);
   [[nodiscard]] guarded& running();
   [[nodiscard]] unsigned thread_number() const noexcept;
+  /// What runs alone is none of the threads: it comes after them.
+  [[nodiscard]] unsigned alone_number() const noexcept {
+    return static_cast<unsigned>(threads_.size());
+  }
   void prepare(guarded& runner, fiber::entry run);
   void count_step(guarded& runner);
   [[nodiscard]] unsigned decide(unsigned current);
+  [[nodiscard]] unsigned choose(unsigned current);
   void list_runnable(unsigned current);
+  void list_drains();
+  void wake_waiting() noexcept;
+  void end_alone(bool wrecked);
   void go_on(unsigned thread);
   void yield(const intent& next);
   [[nodiscard]] bool may_matter(const intent& next);
@@ -152,9 +176,19 @@ class machine {
   void stop_if_parked(guarded& me);
   void access_boundary();
   [[noreturn]] void leave_for_good(guarded& runner);
-  void possible_crash();
-  void complete_fence();
+  void possible_crash(unsigned thread);
+  void complete_fence(unsigned thread);
   [[nodiscard]] bool goes_wrong(site_id site) const noexcept { return mutated_ == site; }
+  [[nodiscard]] bool begin_fence(const domain::site& where);
+  void store_over();
+  void offer_crash_at_store();
+  [[nodiscard]] bool buffers_stores() const noexcept { return memory_.model().store_buffers; }
+  void buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
+                    site_id site, bool untorn);
+  void drain_one(unsigned thread);
+  void drain_all(unsigned thread);
+  void drain_now_and_then(const guarded& runner);
+  void look_as_running();
 
   /// First, so that the state of another domain in the same place is not taken for a machine.
   static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;

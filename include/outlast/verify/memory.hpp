@@ -11,12 +11,16 @@
 //                 copy is one store per word
 //   streamed      (non-temporal) stores are unordered until a fence of the thread that issued them
 //   weak_same_line  a store that is no release may reach the media before earlier ones to its line
-//   cache_persistent  everything stored survives
+//   cache_persistent  what has left the store buffers survives; streamed stores after a fence
+//   store_buffers  a store becomes visible, and able to survive, some time after it was executed:
+//                  see store_buffers.hpp
 //
 // Crash images are materialised in place: `enter()` replaces the content of the dirty lines,
 // recovery runs on the same addresses, `leave()` undoes everything. Frames nest: a crash inside
 // recovery is the same again. Cost: the lines touched, whatever the size of the memory.
 #pragma once
+
+#include <outlast/verify/store_buffers.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,25 +32,21 @@
 
 namespace outlast::verify {
 
-/// Number of a site in a `site_table`.
-using site_id = std::uint16_t;
-
 /// Which simulated machine: fixed per exploration.
 struct memory_model {
   bool rmw_fences = false;        ///< a locked instruction is a fence (x86-64)
   bool weak_same_line = false;    ///< relaxed stores to one line may persist out of order (ARM64)
-  bool cache_persistent = false;  ///< caches survive (eADR)
+  bool cache_persistent = false;  ///< caches survive (eADR); implies store_buffers
+  bool store_buffers = false;     ///< stores wait in a buffer per thread before others see them
 
   friend bool operator==(const memory_model&, const memory_model&) = default;
 };
 
-/// "portable", "x86" or "cache_persistent", with "+weak_same_line" where that is on.
+/// "portable", "x86" or "cache_persistent", with "+store_buffers" (said of the first two alone: the
+/// last one always has them) and "+weak_same_line" where that is on.
 [[nodiscard]] std::string to_text(const memory_model& model);
 /// The reverse. Throws error{bad_argument}.
 [[nodiscard]] memory_model memory_model_from_text(const std::string& text);
-
-/// How a store is ordered behind earlier stores to its line.
-enum class store_kind : std::uint8_t { plain, release, streamed };
 
 /// One store that may be lost.
 struct pending_store {
@@ -97,6 +97,21 @@ class memory {
   [[nodiscard]] bool fence_matters(unsigned thread) const noexcept;
   /// Completes the thread's write-backs and streamed stores.
   void fence(unsigned thread);
+
+  // What threads do where stores are buffered. Everything above acts at once, on what all threads
+  // see; a flush alone waits for what it has to wait for.
+
+  [[nodiscard]] const store_buffers& buffers() const noexcept { return buffers_; }
+  /// At most 16 bytes, inside the memory or outside of it.
+  void buffer_store(unsigned thread, void* destination, const void* source, std::size_t size,
+                    store_kind kind, site_id site, bool untorn);
+  void buffer_fence(unsigned thread);
+  /// The oldest instruction of the buffer takes effect, and the flushes right behind it.
+  void drain_one(unsigned thread);
+  /// Live memory shows from now on what `thread` sees.
+  void look_as(unsigned thread) { buffers_.look_as(thread); }
+  /// All buffers lose what they hold.
+  void discard_buffers();
 
   // What a crash leaves.
 
@@ -154,6 +169,7 @@ class memory {
     std::vector<std::uint32_t> dirty;
     std::vector<std::vector<pending_store>> pending;  // of `dirty`; may be longer, to keep capacity
     std::vector<thread_state> threads;
+    store_buffers buffers{0};
     std::uint64_t media_hash = 0;
   };
 
@@ -161,6 +177,10 @@ class memory {
   [[nodiscard]] std::uint64_t* media_word(std::uint32_t line, unsigned offset) const noexcept;
   void append(unsigned thread, std::byte* word, const std::uint64_t* value, unsigned words,
               store_kind kind, site_id site);
+  void start_write_back(unsigned thread, const void* address);
+  void drain_fence(unsigned thread);
+  void drain_store(unsigned thread, const std::byte* address);
+  void execute(unsigned thread, const buffered& waiting);
   void touch(std::uint32_t line);
   void write_media(std::uint32_t line, const pending_store& entry);
   void write_media_word(std::uint32_t line, unsigned offset, std::uint64_t value);
@@ -171,6 +191,7 @@ class memory {
   [[nodiscard]] bool may_survive(std::span<const pending_store> entries, std::uint64_t set) const;
   [[nodiscard]] bool ordered(std::span<const pending_store> entries) const noexcept;
   frame& push_frame();
+  void lay_over(std::uint32_t line, std::byte* content) const;
   [[nodiscard]] const void* stranger_in(std::uint32_t line) const;
 
   std::byte* live_ = nullptr;
@@ -182,6 +203,7 @@ class memory {
   std::vector<std::int32_t> dirty_position_;
   std::vector<std::uint16_t> saved_in_;  // bit d: saved by frame d
   std::vector<thread_state> threads_;
+  store_buffers buffers_;
   std::vector<frame> frames_;
   unsigned depth_ = 0;
   std::uint64_t media_hash_ = 0;

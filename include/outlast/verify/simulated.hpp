@@ -13,14 +13,23 @@ namespace outlast::domain {
 
 /// Memory of the `verify::machine` that the calling operating-system thread has made. Every access
 /// is a place where another of the machine's threads may go on, every fence one where it may lose
-/// power. Without a machine, and outside its memory, accesses are ordinary ones and flushes do
-/// nothing.
+/// power. Without a machine accesses are ordinary ones and flushes do nothing. Where the machine
+/// has store buffers, stores outside of its memory wait in them too, but for those of bodies that
+/// run alone.
+///
+/// On a machine with persistent caches this domain is what domain::cache_persistent is: nothing is
+/// flushed, a pfence orders, a psync empties the store buffer.
 struct simulated {
   static constexpr bool rmw_fences = false;
 
   static constexpr std::string_view name() noexcept { return "simulated"; }
-  static constexpr kind current_kind() noexcept { return kind::simulated; }
-  static constexpr bool flushes() noexcept { return true; }
+  static kind current_kind() noexcept {
+    return flushes() ? kind::simulated : kind::cache_persistent;
+  }
+  static bool flushes() noexcept {
+    const auto* const m = verify::machine::current();
+    return m == nullptr || !m->caches_persist();
+  }
 
   static void pwb(const void* address, site where = site::current()) {
     if (auto* const m = verify::machine::current()) m->write_back(address, where);
@@ -28,7 +37,9 @@ struct simulated {
   static void pfence(site where = site::current()) {
     if (auto* const m = verify::machine::current()) m->fence(where);
   }
-  static void psync(site where = site::current()) { pfence(where); }
+  static void psync(site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->sync(where);
+  }
 
   template <class T>
   static T load(const std::atomic<T>& word, std::memory_order, site = site::current()) {
@@ -39,6 +50,7 @@ struct simulated {
   static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
                     site where = site::current()) {
     if (auto* const m = verify::machine::current()) m->access(&word, true);
+    if (order == std::memory_order_seq_cst) return store_visibly(word, value, where);
     put(word, value, order, where);
   }
   template <class T>
@@ -55,7 +67,7 @@ struct simulated {
       expected = seen;
       return false;
     }
-    put(word, desired, order, where);
+    put_at_once(word, desired, order, where);
     return true;
   }
   template <class T>
@@ -102,6 +114,12 @@ struct simulated {
                      site where = site::current()) {
     bytes(destination, source, size, verify::store_kind::streamed, where);
   }
+  template <class T>
+  static void announce(std::atomic<T>& place, std::type_identity_t<T> value,
+                       site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->access(nullptr, true);
+    store_visibly(place, static_cast<T>(value), where);
+  }
   /// Nobody says whether volatile memory is read or written: the latter is assumed.
   static void schedule_point(const void* address = nullptr) {
     if (auto* const m = verify::machine::current()) m->access(address, true);
@@ -119,22 +137,40 @@ struct simulated {
     std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
     return value;
   }
-  template <class T>
-  static void put(std::atomic<T>& word, const T& value, std::memory_order order, site where) {
+  static verify::store_kind kind_of(std::memory_order order) noexcept {
     const bool release = order == std::memory_order_release || order == std::memory_order_acq_rel ||
                          order == std::memory_order_seq_cst;
-    const auto kind = release ? verify::store_kind::release : verify::store_kind::plain;
+    return release ? verify::store_kind::release : verify::store_kind::plain;
+  }
+  template <class T>
+  static void put(std::atomic<T>& word, const T& value, std::memory_order order, site where) {
     if (auto* const m = verify::machine::current()) {
-      m->store(&word, &value, sizeof(T), kind, where, true);
+      m->store(&word, &value, sizeof(T), kind_of(order), where, true);
     } else {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
+  }
+  /// The store of a locked instruction, whose beginning has emptied the buffer.
+  template <class T>
+  static void put_at_once(std::atomic<T>& word, const T& value, std::memory_order order,
+                          site where) {
+    if (auto* const m = verify::machine::current()) {
+      m->store_at_once(&word, &value, sizeof(T), kind_of(order), where);
+    } else {
+      std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
+    }
+  }
+  /// A full barrier for loads and stores; of write-backs it promises nothing.
+  template <class T>
+  static void store_visibly(std::atomic<T>& word, const T& value, site where) {
+    if (auto* const m = verify::machine::current()) m->drain();
+    put_at_once(word, value, std::memory_order_seq_cst, where);
   }
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
     begin_locked(&word);
     const T old = peek(word);
-    put(word, static_cast<T>(next(old)), order, where);
+    put_at_once(word, static_cast<T>(next(old)), order, where);
     return old;
   }
   static void begin_locked(const void* word) {

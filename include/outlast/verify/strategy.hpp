@@ -23,6 +23,7 @@ using schedule = std::vector<std::uint8_t>;
 struct intent {
   std::uint64_t line = 0;  ///< address / 64 of what it touches; 0: several volatile places
   bool writes = true;
+  bool persistent = false;  ///< the line is one of the simulated memory
   /// An invocation, or a fence that guarantees something: what other threads did before makes a
   /// difference to the judges or to a crash, whatever lines they touched.
   bool boundary = false;

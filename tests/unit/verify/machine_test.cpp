@@ -5,8 +5,10 @@
 
 #include <cstdint>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -232,6 +234,143 @@ TEST(Memory, writes_the_oldest_store_back_when_a_history_grows_too_long) {
   EXPECT_EQ(m.memory().pending(0).size(), verify::memory::max_pending);
 }
 
+constexpr verify::memory_model with_buffers{.store_buffers = true};
+
+/// Thread 0 stores, thread 1 writes down what it sees, before and after.
+std::string seen_by_another(machine& m, verify::strategy& order, std::uint64_t seed) {
+  std::string seen;
+  m.memory().enter_checkpoint();
+  m.prepare_decisions(verify::random(seed), 10);
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        for (int i = 0; i < 3; ++i) {
+          if (t == 0) {
+            D::store(word(m), D::load(word(m), relaxed) + 1, relaxed);
+          } else {
+            seen += std::to_string(D::load(word(m), relaxed));
+          }
+        }
+      },
+      order);
+  EXPECT_FALSE(ended);
+  m.memory().leave();
+  return seen;
+}
+
+TEST(StoreBuffers, drain_by_decisions_that_can_be_replayed) {
+  machine m(4096, 2, with_buffers, small());
+  bool companion_chosen = false;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::string first = seen_by_another(m, *verify::random_strategy(), seed);
+    const verify::schedule decisions = m.decisions();
+    for (const unsigned choice : decisions) companion_chosen |= choice == 2;
+    EXPECT_EQ(first, seen_by_another(m, *verify::replay_strategy(decisions), 99));
+  }
+  EXPECT_TRUE(companion_chosen);
+}
+
+/// Runs the threads in the order of their numbers as far as they go, and drains as late as it can.
+class lazy final : public verify::strategy {
+ public:
+  void begin(verify::random, unsigned, std::uint32_t) override {}
+  unsigned choose(std::span<const unsigned> runnable, unsigned) override {
+    return *std::min_element(runnable.begin(), runnable.end());
+  }
+};
+
+TEST(StoreBuffers, hide_stores_from_others_but_not_from_plain_reads_of_their_own_thread) {
+  machine m(4096, 2, with_buffers, small());
+  std::vector<std::uint64_t> seen;
+  lazy order;
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        if (t == 0) D::store(word(m), 1, relaxed);
+        if (t == 0) D::store(word(m), 2, relaxed);
+        seen.push_back(word(m).load(relaxed));  // around the domain, as a reference to a field does
+        D::schedule_point();
+      },
+      order);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{2, 0}));
+  EXPECT_EQ(word(m).load(relaxed), 2U) << "everything drains at the end";
+}
+
+TEST(StoreBuffers, drain_their_oldest_store_when_they_are_full) {
+  machine m(4096, 2, with_buffers, small());
+  constexpr std::uint64_t stores = verify::store_buffers::capacity + 2;
+  std::uint64_t seen = 0;
+  lazy order;
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        if (t == 1) seen = D::load(word(m), relaxed);
+        for (std::uint64_t i = 1; t == 0 && i <= stores; ++i) D::store(word(m), i, relaxed);
+      },
+      order);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(seen, 2U);
+}
+
+TEST(StoreBuffers, are_lost_in_a_crash_and_return_with_what_it_interrupted) {
+  machine m(4096, 2, with_buffers, small());
+  lazy order;
+  const mishap ended = m.run_threads(
+      1,
+      [&](unsigned) {
+        D::store(word(m), 1, relaxed);
+        EXPECT_EQ(m.memory().stranger_anywhere(), nullptr) << "a buffered store is no stranger";
+        m.memory().enter({});
+        const mishap inner = m.run_alone([&] {
+          EXPECT_EQ(D::load(word(m), relaxed), 0U);
+          D::store(word(m, 1), 7, relaxed);
+        });
+        EXPECT_FALSE(inner);
+        EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+        m.memory().leave();
+        EXPECT_EQ(word(m).load(relaxed), 1U);
+        EXPECT_EQ(word(m, 1).load(relaxed), 0U);
+        EXPECT_TRUE(m.memory().dirty_lines().empty()) << "nobody else has seen the store";
+      },
+      order);
+  EXPECT_FALSE(ended) << *ended;
+}
+
+TEST(StoreBuffers, hold_stores_to_volatile_memory_as_well) {
+  machine m(4096, 2, with_buffers, small());
+  std::atomic<std::uint64_t> outside{0};
+  std::vector<std::uint64_t> seen;
+  lazy order;
+  const mishap ended = m.run_threads(
+      2,
+      [&](unsigned t) {
+        if (t == 0) D::store(outside, 1, relaxed);
+        seen.push_back(D::load(outside, relaxed));
+      },
+      order);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 0}));
+  EXPECT_EQ(outside.load(), 1U);
+}
+
+TEST(StoreBuffers, of_a_thread_that_met_a_mishap_are_dropped) {
+  machine m(4096, 2, with_buffers, small());
+  const mishap ended = m.run_threads(
+      1,
+      [&](unsigned) {
+        D::store(word(m), 1, relaxed);
+        throw std::runtime_error("no luck");
+      },
+      *verify::random_strategy());
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(word(m).load(relaxed), 0U);
+}
+
+TEST(StoreBuffers, come_with_persistent_caches) {
+  EXPECT_TRUE(machine(4096, 1, {.cache_persistent = true}, small()).memory().model().store_buffers);
+}
+
 TEST(Schedule, survives_a_trip_through_text) {
   const verify::schedule choices{0, 0, 0, 1, 1, 0, 2};
   EXPECT_EQ(verify::to_text(choices), "0*3 1*2 0 2");
@@ -241,8 +380,11 @@ TEST(Schedule, survives_a_trip_through_text) {
 }
 
 TEST(Model, survives_a_trip_through_text) {
-  for (const char* const name : {"portable", "x86", "cache_persistent", "x86+weak_same_line"}) {
-    EXPECT_EQ(verify::to_text(verify::memory_model_from_text(name)), name);
+  for (const std::string machine :
+       {"portable", "x86", "portable+store_buffers", "x86+store_buffers", "cache_persistent"}) {
+    for (const std::string& name : {machine, machine + "+weak_same_line"}) {
+      EXPECT_EQ(verify::to_text(verify::memory_model_from_text(name)), name);
+    }
   }
   EXPECT_ANY_THROW(static_cast<void>(verify::memory_model_from_text("vax")));
 }

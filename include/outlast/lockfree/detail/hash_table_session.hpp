@@ -3,6 +3,7 @@
 #pragma once
 
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/pool/volatile_word.hpp>
 
 #include <exception>
 
@@ -334,10 +335,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   root_block* block_ = nullptr;
   bool grows_ = true;
   bool recovered_ = false;
-  alignas(base::cache_line_size) std::atomic<unsigned> level_{0};
-  std::array<std::atomic<sentinel_entry*>, detail::most_levels> segments_{};
+  alignas(base::cache_line_size) volatile_word<D, unsigned> level_{0};
+  std::array<volatile_word<D, sentinel_entry*>, detail::most_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;
-  std::atomic<bool> growing_{false};
+  volatile_word<D, bool> growing_{false};
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 

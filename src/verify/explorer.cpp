@@ -223,7 +223,11 @@ void explorer::judge(world& opened, const life& lived, abstract_state& state, co
   state = opened.observe();
   const std::string wrong = opened.check(directly_after_opening);
   if (!wrong.empty()) fail(std::string(when) + ", the subject is inconsistent: " + wrong);
-  if (tested_.judge().explains(*lived.initial, *lived.seen, state)) return;
+  const oracle& law = tested_.judge();
+  if (directly_after_opening ? law.explains_after_crash(*lived.initial, *lived.seen, state)
+                             : law.explains(*lived.initial, *lived.seen, state)) {
+    return;
+  }
   fail(std::string(when) + ", no order of the operations explains " +
        tested_.judge().describe(state) + " (it began with " +
        tested_.judge().describe(*lived.initial) + ")");
@@ -265,7 +269,7 @@ void explorer::prefill(random& source) {
     history_.respond(number, fresh->apply(what));
   }
   judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
-  if (source.one_in(2)) fresh->close();
+  if (source.one_in(2) || tested_.judge().closing()) fresh->close();
 }
 
 void explorer::open_for_execution() {
@@ -315,7 +319,11 @@ void explorer::finish_execution(std::uint64_t number) {
   abstract_state state;
   fail_if(machine_.run_alone([&] {
     judge(*world_, lives_.front(), state, "without any crash", false);
-    if (how_.close_at_end && number % 4 == 0 && !counts_.found) world_->close();
+    if (!how_.close_at_end || number % 4 != 0 || counts_.found) return;
+    const std::optional<call> closing = tested_.judge().closing();
+    const std::size_t closed = closing ? history_.invoke(0, *closing) : 0;
+    world_->close();
+    if (closing) history_.respond(closed, {true});
   }),
           "at the end of an execution, the subject");
   crash_point();
@@ -424,6 +432,7 @@ void explorer::describe_event(const event& e) {
   } else {
     line << " -> " << (e.result.ok ? "yes" : "no");
     if (e.result.value != 0) line << ' ' << e.result.value;
+    if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
   counts_.found->history.push_back(line.str());

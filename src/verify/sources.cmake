@@ -1,4 +1,5 @@
 outlast_sources(outlast_verify verify
+  buffered_oracle.cpp
   catalogue.cpp
   catalogue_lists.cpp
   catalogue_tables.cpp
@@ -9,6 +10,9 @@ outlast_sources(outlast_verify verify
   memory.cpp
   mutants.cpp
   oracle.cpp
+  prefix_search.cpp
+  queue_check.cpp
   report.cpp
   strategy.cpp
+  transaction_oracle.cpp
 )

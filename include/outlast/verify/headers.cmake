@@ -1,4 +1,5 @@
 outlast_headers(outlast_verify verify
+  buffered_oracle.hpp
   catalogue.hpp
   eager_epochs.hpp
   explorer.hpp
@@ -9,9 +10,12 @@ outlast_headers(outlast_verify verify
   memory.hpp
   mutants.hpp
   oracle.hpp
+  prefix_search.hpp
+  queue_check.hpp
   random.hpp
   report.hpp
   simulated.hpp
   strategy.hpp
   subject.hpp
+  transaction_oracle.hpp
 )

@@ -42,6 +42,7 @@ void explorer::describe_event(const event& e) {
   } else {
     line << " -> " << (e.result.ok ? "yes" : "no");
     if (e.result.value != 0) line << ' ' << e.result.value;
+    if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
   counts_.found->history.push_back(line.str());

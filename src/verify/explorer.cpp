@@ -197,7 +197,11 @@ void explorer::judge(world& opened, const life& lived, abstract_state& state, co
   state = opened.observe();
   const std::string wrong = opened.check(directly_after_opening);
   if (!wrong.empty()) fail(std::string(when) + ", the subject is inconsistent: " + wrong);
-  if (tested_.judge().explains(*lived.initial, *lived.seen, state)) return;
+  const oracle& law = tested_.judge();
+  if (directly_after_opening ? law.explains_after_crash(*lived.initial, *lived.seen, state)
+                             : law.explains(*lived.initial, *lived.seen, state)) {
+    return;
+  }
   fail(std::string(when) + ", no order of the operations explains " +
        tested_.judge().describe(state) + " (it began with " +
        tested_.judge().describe(*lived.initial) + ")");
@@ -278,7 +282,7 @@ void explorer::prefill(const std::vector<call>& beginning) {
     history_.respond(number, fresh->apply(what));
   }
   judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
-  if (scene_.closed) fresh->close();
+  if (scene_.closed || tested_.judge().closing()) fresh->close();
 }
 
 void explorer::open_for_execution() {
@@ -340,7 +344,11 @@ void explorer::finish_execution(std::uint64_t number) {
   fail_if(machine_.run_alone([&] {
     judge(*world_, lives_.front(), state, "without any crash", false);
     const bool closes = how_.close_at_end && number % 4 == 0 && !machine_.parked_one();
-    if (closes && !counts_.found) world_->close();
+    if (!closes || counts_.found) return;
+    const std::optional<call> closing = tested_.judge().closing();
+    const std::size_t closed = closing ? history_.invoke(0, *closing) : 0;
+    world_->close();
+    if (closing) history_.respond(closed, {true});
   }),
           "at the end of an execution, the subject");
   crash_point();

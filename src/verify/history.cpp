@@ -25,6 +25,7 @@ void history::respond(std::size_t event_number, const outcome& result) {
   e.responded = clock_++;
   mix(event_number << 1 | (result.ok ? 1 : 0));
   mix(result.value);
+  if (result.stamp != 0) mix(result.stamp);
 }
 
 void history::clear() {

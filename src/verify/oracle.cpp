@@ -1,10 +1,15 @@
 #include <outlast/verify/oracle.hpp>
 
+#include <outlast/verify/queue_check.hpp>
+
 #include <array>
 #include <string_view>
 
 namespace outlast::verify {
 namespace {
+
+/// From here on a queue is judged by rules about its values rather than by a search.
+constexpr std::size_t long_history = 17;
 
 constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
                                                        "get",    "put",   "update"};
@@ -17,10 +22,8 @@ struct entry {
 };
 
 entry find(const abstract_state& map, std::uint64_t key) {
-  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
-    if (map[i] == key) return {true, map[i + 1]};
-  }
-  return {};
+  const std::optional<std::uint64_t> value = value_of(map, key);
+  return {value.has_value(), value.value_or(0)};
 }
 
 /// What the operation does to its key, and what it answers.
@@ -64,6 +67,36 @@ bool well_formed(const abstract_state& map) {
 
 }  // namespace
 
+std::optional<std::uint64_t> value_of(const abstract_state& map, std::uint64_t key) {
+  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
+    if (map[i] == key) return map[i + 1];
+  }
+  return std::nullopt;
+}
+
+abstract_state bound(abstract_state map, std::uint64_t key, std::optional<std::uint64_t> value) {
+  std::size_t at = 0;
+  while (at < map.size() && map[at] < key) at += 2;
+  const auto place = map.begin() + static_cast<std::ptrdiff_t>(at);
+  const bool present = at < map.size() && map[at] == key;
+  if (present && value) {
+    map[at + 1] = *value;
+  } else if (present) {
+    map.erase(place, place + 2);
+  } else if (value) {
+    map.insert(place, {key, *value});
+  }
+  return map;
+}
+
+std::string map_to_text(const abstract_state& map) {
+  std::string text = "{";
+  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
+    text += (i > 0 ? ", " : "") + std::to_string(map[i]) + ": " + std::to_string(map[i + 1]);
+  }
+  return text + "}";
+}
+
 bool map_oracle::explains(const abstract_state& initial, const history& seen,
                           const abstract_state& found) const {
   if (!well_formed(found)) return false;
@@ -78,6 +111,17 @@ bool map_oracle::explains(const abstract_state& initial, const history& seen,
     }
   }
   return true;
+}
+
+std::optional<abstract_state> map_oracle::step(const abstract_state& before, const event& e) const {
+  const std::optional<entry> after = map_step(find(before, e.what.key), e);
+  if (!after) return std::nullopt;
+  return bound(before, e.what.key, after->present ? std::optional(after->value) : std::nullopt);
+}
+
+bool map_oracle::changes(const call& what) const {
+  const auto kind = static_cast<map_operation>(what.kind);
+  return kind != map_operation::contains && kind != map_operation::get;
 }
 
 call map_oracle::draw(random& source, const scope& within, std::uint64_t serial) const {
@@ -121,13 +165,7 @@ std::string map_oracle::describe(const call& what) const {
   return text + ')';
 }
 
-std::string map_oracle::describe(const abstract_state& state) const {
-  std::string text = "{";
-  for (std::size_t i = 0; i + 1 < state.size(); i += 2) {
-    text += (i > 0 ? ", " : "") + std::to_string(state[i]) + ": " + std::to_string(state[i + 1]);
-  }
-  return text + "}";
-}
+std::string map_oracle::describe(const abstract_state& state) const { return map_to_text(state); }
 
 std::optional<abstract_state> sequence_oracle::step(const abstract_state& before,
                                                     const event& e) const {
@@ -145,8 +183,14 @@ std::optional<abstract_state> sequence_oracle::step(const abstract_state& before
   return e.pending() || e.result == answer ? std::optional(after) : std::nullopt;
 }
 
+bool sequence_oracle::changes(const call&) const { return true; }
+
 bool sequence_oracle::explains(const abstract_state& initial, const history& seen,
                                const abstract_state& found) const {
+  if (order_ == discipline::queue && seen.events().size() >= long_history &&
+      adds_unique_values(initial, seen)) {
+    return queue_linearizable(initial, seen, found, rules_);
+  }
   std::vector<const event*> all;
   for (const event& e : seen.events()) all.push_back(&e);
   const auto apply = [this](const abstract_state& s, const event& e) { return step(s, e); };

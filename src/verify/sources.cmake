@@ -1,4 +1,5 @@
 outlast_sources(outlast_verify verify
+  buffered_oracle.cpp
   catalogue.cpp
   catalogue_lists.cpp
   catalogue_tables.cpp
@@ -10,7 +11,10 @@ outlast_sources(outlast_verify verify
   memory.cpp
   mutants.cpp
   oracle.cpp
+  prefix_search.cpp
+  queue_check.cpp
   report.cpp
   store_buffers.cpp
   strategy.cpp
+  transaction_oracle.cpp
 )

@@ -1,4 +1,5 @@
 outlast_headers(outlast_verify verify
+  buffered_oracle.hpp
   catalogue.hpp
   eager_epochs.hpp
   explorer.hpp
@@ -9,6 +10,8 @@ outlast_headers(outlast_verify verify
   memory.hpp
   mutants.hpp
   oracle.hpp
+  prefix_search.hpp
+  queue_check.hpp
   random.hpp
   report.hpp
   simulated.hpp
@@ -16,4 +19,5 @@ outlast_headers(outlast_verify verify
   strategy.hpp
   subject.hpp
   threading.hpp
+  transaction_oracle.hpp
 )

@@ -17,7 +17,13 @@ struct call {
 struct outcome {
   bool ok = false;
   std::uint64_t value = 0;
-  friend bool operator==(const outcome&, const outcome&) = default;
+  /// Where the subject says the operation stands in its own order: the epoch in which it took
+  /// effect, the number of a transaction. 0: it does not say. No part of the answer.
+  std::uint64_t stamp = 0;
+
+  friend bool operator==(const outcome& a, const outcome& b) {
+    return a.ok == b.ok && a.value == b.value;
+  }
 };
 
 /// One operation in a history; `responded` is `never` while it is pending.

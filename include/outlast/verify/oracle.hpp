@@ -3,6 +3,9 @@
 // Durable linearizability: there is an order of the operations that respects real time, contains
 // every operation that responded before the crash with its answer, contains or leaves out each that
 // was still pending, and ends in exactly the state that recovery found.
+//
+// Judges of other promises: buffered_oracle.hpp (epochs) and transaction_oracle.hpp. They are built
+// on a `stepwise_oracle`, which says what the operations mean.
 #pragma once
 
 #include <outlast/verify/history.hpp>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +39,10 @@ struct scope {
 struct judging {
   bool keeps_real_time = true;
   bool keeps_completed = true;
+  bool keeps_prefix = true;    ///< nothing is missing that came before what survived
+  bool keeps_boundary = true;  ///< those epochs survived that the image names, and no later one
+  bool keeps_synced = true;    ///< what had responded before a sync that returned survived
+  bool keeps_lag = true;       ///< what survived is not older than the epochs that were reached
 };
 
 /// A specification: what operations there are, what they mean, how to name them.
@@ -45,6 +53,16 @@ class oracle {
   /// Whether `found` explains `seen`, begun in state `initial`.
   [[nodiscard]] virtual bool explains(const abstract_state& initial, const history& seen,
                                       const abstract_state& found) const = 0;
+  /// The same for a state that recovery found after a crash. Durable linearizability asks no other
+  /// question.
+  [[nodiscard]] virtual bool explains_after_crash(const abstract_state& initial,
+                                                  const history& seen,
+                                                  const abstract_state& found) const {
+    return explains(initial, seen, found);
+  }
+  /// What closing a subject amounts to as an operation, where that matters: where not all that has
+  /// responded is durable. A scenario then begins with a closed subject.
+  [[nodiscard]] virtual std::optional<call> closing() const { return std::nullopt; }
   /// The next operation of a random scenario. `serial` differs from call to call: use it for
   /// values.
   [[nodiscard]] virtual call draw(random& source, const scope& within,
@@ -66,12 +84,32 @@ class oracle {
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;
 };
 
+/// A specification whose operations act one at a time on the whole state.
+/// Thread-safety: immutable, any number of threads.
+class stepwise_oracle : public oracle {
+ public:
+  /// The state after `e`; none where its answer contradicts. What is pending contradicts nothing.
+  [[nodiscard]] virtual std::optional<abstract_state> step(const abstract_state& before,
+                                                           const event& e) const = 0;
+  /// Whether the operation may leave another state behind than it found.
+  [[nodiscard]] virtual bool changes(const call& what) const = 0;
+};
+
+/// The value of `key` in a state that is a map.
+[[nodiscard]] std::optional<std::uint64_t> value_of(const abstract_state& map, std::uint64_t key);
+/// A state that is a map, with `key` bound to `value`, or without it.
+[[nodiscard]] abstract_state bound(abstract_state map, std::uint64_t key,
+                                   std::optional<std::uint64_t> value);
+/// A state that is a map, for people.
+[[nodiscard]] std::string map_to_text(const abstract_state& map);
+
 /// Searches an order of `events` that leads from `initial` to `found`, remembering dead ends
 /// [Wing and Gong 1993, Lowe 2017]. `step(state, event) -> optional<State>` applies one operation,
-/// or refuses it where its answer contradicts. At most 64 events.
+/// or refuses it where its answer contradicts. At most 64 events: throws `std::length_error`.
 template <class State, class Step>
 [[nodiscard]] bool linearizable(std::span<const event* const> events, const State& initial,
                                 const State& found, Step&& step, judging rules = {}) {
+  if (events.size() > 64) throw std::length_error("a history of more than 64 events");
   std::uint64_t required = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!events[i]->pending() && rules.keeps_completed) required |= std::uint64_t{1} << i;
@@ -112,13 +150,16 @@ enum class map_operation : std::uint8_t {
 };
 
 /// Sets and maps, judged key by key.
-class map_oracle final : public oracle {
+class map_oracle final : public stepwise_oracle {
  public:
   /// Scenarios are drawn from `offered`, with values or (a set) without.
   explicit map_oracle(std::vector<map_operation> offered, bool has_values, judging rules = {})
       : offered_(std::move(offered)), has_values_(has_values), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
+  [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
+                                                   const event& e) const override;
+  [[nodiscard]] bool changes(const call& what) const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
@@ -140,13 +181,17 @@ enum class sequence_operation : std::uint8_t {
   take,  ///< pop or dequeue; ok and the value if there was one
 };
 
-/// Stacks (last in, first out) and queues (first in, first out).
-class sequence_oracle final : public oracle {
+/// Stacks (last in, first out) and queues (first in, first out). Long histories of queues are left
+/// to `queue_linearizable` where no value is added twice.
+class sequence_oracle final : public stepwise_oracle {
  public:
   enum class discipline { stack, queue };
   explicit sequence_oracle(discipline order, judging rules = {}) : order_(order), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
+  [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
+                                                   const event& e) const override;
+  [[nodiscard]] bool changes(const call& what) const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
@@ -156,9 +201,6 @@ class sequence_oracle final : public oracle {
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
 
  private:
-  [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
-                                                   const event& e) const;
-
   discipline order_;
   judging rules_;
 };

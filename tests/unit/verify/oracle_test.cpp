@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace outlast::test {
 namespace {
 
@@ -128,6 +130,12 @@ TEST(StackOracle, loses_nothing_completed) {
   const history h = serial({{add(1), {}}});
   EXPECT_FALSE(stack_explains(h, {}));
   EXPECT_TRUE(stack_explains(h, {}, forgets_completed)) << "the fault must be able to show";
+}
+
+TEST(StackOracle, refuses_histories_that_it_cannot_search) {
+  history h;
+  for (unsigned i = 0; i < 65; ++i) h.respond(h.invoke(0, add(i)), {});
+  EXPECT_THROW(static_cast<void>(stack_explains(h, {})), std::length_error);
 }
 
 TEST(QueueOracle, is_first_in_first_out) {

@@ -22,6 +22,7 @@ std::string sentence_of(const std::exception& problem) {
 machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds)
     : memory_(memory_bytes, threads + 1, model),
       bounds_(bounds),
+      buffers_stores_(memory_.model().store_buffers),
       signal_stack_(new std::byte[signal_stack_bytes]) {
   main_.context = &base::this_thread();
   for (unsigned t = 0; t < threads; ++t) {
@@ -94,7 +95,7 @@ unsigned machine::thread_number() const noexcept {
 }
 
 void machine::look_as_running() {
-  if (buffers_stores()) memory_.look_as(thread_number());
+  if (buffers_stores_) memory_.look_as(thread_number());
 }
 
 void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
@@ -119,12 +120,14 @@ mishap machine::run_alone(const std::function<void()>& body) {
   runner.caller = caller;
   prepare(runner, &machine::alone_entry);
   const unsigned depth = alone_depth_++;
-  runner.drain_seed = memory_.image_hash({});
-  look_as_running();
+  if (buffers_stores_) {
+    runner.drain_seed = memory_.image_hash({});
+    look_as_running();
+  }
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
   const mishap ended = ending_of(runner);
-  end_alone(ended.has_value());
+  if (buffers_stores_) end_alone(ended.has_value());
   return ended;
 }
 
@@ -153,7 +156,7 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
     threads_[t]->caller = &main_;
     prepare(*threads_[t], &machine::thread_entry);
   }
-  order.begin(decision_source_, buffers_stores() ? 2 * threads : threads, horizon_);
+  order.begin(decision_source_, buffers_stores_ ? 2 * threads : threads, horizon_);
   const unsigned first = decide(nobody);
   running_thread_ = first;
   look_as_running();
@@ -199,7 +202,7 @@ void machine::list_runnable(unsigned current) {
   for (unsigned t = 0; t < thread_count_; ++t) {
     if (t != current && !threads_[t]->finished && !threads_[t]->waiting) runnable_.push_back(t);
   }
-  if (buffers_stores()) list_drains();
+  if (buffers_stores_) list_drains();
   if (!runnable_.empty()) return;
   for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
     threads_[t]->waiting = false;
@@ -244,17 +247,15 @@ void machine::go_on(unsigned thread) {
   fiber::switch_between(*from.stack, *threads_[thread]->stack);
 }
 
-void machine::count_step(guarded& runner) {
-  if (++runner.steps > bounds_.steps) {
-    abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
-  }
+void machine::end_stuck() {
+  abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
 }
 
 void machine::access() {
   if (alone_depth_ > 0) {
     guarded& runner = *alone_[alone_depth_ - 1];
     count_step(runner);
-    if (buffers_stores()) drain_now_and_then(runner);
+    if (buffers_stores_) drain_now_and_then(runner);
     return;
   }
   if (running_thread_ == nobody) return;
@@ -296,7 +297,7 @@ void machine::drain_all(unsigned thread) {
 }
 
 void machine::drain() {
-  if (buffers_stores()) drain_all(thread_number());
+  if (buffers_stores_) drain_all(thread_number());
 }
 
 /// Word by word, but for 16 bytes that are one store.
@@ -321,12 +322,12 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
   const bool inside = memory_.contains(destination);
-  if (!inside && !(buffers_stores() && alone_depth_ == 0 && running_thread_ != nobody)) {
+  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != nobody)) {
     std::memcpy(destination, source, size);
     return;
   }
   const site_id site = inside ? sites_.pass(where, site_kind::store) : site_id{};
-  if (buffers_stores()) return buffer_store(destination, source, size, kind, site, untorn);
+  if (buffers_stores_) return buffer_store(destination, source, size, kind, site, untorn);
   memory_.store(thread_number(), destination, source, size, kind, site, untorn);
   offer_crash_at_store();
 }
@@ -367,7 +368,7 @@ void machine::fence(const domain::site& where) {
   const site_id site = sites_.pass(where, site_kind::fence);
   if (muted_ == site) return;
   const unsigned thread = thread_number();
-  if (!buffers_stores() || memory_.buffers().empty(thread)) return complete_fence(thread);
+  if (!buffers_stores_ || memory_.buffers().empty(thread)) return complete_fence(thread);
   while (memory_.buffers().full(thread)) drain_one(thread);
   memory_.buffer_fence(thread);
 }

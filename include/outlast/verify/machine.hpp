@@ -145,7 +145,11 @@ class machine {
     return static_cast<unsigned>(threads_.size());
   }
   void prepare(guarded& runner, fiber::entry run);
-  void count_step(guarded& runner);
+  void count_step(guarded& runner) {
+    if (++runner.steps > bounds_.steps) [[unlikely]]
+      end_stuck();
+  }
+  [[noreturn]] void end_stuck();
   [[nodiscard]] unsigned decide(unsigned current);
   [[nodiscard]] unsigned choose(unsigned current);
   void list_runnable(unsigned current);
@@ -157,7 +161,6 @@ class machine {
   void possible_crash(unsigned thread);
   void complete_fence(unsigned thread);
   void offer_crash_at_store();
-  [[nodiscard]] bool buffers_stores() const noexcept { return memory_.model().store_buffers; }
   void buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
                     site_id site, bool untorn);
   void drain_one(unsigned thread);
@@ -171,6 +174,7 @@ class machine {
   verify::memory memory_;
   site_table sites_;
   limits bounds_;
+  bool buffers_stores_;
   crash_observer* observer_ = nullptr;
   std::optional<site_id> muted_;
   bool after_stores_ = false;

@@ -25,6 +25,7 @@ std::string sentence_of(const std::exception& problem) {
 machine::machine(std::size_t memory_bytes, unsigned threads, memory_model model, limits bounds)
     : memory_(memory_bytes, threads + 1, model),
       bounds_(bounds),
+      buffers_stores_(memory_.model().store_buffers),
       signal_stack_(new std::byte[signal_stack_bytes]) {
   main_.context = &base::this_thread();
   for (unsigned t = 0; t < threads; ++t) {
@@ -84,7 +85,7 @@ void machine::prepare(guarded& runner, fiber::entry run) {
   runner.finished = false;
   runner.waiting = false;
   runner.parked = false;
-  runner.operation_ends = 0;
+  runner.operation_ends = no_bound;
   runner.next = {.boundary = true};
   runner.ended.reset();
   runner.signal = 0;
@@ -101,7 +102,7 @@ unsigned machine::thread_number() const noexcept {
 }
 
 void machine::look_as_running() {
-  if (buffers_stores()) memory_.look_as(thread_number());
+  if (buffers_stores_) memory_.look_as(thread_number());
 }
 
 void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
@@ -127,12 +128,14 @@ mishap machine::run_alone(const std::function<void()>& body) {
   runner.caller = caller;
   prepare(runner, &machine::alone_entry);
   const unsigned depth = alone_depth_++;
-  runner.drain_seed = memory_.image_hash({});
-  look_as_running();
+  if (buffers_stores_) {
+    runner.drain_seed = memory_.image_hash({});
+    look_as_running();
+  }
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
   const mishap ended = ending_of(runner);
-  end_alone(ended.has_value());
+  if (buffers_stores_) end_alone(ended.has_value());
   return ended;
 }
 
@@ -163,7 +166,7 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
     threads_[t]->caller = &main_;
     prepare(*threads_[t], &machine::thread_entry);
   }
-  order.begin(decision_source_, buffers_stores() ? 2 * threads : threads, horizon_);
+  order.begin(decision_source_, buffers_stores_ ? 2 * threads : threads, horizon_);
   looks_ahead_ = order.looks_ahead();
   const unsigned first = decide(nobody);
   running_thread_ = first;
@@ -212,7 +215,7 @@ void machine::list_runnable(unsigned current) {
     const guarded& each = *threads_[t];
     if (t != current && !each.finished && !each.waiting && !each.parked) runnable_.push_back(t);
   }
-  if (buffers_stores()) list_drains();
+  if (buffers_stores_) list_drains();
   if (!runnable_.empty()) return;
   for (unsigned t = 0; t < thread_count_; ++t) {  // all wait for one another: let them look again
     threads_[t]->waiting = false;
@@ -263,19 +266,18 @@ void machine::go_on(unsigned thread) {
   fiber::switch_between(*from.stack, *threads_[thread]->stack);
 }
 
-void machine::count_step(guarded& runner) {
-  if (++runner.steps > bounds_.steps) {
-    abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
-  }
-  if (runner.operation_ends != 0 && runner.steps > runner.operation_ends) {
-    abandon("took more steps for one operation than its progress guarantee allows");
-  }
+void machine::end_stuck() {
+  abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
+}
+
+void machine::end_starved() {
+  abandon("took more steps for one operation than its progress guarantee allows");
 }
 
 void machine::begin_operation(std::uint32_t most) {
   if (running_thread_ == nobody) return;
   guarded& me = *threads_[running_thread_];
-  me.operation_ends = most == 0 ? 0 : me.steps + most + 1;
+  me.operation_ends = most == 0 ? no_bound : me.steps + most + 1;
   access_boundary();
 }
 
@@ -300,7 +302,7 @@ void machine::yield(const intent& next) {
   if (alone_depth_ > 0) {
     guarded& runner = *alone_[alone_depth_ - 1];
     count_step(runner);
-    if (buffers_stores()) drain_now_and_then(runner);
+    if (buffers_stores_) drain_now_and_then(runner);
     return;
   }
   if (running_thread_ == nobody) return;
@@ -415,7 +417,7 @@ void machine::drain_all(unsigned thread) {
 }
 
 void machine::drain() {
-  if (buffers_stores()) drain_all(thread_number());
+  if (buffers_stores_) drain_all(thread_number());
 }
 
 /// Word by word, but for 16 bytes that are one store.
@@ -440,12 +442,12 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
   const bool inside = memory_.contains(destination);
-  if (!inside && !(buffers_stores() && alone_depth_ == 0 && running_thread_ != nobody)) {
+  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != nobody)) {
     std::memcpy(destination, source, size);
     return;
   }
   const site_id site = inside ? sites_.pass(where, site_kind::store) : site_id{};
-  if (buffers_stores()) return buffer_store(destination, source, size, kind, site, untorn);
+  if (buffers_stores_) return buffer_store(destination, source, size, kind, site, untorn);
   const std::uint32_t last = memory_.line_of(static_cast<const std::byte*>(destination) + size - 1);
   for (std::uint32_t l = memory_.line_of(destination); looks_ahead_ && l <= last; ++l) {
     record_footprint(l, true);
@@ -515,7 +517,7 @@ bool machine::begin_fence(const domain::site& where) {
 void machine::fence(const domain::site& where) {
   if (!begin_fence(where)) return;
   const unsigned thread = thread_number();
-  if (!buffers_stores() || memory_.buffers().empty(thread)) return complete_fence(thread);
+  if (!buffers_stores_ || memory_.buffers().empty(thread)) return complete_fence(thread);
   while (memory_.buffers().full(thread)) drain_one(thread);
   memory_.buffer_fence(thread);
 }

@@ -129,6 +129,7 @@ class machine {
 
  private:
   static constexpr unsigned nobody = ~0U;
+  static constexpr std::uint32_t no_bound = ~std::uint32_t{0};
   static constexpr unsigned deepest = 6;
 
   struct guarded {  // one body on one fiber
@@ -142,7 +143,7 @@ class machine {
     mishap ended;
     int signal = 0;  // that ended it: put into words outside of the handler
     std::uint32_t steps = 0;
-    std::uint32_t operation_ends = 0;  // at this step, or it takes too long; 0: no bound
+    std::uint32_t operation_ends = no_bound;  // after this step it has taken too long
     intent next;
     std::uint64_t drain_seed = 0;
     fiber* caller = nullptr;
@@ -161,7 +162,14 @@ class machine {
     return static_cast<unsigned>(threads_.size());
   }
   void prepare(guarded& runner, fiber::entry run);
-  void count_step(guarded& runner);
+  void count_step(guarded& runner) {
+    if (++runner.steps > bounds_.steps) [[unlikely]]
+      end_stuck();
+    if (runner.steps > runner.operation_ends) [[unlikely]]
+      end_starved();
+  }
+  [[noreturn]] void end_stuck();
+  [[noreturn]] void end_starved();
   [[nodiscard]] unsigned decide(unsigned current);
   [[nodiscard]] unsigned choose(unsigned current);
   void list_runnable(unsigned current);
@@ -182,7 +190,6 @@ class machine {
   [[nodiscard]] bool begin_fence(const domain::site& where);
   void store_over();
   void offer_crash_at_store();
-  [[nodiscard]] bool buffers_stores() const noexcept { return memory_.model().store_buffers; }
   void buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
                     site_id site, bool untorn);
   void drain_one(unsigned thread);
@@ -196,6 +203,7 @@ class machine {
   verify::memory memory_;
   site_table sites_;
   limits bounds_;
+  bool buffers_stores_;
   crash_observer* observer_ = nullptr;
   std::optional<site_id> mutated_;
   defect defect_ = defect::missing;

@@ -92,7 +92,7 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
   using structure = lockfree::harris_list<std::uint64_t, std::uint64_t, hasty_flit,
                                           std::less<std::uint64_t>, verify::eager_epochs>;
   map_on_disk<structure> hasty({.blocks = [](structure&) { return std::size_t{1}; }});
-  const cut_result outcome = cut_power_again_and_again(hasty, {.seed = 1, .images = images});
+  const cut_result outcome = cut_power_again_and_again(hasty, {.seed = 1, .images = 5 * images});
   EXPECT_NE(outcome.complaint, "");
 }
 

@@ -3,12 +3,14 @@
 
 JOBS ?= $(shell nproc)
 LONG_CRASH_EXECUTIONS ?= 200000
+KILLS ?= 10000
+IMAGES ?= 100000
 MICRO_BENCHMARKS ?= flush allocator recovery open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick crash crash-long kill format package clean
+.PHONY: build demo test check bench bench-quick crash crash-long kill powercut format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -61,9 +63,17 @@ crash crash-long: build-dev
 	$(if $(filter crash-long,$@),OUTLAST_CRASH_EXECUTIONS=$(LONG_CRASH_EXECUTIONS)) \
 	  $(CTEST) --preset dev -L '^crash$$' $(if $(filter crash-long,$@),--timeout 36000)
 
-## kill: a real process is killed while it runs, and its pool judged
-kill: build-dev
-	$(CTEST) --preset dev -L '^kill$$'
+## kill: real processes are killed while they run, KILLS times, and their pools judged
+kill:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target kill_campaign
+	build/dev/tests/bin/kill_campaign --kills $(KILLS) --jobs $(JOBS) $(ARGS)
+
+## powercut: pool files lose power until IMAGES images were judged; seeds are fresh
+powercut:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target power_cut_campaign
+	build/dev/tests/bin/power_cut_campaign --images $(IMAGES) $(ARGS)
 
 ## package: the Debian package, in build/release
 package: package-dependencies build-release

@@ -98,6 +98,22 @@ child_end child_process::wait() {
   return *end_;
 }
 
+bool child_process::stop() {
+  if (end_) return false;
+  ::kill(id_, SIGSTOP);
+  int status = 0;
+  // Reported when all of its threads have stopped.
+  while (::waitpid(id_, &status, WUNTRACED) != id_) {
+    if (errno != EINTR) fail(errno, "cannot wait for a child process");
+  }
+  if (!WIFSTOPPED(status)) end_ = end_of(status);
+  return !end_;
+}
+
+void child_process::go_on() {
+  if (!end_) ::kill(id_, SIGCONT);
+}
+
 child_end child_process::kill() {
   if (!end_) ::kill(id_, SIGKILL);
   return wait();

@@ -55,6 +55,11 @@ class child_process {
   [[nodiscard]] std::optional<child_end> poll();
   /// Waits for its end.
   child_end wait();
+  /// SIGSTOP: no instruction of it is executed from the return of this to go_on(). False if it has
+  /// ended before.
+  [[nodiscard]] bool stop();
+  /// SIGCONT.
+  void go_on();
   /// SIGKILL: no handler, no destructor, no chance to finish. Returns when the process is gone.
   child_end kill();
 

@@ -2,6 +2,7 @@
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
+#include <outlast/domain/file_device.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ std::vector<file_pool> file_pools;
 std::vector<std::unique_ptr<noted_pages>> all_notes;  // one per thread slot that ever flushed
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
+file_device stand_in_device;  // empty: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
@@ -67,12 +69,28 @@ file_pool* find_pool(std::uintptr_t address) noexcept {
                   "device, and open it again, which recovers what was acknowledged");
 }
 
-int sync_range(std::uintptr_t first, std::size_t size) noexcept {
+/// Nothing if the real device is to be asked: there is no stand-in, or no pool in the range.
+std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
+  if (!stand_in_device) return std::nullopt;
+  std::string path;
+  std::uint64_t offset = 0;
+  {
+    const std::lock_guard lock(pools_mutex());
+    const file_pool* const pool = find_pool(first);
+    if (pool == nullptr) return std::nullopt;
+    path = pool->path;
+    offset = first - pool->base;
+  }
+  return stand_in_device(path, offset, size);
+}
+
+int sync_range(std::uintptr_t first, std::size_t size) {
   for (unsigned left = syncs_to_fail.load(std::memory_order_relaxed); left != 0;) {
     if (syncs_to_fail.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
       return error_to_report.load(std::memory_order_relaxed);
     }
   }
+  if (const std::optional<int> error_number = sync_with_stand_in(first, size)) return *error_number;
   return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
 }
 
@@ -133,5 +151,7 @@ void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   error_to_report.store(error_number, std::memory_order_relaxed);
   syncs_to_fail.store(count, std::memory_order_relaxed);
 }
+
+void replace_file_device(file_device stand_in) { stand_in_device = std::move(stand_in); }
 
 }  // namespace outlast::domain

@@ -7,6 +7,8 @@ outlast_sources(outlast_verify verify
   explorer.cpp
   fiber.cpp
   history.cpp
+  lossy_disk.cpp
+  lossy_file.cpp
   machine.cpp
   memory.cpp
   mutants.cpp

@@ -1,19 +1,22 @@
 #include <tests/powercut/harness.hpp>
 
-#include <gtest/gtest.h>
 #include <apps/demo/child_process.hpp>
+#include <tests/support/memory_folder.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace outlast::test::powercut {
@@ -27,12 +30,17 @@ using apps::child_process;
 using apps::shared_memory;
 
 constexpr std::uint32_t most_threads = 8;
-constexpr std::size_t log_room = 1 << 16;
+constexpr std::size_t log_room = 1 << 17;
 constexpr std::size_t survivors_room = 1 << 18;
 constexpr const char* child_argument = "--powercut-child";
 
 enum class stage : std::uint32_t { starting, shown, finished, failed };
-enum class order : std::uint32_t { work, wait, close };
+enum class order : std::uint32_t {
+  work,   ///< show what there is, then operate until killed
+  wait,   ///< show, then do nothing until killed
+  look,   ///< show and end, as a crash would
+  close,  ///< show and close
+};
 
 /// One thread's operations of one round. Full logs end the thread's work, not the round.
 struct thread_log {
@@ -120,7 +128,7 @@ void live(const std::string& name, shared_state& shared) {
   shared.reached.store(stage::shown, std::memory_order_release);
   if (shared.what == order::work) work_until_killed(*what, shared);
   if (shared.what == order::wait) wait_for_death();
-  what->close();
+  if (shared.what == order::close) what->close();
   shared.reached.store(stage::finished, std::memory_order_release);
 }
 
@@ -140,82 +148,75 @@ int child_main(const std::string& name, int descriptor) {
 
 // --- the parent ---
 
-/// A folder for one run's pool.
-class temporary_folder {
+/// A file descriptor that is closed.
+class descriptor {
  public:
-  temporary_folder() {
-    std::string name = (fs::temp_directory_path() / "outlast-powercut-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create " + name);
-    path_ = name;
+  descriptor(const fs::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path.string());
   }
-  ~temporary_folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  temporary_folder(const temporary_folder&) = delete;
-  temporary_folder& operator=(const temporary_folder&) = delete;
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+  ~descriptor() { ::close(fd_); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  [[nodiscard]] int get() const noexcept { return fd_; }
 
  private:
-  fs::path path_;
+  int fd_;
 };
 
-class executioner {
+void copy_bytes(int from, int to, off_t begin, off_t end) {
+  std::array<char, 1 << 16> buffer;
+  while (begin < end) {
+    const auto wanted = std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - begin));
+    const ssize_t got = ::pread(from, buffer.data(), wanted, begin);
+    if (got <= 0 || ::pwrite(to, buffer.data(), static_cast<std::size_t>(got), begin) != got) {
+      throw std::system_error(errno, std::generic_category(), "cannot copy a file");
+    }
+    begin += got;
+  }
+}
+
+/// Holes stay holes.
+void copy_sparsely(const fs::path& from, const fs::path& to) {
+  const descriptor source(from, O_RDONLY);
+  const descriptor target(to, O_WRONLY | O_CREAT | O_TRUNC);
+  const off_t length = ::lseek(source.get(), 0, SEEK_END);
+  if (::ftruncate(target.get(), length) != 0) {
+    throw std::system_error(errno, std::generic_category(), to.string());
+  }
+  for (off_t at = 0; at < length;) {
+    const off_t data = ::lseek(source.get(), at, SEEK_DATA);
+    if (data < 0) return;  // nothing but a hole is left
+    at = ::lseek(source.get(), data, SEEK_HOLE);
+    copy_bytes(source.get(), target.get(), data, at);
+  }
+}
+
+void copy_files(const fs::path& from, const fs::path& to) {
+  for (const fs::directory_entry& each : fs::directory_iterator(from)) {
+    if (each.is_regular_file()) copy_sparsely(each.path(), to / each.path().filename());
+  }
+}
+
+std::string describe(const child_end& end) {
+  return end.signal != 0 ? "signal " + std::to_string(end.signal)
+                         : "status " + std::to_string(end.exit_status);
+}
+
+/// Children of one folder's files, one after the other, and the memory shared with them.
+class stage_manager {
  public:
-  executioner(const std::string& name, const plan& how)
-      : name_(name),
-        how_(how),
-        all_(definitions()),
-        judge_(definition_called(all_, name).make_judge()),
+  stage_manager(std::string name, const fs::path& folder, std::uint32_t threads)
+      : name_(std::move(name)),
         memory_(shared_memory::create(sizeof(shared_state))),
         shared_(*new(memory_.data()) shared_state) {
-    shared_.threads = std::min(how.threads, most_threads);
-    put_text(shared_.folder, folder_.path().string());
+    shared_.threads = std::min(threads, most_threads);
+    put_text(shared_.folder, folder.string());
   }
 
-  result run() {
-    try {
-      for (std::uint32_t i = 0; i < how_.kills; ++i) kill_once();
-      close_and_reopen();
-    } catch (const std::exception& failure) {
-      result_.complaint = failure.what();
-    }
-    return result_;
-  }
-
- private:
-  /// A child that is to die early gets no leave to work: it could repair unseen what is missing.
-  void kill_once() {
-    const bool early = random_() % how_.early_kills == 0;
-    begin(early ? order::wait : order::work);
-    child_process child(arguments());
-    if (early) {
-      std::this_thread::sleep_for(random_time(startup_));
-    } else {
-      const clock::time_point start = clock::now();
-      wait_for(child, stage::shown);
-      startup_ = clock::now() - start;
-      std::this_thread::sleep_for(random_time(std::chrono::milliseconds(how_.longest_run_ms)));
-    }
-    child.kill();
-    if (shared_.reached.load() == stage::failed) throw std::runtime_error(shared_.complaint);
-    if (shared_.reached.load() == stage::shown) compare();
-    drain_logs();
-  }
-
-  void close_and_reopen() {
-    for (int i = 0; i < 2; ++i) {
-      begin(order::close);
-      child_process child(arguments());
-      wait_for(child, stage::finished);
-      if (child.wait().exit_status != 0) throw std::runtime_error("a child failed at its end");
-      compare();
-    }
-  }
-
-  void begin(order what) {
+  /// Everything that the next child is told.
+  void prepare(order what, std::uint64_t seed) {
     shared_.what = what;
-    shared_.seed = random_();
+    shared_.seed = seed;
     shared_.reached.store(stage::starting);
     for (thread_log& log : shared_.logs) {
       log.begun.store(0);
@@ -223,20 +224,8 @@ class executioner {
     }
   }
 
-  void compare() {
-    const std::span<const entry> survivors(shared_.content.data(), shared_.survivors);
-    const std::string complaint = judge_->compare(survivors);
-    if (!complaint.empty()) throw std::runtime_error(complaint);
-  }
-
-  void drain_logs() {
-    for (std::uint32_t thread = 0; thread < shared_.threads; ++thread) {
-      const thread_log& log = shared_.logs[thread];
-      const std::uint64_t returned = log.returned.load();
-      for (std::uint64_t i = 0; i < returned; ++i) judge_->returned(thread, log.operations[i]);
-      if (log.begun.load() > returned) judge_->interrupted(thread, log.operations[returned]);
-      result_.operations += returned;
-    }
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    return {child_argument, name_, std::to_string(memory_.descriptor())};
   }
 
   void wait_for(child_process& child, stage wanted) {
@@ -244,7 +233,7 @@ class executioner {
     for (;;) {
       const std::optional<child_end> end = child.poll();  // before the stage is read
       const stage reached = shared_.reached.load(std::memory_order_acquire);
-      if (reached == stage::failed) throw std::runtime_error(shared_.complaint);
+      require_no_failure();
       if (reached >= wanted) return;
       if (end) throw std::runtime_error("a child ended by itself: " + describe(*end));
       if (clock::now() > latest) throw std::runtime_error("a child hangs");
@@ -252,28 +241,171 @@ class executioner {
     }
   }
 
-  static std::string describe(const child_end& end) {
-    return end.signal != 0 ? "signal " + std::to_string(end.signal)
-                           : "status " + std::to_string(end.exit_status);
+  /// Runs a child that ends by itself.
+  void perform(order what) {
+    prepare(what, 0);
+    child_process child(arguments());
+    wait_for(child, stage::finished);
+    if (child.wait().exit_status != 0) throw std::runtime_error("a child failed at its end");
   }
 
-  [[nodiscard]] std::vector<std::string> arguments() const {
-    return {child_argument, name_, std::to_string(memory_.descriptor())};
+  void require_no_failure() const {
+    if (shared_.reached.load() == stage::failed) throw std::runtime_error(shared_.complaint);
+  }
+
+  [[nodiscard]] bool has_shown() const { return shared_.reached.load() == stage::shown; }
+  [[nodiscard]] std::span<const entry> survivors() const {
+    return {shared_.content.data(), shared_.survivors};
+  }
+  [[nodiscard]] std::span<const thread_log> logs() const {
+    return {shared_.logs.data(), shared_.threads};
+  }
+
+ private:
+  std::string name_;
+  shared_memory memory_;
+  shared_state& shared_;
+};
+
+class executioner {
+ public:
+  executioner(const std::string& name, const plan& how)
+      : how_(how),
+        judge_(definition_called(definitions(), name).make_judge()),
+        original_(name, folder_.path(), how.threads),
+        copy_(name, copy_folder_.path(), how.threads) {}
+
+  result run() {
+    try {
+      for (std::uint32_t i = 0; i < how_.kills; ++i) {
+        kill_once();
+        how_.progress(result_);
+      }
+      close_and_reopen();
+    } catch (const std::exception& failure) {
+      result_.complaint = failure.what();
+      if (how_.keeps_evidence) keep_evidence();
+    }
+    return result_;
+  }
+
+ private:
+  /// A child that is to die early gets no leave to work: it could repair unseen what is missing.
+  void kill_once() {
+    const bool early = how_.early_kills != 0 && random_() % how_.early_kills == 0;
+    original_.prepare(early ? order::wait : order::work, random_());
+    compared_ = false;
+    fed_.fill(0);
+    child_process child(original_.arguments());
+    if (early) {
+      std::this_thread::sleep_for(random_time(startup_));
+    } else {
+      let_work(child);
+    }
+    child.kill();
+    ++result_.kills;
+    original_.require_no_failure();
+    compare_once();
+    drain_logs();
+  }
+
+  void let_work(child_process& child) {
+    const clock::time_point start = clock::now();
+    original_.wait_for(child, stage::shown);
+    startup_ = clock::now() - start;
+    const auto longest = std::chrono::milliseconds(how_.longest_run_ms);
+    for (std::uint32_t i = 0; i < how_.copies; ++i) {
+      std::this_thread::sleep_for(random_time(longest));
+      judge_copy(child);
+    }
+    std::this_thread::sleep_for(random_time(longest));
+  }
+
+  /// What a kill would leave now.
+  void judge_copy(child_process& child) {
+    if (!child.stop())
+      throw std::runtime_error("a child ended by itself: " + describe(child.wait()));
+    original_.require_no_failure();
+    compare_once();
+    feed_judge();
+    copy_files(folder_.path(), copy_folder_.path());
+    copy_.perform(order::look);
+    const std::unique_ptr<judge> at_that_moment = judge_->clone();
+    name_interrupted(*at_that_moment);
+    ++result_.copies;
+    require_none(at_that_moment->compare(copy_.survivors()));
+    child.go_on();
+  }
+
+  void close_and_reopen() {
+    for (int i = 0; i < 2; ++i) {
+      original_.perform(order::close);
+      require_none(judge_->compare(original_.survivors()));
+    }
+  }
+
+  /// Holds what the child found when it began against what is known so far.
+  void compare_once() {
+    if (compared_ || !original_.has_shown()) return;
+    require_none(judge_->compare(original_.survivors()));
+    compared_ = true;
+  }
+
+  static void require_none(const std::string& complaint) {
+    if (!complaint.empty()) throw std::runtime_error(complaint);
+  }
+
+  /// Tells the judge what has returned since it was last told.
+  void feed_judge() {
+    std::uint32_t thread = 0;
+    for (const thread_log& log : original_.logs()) {
+      std::uint64_t& fed = fed_[thread];
+      const std::uint64_t returned = log.returned.load();
+      result_.operations += returned - fed;
+      for (; fed < returned; ++fed) judge_->returned(thread, log.operations[fed]);
+      ++thread;
+    }
+  }
+
+  /// Tells `which`, which knows all that has returned, what had begun. True if something had.
+  bool name_interrupted(judge& which) const {
+    bool any = false;
+    std::uint32_t thread = 0;
+    for (const thread_log& log : original_.logs()) {
+      const std::uint64_t returned = log.returned.load();
+      if (log.begun.load() > returned) {
+        which.interrupted(thread, log.operations[returned]);
+        any = true;
+      }
+      ++thread;
+    }
+    return any;
+  }
+
+  void drain_logs() {
+    feed_judge();
+    if (name_interrupted(*judge_)) ++result_.kills_at_work;
+  }
+
+  void keep_evidence() {
+    folder_.keep();
+    result_.complaint += " (the pool is kept in " + folder_.path().string() + ")";
   }
 
   clock::duration random_time(clock::duration below) {
     return clock::duration(random_() % static_cast<std::uint64_t>(below.count() + 1));
   }
 
-  std::string name_;
   plan how_;
-  std::vector<definition> all_;
   std::unique_ptr<judge> judge_;
-  temporary_folder folder_;
-  shared_memory memory_;
-  shared_state& shared_;
+  scratch_folder folder_;
+  scratch_folder copy_folder_;
+  stage_manager original_;
+  stage_manager copy_;
   random_source random_{std::random_device{}()};
   clock::duration startup_ = 20ms;
+  bool compared_ = false;
+  std::array<std::uint64_t, most_threads> fed_{};
   result result_;
 };
 
@@ -291,6 +423,8 @@ std::optional<std::uint64_t> after(const operation& done, std::optional<std::uin
 }
 
 }  // namespace
+
+std::unique_ptr<judge> map_judge::clone() const { return std::make_unique<map_judge>(*this); }
 
 map_judge::value map_judge::expected(std::uint64_t key) const {
   const auto found = content_.find(key);
@@ -314,7 +448,7 @@ void map_judge::returned(std::uint32_t, const operation& done) {
 void map_judge::interrupted(std::uint32_t, const operation& begun) { pending_[begun.key] = begun; }
 
 std::string map_judge::compare(std::span<const entry> survivors) {
-  std::map<std::uint64_t, std::uint64_t> found;
+  std::unordered_map<std::uint64_t, std::uint64_t> found;
   for (const entry& each : survivors) {
     if (!found.emplace(each.key, each.value).second) {
       return "key " + std::to_string(each.key) + " is there twice";
@@ -338,13 +472,9 @@ result kill_again_and_again(const std::string& name, const plan& how) {
   return executioner(name, how).run();
 }
 
-}  // namespace outlast::test::powercut
-
-int main(int argc, char** argv) {
-  using namespace outlast::test::powercut;
-  if (argc == 4 && std::string_view(argv[1]) == child_argument) {
-    return child_main(argv[2], std::stoi(argv[3]));
-  }
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+std::optional<int> run_as_child(int argc, char** argv) {
+  if (argc != 4 || std::string_view(argv[1]) != child_argument) return std::nullopt;
+  return child_main(argv[2], std::stoi(argv[3]));
 }
+
+}  // namespace outlast::test::powercut

@@ -1,10 +1,23 @@
 // Goal: no acknowledged operation is lost when the process dies, at whatever moment.
 // Method: a real process works on a real pool and is killed by SIGKILL, again and again; each next
 // process, with an address-space layout of its own, opens the pool and shows what survived; the
-// parent, which is never killed, judges it against what the dead one had acknowledged.
+// parent, which is never killed, judges it against what the dead one had acknowledged. In between
+// the process is stopped, its files are copied, and another process opens the copy: what a kill at
+// that moment would have left, many times in one life.
 //
 // A structure joins by a `subject` (how to open it, operate on it and list it) and, where it is
-// neither a set nor a map, by a `judge` of its own. The program's main() comes with the harness.
+// neither a set nor a map, by a `judge` of its own. The program's main() comes with the harness. A
+// set or map of std::uint64_t takes these lines, and CMake's outlast_add_kill_test(my_test):
+//
+//   #include <tests/powercut/map_subject.hpp>
+//   namespace outlast::test::powercut {
+//   using policy = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+//   using my_map = my_structure<std::uint64_t, std::uint64_t, policy>;  // my_map(pool, name)
+//   std::vector<definition> definitions() { return {define_map<my_map>("my map", 200)}; }
+//   TEST(MyKill, loses_nothing) {
+//     EXPECT_EQ(kill_again_and_again("my map").complaint, "");
+//   }
+//   }
 #pragma once
 
 #include <cstddef>
@@ -17,6 +30,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace outlast::test::powercut {
@@ -59,6 +73,8 @@ class subject {
 class judge {
  public:
   virtual ~judge() = default;
+  /// A judge that knows the same.
+  [[nodiscard]] virtual std::unique_ptr<judge> clone() const = 0;
   virtual void returned(std::uint32_t thread, const operation& done) = 0;
   virtual void interrupted(std::uint32_t thread, const operation& begun) = 0;
   /// Empty if `survivors` can be explained; they are then the truth that later rounds start from.
@@ -75,6 +91,7 @@ enum map_operation : std::uint64_t {
 /// The judge of sets (all values equal) and maps.
 class map_judge : public judge {
  public:
+  [[nodiscard]] std::unique_ptr<judge> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -84,7 +101,7 @@ class map_judge : public judge {
   [[nodiscard]] value expected(std::uint64_t key) const;
   [[nodiscard]] bool explained(std::uint64_t key, value found) const;
 
-  std::map<std::uint64_t, std::uint64_t> content_;
+  std::unordered_map<std::uint64_t, std::uint64_t> content_;
   std::map<std::uint64_t, operation> pending_;  // by key
 };
 
@@ -93,28 +110,44 @@ struct definition {
   std::string name;
   std::function<std::unique_ptr<subject>(const std::filesystem::path& folder)> open;
   std::function<std::unique_ptr<judge>()> make_judge = [] { return std::make_unique<map_judge>(); };
+  std::string structure = name;  ///< for reports
+  std::string policy = {};       ///< for reports, with the domain
 };
 
 /// All that this program can kill; each test program defines it.
 [[nodiscard]] std::vector<definition> definitions();
 
+/// What happened.
+struct result {
+  std::string complaint;  ///< empty if nothing was lost and nothing made up
+  std::uint64_t kills = 0;
+  std::uint64_t kills_at_work = 0;  ///< that hit a thread in the midst of its operations
+  std::uint64_t copies = 0;         ///< images of a stopped process that were judged
+  std::uint64_t operations = 0;     ///< acknowledged
+};
+
 /// How often and how fast.
 struct plan {
   std::uint32_t kills = 25;
   std::uint32_t threads = 2;
-  std::uint32_t longest_run_ms = 40;
-  /// One kill in so many hits a child that opens and recovers.
+  /// The longest time between two interruptions, be they copies or the kill.
+  std::uint32_t longest_run_ms = 10;
+  /// Of each process that comes to work.
+  std::uint32_t copies = 1;
+  /// One kill in so many hits a child that opens and recovers; 0: none does.
   std::uint32_t early_kills = 4;
-};
-
-/// What happened.
-struct result {
-  std::string complaint;  ///< empty if nothing was lost and nothing made up
-  std::uint64_t operations = 0;
+  /// The folder of the pool stays if there is a complaint, which then names it.
+  bool keeps_evidence = false;
+  /// Told after each kill.
+  std::function<void(const result&)> progress = [](const result&) {};
 };
 
 /// Kills the subject called `name` as planned, then lets one process close the pool and another
-/// open it. Stops at the first complaint.
+/// open it. Stops at the first complaint. Thread-safety: may run in several threads.
 [[nodiscard]] result kill_again_and_again(const std::string& name, const plan& how = {});
+
+/// What main() does first: if this process is a child, its whole life, and the status to exit with.
+/// kill_main.cpp has such a main().
+[[nodiscard]] std::optional<int> run_as_child(int argc, char** argv);
 
 }  // namespace outlast::test::powercut

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -16,12 +17,12 @@
 
 namespace outlast::test::powercut {
 
-/// `Structure` is a lockfree map or set of std::uint64_t over `Policy`, in a pool of its own.
+/// `Structure` is a lockfree map or set of std::uint64_t, in a pool of its own.
 /// Half of the operations add, half remove, over `keys` keys, so that nodes are retired and their
 /// memory is used again all the time.
-template <class Structure, class Policy>
+template <class Structure>
 class map_subject : public subject {
-  using domain_type = typename Policy::domain_type;
+  using domain_type = typename Structure::policy_type::domain_type;
 
  public:
   template <class... Options>
@@ -91,5 +92,20 @@ class map_subject : public subject {
   basic_pool<domain_type> pool_;
   std::optional<Structure> structure_;
 };
+
+/// `Structure(pool, name, options...)` with `keys` keys for each thread.
+template <class Structure, class... Options>
+[[nodiscard]] definition define_map(const std::string& name, std::uint64_t keys,
+                                    const Options&... options) {
+  using policy = typename Structure::policy_type;
+  definition made;
+  made.name = name;
+  made.open = [=](const std::filesystem::path& folder) {
+    return std::make_unique<map_subject<Structure>>(folder, keys, options...);
+  };
+  made.structure = name;
+  made.policy = policy::name() + " on " + std::string(policy::domain_type::name());
+  return made;
+}
 
 }  // namespace outlast::test::powercut

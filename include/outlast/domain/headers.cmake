@@ -4,6 +4,7 @@ outlast_headers(outlast_library domain
   concept.hpp
   counting.hpp
   file.hpp
+  file_device.hpp
   hardware_access.hpp
   native.hpp
   persist.hpp

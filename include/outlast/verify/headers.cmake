@@ -5,6 +5,8 @@ outlast_headers(outlast_verify verify
   explorer.hpp
   fiber.hpp
   history.hpp
+  lossy_disk.hpp
+  lossy_file.hpp
   machine.hpp
   map_subject.hpp
   memory.hpp

@@ -93,7 +93,10 @@ class map_world final : public world {
   using own_blocks = std::function<std::size_t(Structure&)>;
 
   map_world(std::span<std::byte> memory, bool fresh, const maker& make, const own_blocks& blocks)
-      : pool_(open_pool<pool_type>(memory, fresh)), structure_(make(*pool_)), blocks_(blocks) {}
+      : map_world(open_pool<pool_type>(memory, fresh), make, blocks) {}
+  /// In a pool of any kind. `blocks` must outlive the world.
+  map_world(std::unique_ptr<pool_type> pool, const maker& make, const own_blocks& blocks)
+      : pool_(std::move(pool)), structure_(make(*pool_)), blocks_(blocks) {}
 
   outcome apply(const call& what) override {
     switch (static_cast<map_operation>(what.kind)) {

@@ -1,0 +1,50 @@
+// Several threads of a structure under test, as fibers of one operating-system thread.
+#pragma once
+
+#include <outlast/base/thread_context.hpp>
+#include <outlast/verify/fiber.hpp>
+#include <outlast/verify/random.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace outlast::test::powercut {
+
+/// Runs a body on each of its members, one at a time; another goes on when the running one yields.
+/// Thread-safety: none. Deterministic: the same choices yield the same interleaving.
+class crew {
+ public:
+  crew(unsigned members, verify::random& choices);
+
+  /// Returns when every member has done `body(number)`. Throws what the first of them threw.
+  void run(const std::function<void(unsigned)>& body);
+  /// Called by a member: another one goes on, if one is left. Does nothing outside of run().
+  void yield();
+
+ private:
+  struct member {
+    member(crew& its_crew, unsigned its_number);
+
+    crew& owner;
+    unsigned number;
+    verify::fiber stack;
+    base::thread_context context;
+    bool at_work = false;
+  };
+
+  /// Returns where to go on when this member has finished.
+  static verify::fiber& work(void* argument);
+  /// Any member that has not finished; null if all have.
+  [[nodiscard]] member* somebody();
+
+  verify::random& choices_;
+  std::vector<std::unique_ptr<member>> members_;
+  verify::fiber main_;
+  member* running_ = nullptr;
+  const std::function<void(unsigned)>* body_ = nullptr;
+  std::exception_ptr failure_;
+};
+
+}  // namespace outlast::test::powercut

@@ -1,0 +1,15 @@
+// The structures that are killed, in tests and campaigns.
+#pragma once
+
+#include <tests/powercut/harness.hpp>
+
+#include <vector>
+
+namespace outlast::test::powercut {
+
+[[nodiscard]] std::vector<definition> list_definitions();
+/// Those on `adr` need a CPU that can flush: see flushes_reach_memory().
+[[nodiscard]] std::vector<definition> table_definitions();
+[[nodiscard]] bool flushes_reach_memory();
+
+}  // namespace outlast::test::powercut

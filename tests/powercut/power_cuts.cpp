@@ -1,0 +1,258 @@
+#include <tests/powercut/power_cuts.hpp>
+
+#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/verify/lossy_file.hpp>
+#include <tests/powercut/crew.hpp>
+#include <tests/support/memory_folder.hpp>
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace outlast::test::powercut {
+namespace {
+
+using verify::abstract_state;
+using verify::file_image;
+using verify::history;
+
+// Frequencies: once in so many.
+constexpr std::uint64_t switches_at_fences = 2;  // fences
+constexpr std::uint64_t freezes = 25;            // fences, in a life
+constexpr std::uint64_t recovery_freezes = 5;    // fences, in a recovery that is to be cut off
+constexpr std::uint64_t answer_freezes = 20;     // operations, when they have returned
+constexpr std::uint64_t odd_freezes = 1'000;     // accesses
+constexpr std::uint64_t write_backs = 16;        // fences
+constexpr std::uint64_t odd_write_backs = 200;   // accesses
+constexpr std::uint64_t cut_recoveries = 6;      // images
+constexpr std::uint64_t closings = 2;            // lives
+constexpr std::uint64_t growths = 8;             // lives
+constexpr std::size_t most_moments = 32;         // kept of one life
+constexpr unsigned images_of_a_moment = 4;
+constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
+
+/// A moment at which power might have been cut.
+struct moment {
+  verify::frozen_disk disk;
+  abstract_state before;
+  history seen;
+};
+
+/// Moments of one life; their memory is used again by the next.
+class album {
+ public:
+  void clear() noexcept { used_ = 0; }
+  [[nodiscard]] bool full() const noexcept { return used_ == most_moments; }
+  moment& add() {
+    if (used_ == moments_.size()) moments_.emplace_back();
+    return moments_[used_++];
+  }
+  [[nodiscard]] const moment* begin() const noexcept { return moments_.data(); }
+  [[nodiscard]] const moment* end() const noexcept { return moments_.data() + used_; }
+
+ private:
+  std::vector<moment> moments_;
+  std::size_t used_ = 0;
+};
+
+std::string text_of(const verify::oracle& judge, const history& seen) {
+  std::string text;
+  for (const verify::event& each : seen.events()) {
+    text += "\n  thread " + std::to_string(each.thread) + ": " + judge.describe(each.what);
+    if (each.pending()) {
+      text += " pending";
+    } else {
+      text += each.result.ok ? " yes " : " no ";
+      text += std::to_string(each.result.value);
+    }
+    text += " at " + std::to_string(each.invoked);
+  }
+  return text;
+}
+
+class cutter final : public verify::file_observer {
+ public:
+  cutter(file_subject& subject, const cut_plan& how)
+      : subject_(subject),
+        how_(how),
+        choices_(how.seed),
+        crew_(how.threads, choices_),
+        path_((folder_.path() / "pool").string()) {
+    subject_.create(path_);
+    disk_.emplace(path_);
+    disk_->faults = how.faults;
+    next_image_ = disk_->freeze().durable;
+  }
+
+  cut_result run() {
+    const watched_scope scope(*this);
+    try {
+      while (result_.images < how_.images) live();
+    } catch (const std::exception& failure) {
+      result_.complaint = failure.what();
+    }
+    return result_;
+  }
+
+ private:
+  /// Watches the domain, and makes opening a file cheap.
+  struct watched_scope {
+    explicit watched_scope(cutter& self) {
+      domain::lossy_file::watched_by(&self);
+      pool_detail::test_seams().boot = pool_format::boot_id{1};
+    }
+    ~watched_scope() {
+      domain::lossy_file::watched_by(nullptr);
+      pool_detail::test_seams().boot.reset();
+    }
+    watched_scope(const watched_scope&) = delete;
+    watched_scope& operator=(const watched_scope&) = delete;
+  };
+
+  // ---- what happens under the domain ----
+
+  void at_fence() override {
+    ++result_.fences;
+    if (freeze_one_in_ == 0) return;
+    if (choices_.one_in(freeze_one_in_)) freeze();
+    if (choices_.one_in(write_backs)) disk_->write_back_something(choices_);
+    if (choices_.one_in(switches_at_fences)) crew_.yield();
+  }
+
+  void at_access() override {
+    if (freeze_one_in_ == 0) return;
+    if (choices_.one_in(odd_write_backs)) disk_->write_back_something(choices_);
+    if (choices_.one_in(odd_freezes)) freeze();
+    if (choices_.one_in(switches_)) crew_.yield();
+  }
+
+  void at_wait() override { crew_.yield(); }
+
+  void freeze() {
+    if (!album_->full()) freeze_last();
+  }
+
+  /// The end of a life is always kept.
+  void freeze_last() {
+    moment& now = album_->add();
+    disk_->freeze(now.disk);
+    now.before = before_;
+    now.seen = seen_;
+  }
+
+  // ---- a life ----
+
+  void live() {
+    ++result_.lives;
+    disk_->restore(next_image_);
+    switches_ = std::uint64_t{4} << 2 * choices_.below(3);  // hectic, busy, or calm
+    begin(albums_[0], next_state_, {}, freezes);
+    {
+      const bool grow = choices_.one_in(growths);
+      const std::unique_ptr<verify::world> world = subject_.open(path_, grow);
+      crew_.run([&](unsigned thread) { work(*world, thread); });
+      judge(*world, before_, seen_, false);
+      if (choices_.one_in(closings)) close(*world);
+    }
+    freeze_one_in_ = 0;
+    freeze_last();
+    for (const moment& each : albums_[0]) judge_images(each, 0);
+  }
+
+  void work(verify::world& world, unsigned thread) {
+    const verify::scope within{how_.threads, how_.operations, how_.keys, 0};
+    for (unsigned i = 0; i < how_.operations; ++i) {
+      const verify::call what = subject_.judge().draw(choices_, within, ++serial_);
+      const std::size_t number = seen_.invoke(thread, what);
+      seen_.respond(number, world.apply(what));
+      ++result_.acknowledged;
+      if (choices_.one_in(answer_freezes)) freeze();
+    }
+  }
+
+  void close(verify::world& world) {
+    disk_->faults.postpones_all_but_header = how_.closes_mark_first;
+    world.close();
+    disk_->faults.postpones_all_but_header = false;
+  }
+
+  void begin(album& into, const abstract_state& before, const history& seen,
+             std::uint64_t freeze_one_in) {
+    album_ = &into;
+    album_->clear();
+    before_ = before;
+    seen_ = seen;
+    freeze_one_in_ = freeze_one_in;
+  }
+
+  // ---- what is left of it ----
+
+  void judge_images(const moment& last, unsigned depth) {
+    std::set<std::uint64_t> tried;
+    file_image& found = images_[depth];
+    for (unsigned i = 0; i < images_of_a_moment; ++i) {
+      last.disk.cut(choices_, found);
+      if (tried.insert(pool_format::checksum_of(found.data(), found.size())).second)
+        judge_image(found, last, depth);
+    }
+  }
+
+  void judge_image(const file_image& found, const moment& last, unsigned depth) {
+    ++result_.images;
+    if (depth > 0) ++result_.nested;
+    const bool cut_again = depth < deepest && choices_.one_in(cut_recoveries);
+    disk_->restore(found);
+    begin(albums_[depth + 1], last.before, last.seen, cut_again ? recovery_freezes : 0);
+    std::unique_ptr<verify::world> world = subject_.open(path_, false);
+    freeze_one_in_ = 0;
+    abstract_state state = judge(*world, last.before, last.seen, true);
+    world.reset();
+    for (const moment& each : albums_[depth + 1]) judge_images(each, depth + 1);
+    next_image_ = found;
+    next_state_ = std::move(state);
+  }
+
+  abstract_state judge(verify::world& world, const abstract_state& before, const history& seen,
+                       bool directly_after_opening) {
+    abstract_state state = world.observe();
+    if (!subject_.judge().explains(before, seen, state)) {
+      throw std::runtime_error("found " + subject_.judge().describe(state) + " where there was " +
+                               subject_.judge().describe(before) + " and then" +
+                               text_of(subject_.judge(), seen));
+    }
+    const std::string wrong = world.check(directly_after_opening);
+    if (!wrong.empty()) throw std::runtime_error(wrong);
+    return state;
+  }
+
+  file_subject& subject_;
+  cut_plan how_;
+  verify::random choices_;
+  crew crew_;
+  scratch_folder folder_;
+  std::string path_;
+  std::optional<verify::lossy_disk> disk_;
+  std::uint64_t serial_ = 0;
+  std::uint64_t switches_ = 1;       // accesses
+  std::uint64_t freeze_one_in_ = 0;  // 0: power stays on
+  abstract_state before_;
+  history seen_;
+  std::array<album, deepest + 2> albums_;       // by depth
+  std::array<file_image, deepest + 1> images_;  // by depth
+  album* album_ = nullptr;
+  file_image next_image_;
+  abstract_state next_state_;
+  cut_result result_;
+};
+
+}  // namespace
+
+cut_result cut_power_again_and_again(file_subject& subject, const cut_plan& how) {
+  return cutter(subject, how).run();
+}
+
+}  // namespace outlast::test::powercut

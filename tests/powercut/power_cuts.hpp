@@ -1,0 +1,70 @@
+// Goal: what a pool file acknowledged is there after a power cut, at whatever moment, and nothing
+// else is wrong.
+// Method: threads (fibers, so that a seed repeats everything) work on a pool file on a lossy disk
+// (verify/lossy_disk.hpp), in one life after the other. Now and then, above all before and after
+// fences, the disk is frozen: each of the images that a power cut may leave of it is then opened
+// by the ordinary way, recovered, read, and judged against the history up to that moment; pool and
+// allocator are examined. Recoveries are cut off too. One of the images is where the next life
+// begins, so that what a recovery left must carry all that follows.
+//
+// A structure joins by a `file_subject`; map_on_disk.hpp has the one of sets and maps.
+#pragma once
+
+#include <outlast/verify/history.hpp>
+#include <outlast/verify/lossy_disk.hpp>
+#include <outlast/verify/oracle.hpp>
+#include <outlast/verify/subject.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace outlast::test::powercut {
+
+/// A structure in a pool file on domain::lossy_file, or a domain built on it.
+class file_subject {
+ public:
+  virtual ~file_subject() = default;
+  [[nodiscard]] virtual const verify::oracle& judge() const = 0;
+  /// Makes a pool without the structure and closes it. Its free pages hold garbage.
+  virtual void create(const std::string& path) = 0;
+  /// Opens the pool, lets it grow if `grow`, and opens the structure, which is empty if it is not
+  /// there yet. Throws if the pool contradicts itself.
+  [[nodiscard]] virtual std::unique_ptr<verify::world> open(const std::string& path, bool grow) = 0;
+};
+
+/// What power can be cut under, by name.
+struct file_definition {
+  std::string structure;
+  std::string policy;
+  std::function<std::unique_ptr<file_subject>()> make;
+};
+
+/// How many images, and of what.
+struct cut_plan {
+  std::uint64_t seed = 1;
+  std::uint64_t images = 10'000;
+  unsigned threads = 2;
+  unsigned operations = 6;  ///< of each thread, in each life
+  unsigned keys = 4;
+  verify::disk_faults faults{};
+  /// At close the disk gets the header, with its mark, before anything else. A fault.
+  bool closes_mark_first = false;
+};
+
+/// What happened.
+struct cut_result {
+  std::uint64_t lives = 0;
+  std::uint64_t fences = 0;        ///< places where power could be cut, before and after each fence
+  std::uint64_t images = 0;        ///< opened and judged; within one moment all distinct
+  std::uint64_t nested = 0;        ///< of these, left by a recovery that was cut off
+  std::uint64_t acknowledged = 0;  ///< operations
+  std::string complaint;           ///< empty if nothing was wrong
+};
+
+/// Cuts power as planned. Stops at the first complaint. Deterministic.
+[[nodiscard]] cut_result cut_power_again_and_again(file_subject& subject, const cut_plan& how);
+
+}  // namespace outlast::test::powercut

@@ -22,7 +22,7 @@ struct settings {
   std::string model = "portable";
   std::string schedule;
   double seconds = 2;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   std::uint64_t executions = 0;
   std::string without;
   std::optional<std::uint64_t> execution;
@@ -52,7 +52,7 @@ const std::map<std::string, verify::strategy_kind> strategies = {
 
 verify::options options_for(const settings& asked, const verify::catalogue_entry& entry) {
   verify::options how;
-  how.seed = asked.seed;
+  how.seed = asked.seed.value_or(asked.strategy == "exhaustive" ? 0 : 1);
   how.seconds = asked.seconds;
   how.max_executions = asked.executions;
   how.strategy = strategies.at(asked.strategy);
@@ -80,7 +80,7 @@ result explore(const settings& asked, const verify::catalogue_entry& entry) {
   {
     verify::explorer explorer(*tested, how);
     if (asked.execution) {
-      verify::coordinates where{asked.seed, *asked.execution, std::nullopt,
+      verify::coordinates where{how.seed, *asked.execution, std::nullopt,
                                 verify::operations_from_text(asked.without)};
       if (!asked.schedule.empty()) where.decisions = verify::schedule_from_text(asked.schedule);
       done.explored = explorer.replay(where);

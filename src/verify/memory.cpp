@@ -335,19 +335,29 @@ bool memory::may_survive(std::span<const pending_store> entries, std::uint64_t s
   return true;
 }
 
+/// Of the sets that differ in stores alone that recovery clears, the one that has all it can have.
+bool memory::represents_its_like(std::span<const pending_store> entries, std::uint64_t set) const {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (entries[i].kind != store_kind::cleared || (set & bit) != 0) continue;
+    if (may_survive(entries, set | bit)) return false;
+  }
+  return true;
+}
+
 std::vector<std::uint64_t> memory::survivor_sets(std::uint32_t line) const {
   const std::vector<pending_store>& entries = lines_[line];
   const std::size_t n = entries.size();
   const std::uint64_t all = (std::uint64_t{1} << n) - 1;
   std::vector<std::uint64_t> sets;
   const auto offer = [&](std::uint64_t set) {
-    if (may_survive(entries, set)) sets.push_back(set);
+    if (may_survive(entries, set) && represents_its_like(entries, set)) sets.push_back(set);
   };
   if (!ordered(entries) && n <= 6) {
     for (std::uint64_t set = 0; set <= all; ++set) offer(set);
     return sets;
   }
-  for (std::size_t i = 0; i < n; ++i) sets.push_back((std::uint64_t{1} << i) - 1);
+  for (std::size_t i = 0; i < n; ++i) offer((std::uint64_t{1} << i) - 1);
   if (!ordered(entries)) {
     for (std::size_t i = 1; i < n; ++i) offer(std::uint64_t{1} << i);
     for (std::size_t i = 0; i + 1 < n; ++i) offer(all & ~(std::uint64_t{1} << i));

@@ -1,6 +1,6 @@
 // Goal: every structure survives every crash under every policy.
 // Method: the whole catalogue, each entry on the portable machine, some on the others; a bounded
-// slice of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_EXECUTIONS widens
+// slice of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_SECONDS widens
 // it.
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
@@ -16,31 +16,36 @@
 namespace outlast::test {
 namespace {
 
-/// Executions asked for by the environment; 0: the short run.
-std::uint64_t executions_asked_for() {
-  const char* const text = std::getenv("OUTLAST_CRASH_EXECUTIONS");
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+/// How long each exploration takes, unless it is one of the short ones.
+double seconds_asked_for() {
+  const char* const text = std::getenv("OUTLAST_CRASH_SECONDS");
+  return text == nullptr ? 0.5 : std::strtod(text, nullptr);
 }
 
 class Catalogue : public testing::TestWithParam<std::size_t> {
  protected:
   static verify::report explore(const verify::memory_model& model, verify::strategy_kind strategy,
-                                double seconds) {
+                                double share, unsigned parked_one_in) {
     const verify::catalogue_entry& entry = verify::catalogue()[GetParam()];
     const auto tested = entry.make();
     verify::options how;
     how.within = entry.within;
     how.model = model;
     how.strategy = strategy;
-    how.max_executions = executions_asked_for();
-    how.seconds = how.max_executions > 0 ? 0 : seconds;
+    how.seconds = share * seconds_asked_for();
+    how.parked_one_in = parked_one_in;
+    if (strategy == verify::strategy_kind::exhaustive) {
+      how.within.keys = 2;
+      how.eviction_cap = 4096;
+      how.seed = 7 * GetParam();  // each entry looks at other scenarios
+    }
     return verify::explorer(*tested, how).run();
   }
 
   static void expect_sound(const verify::memory_model& model,
                            verify::strategy_kind strategy = verify::strategy_kind::pct,
-                           double seconds = 1) {
-    const verify::report done = explore(model, strategy, seconds);
+                           double share = 1, unsigned parked_one_in = 0) {
+    const verify::report done = explore(model, strategy, share, parked_one_in);
     std::puts(to_text(done).c_str());
     EXPECT_FALSE(done.found) << to_text(*done.found);
     EXPECT_GT(done.images_checked, 10U);
@@ -60,11 +65,19 @@ TEST_P(Catalogue, survives_every_crash_where_one_line_persists_out_of_order) {
 // Shorter: what buffers add shows within a few hundred executions, if it shows.
 
 TEST_P(Catalogue, survives_every_crash_on_x86_with_store_buffers) {
-  expect_sound({.rmw_fences = true, .store_buffers = true}, verify::strategy_kind::pct, 0.25);
+  expect_sound({.rmw_fences = true, .store_buffers = true}, verify::strategy_kind::pct, 0.5);
+}
+
+TEST_P(Catalogue, survives_all_interleavings_of_two_operations) {
+  expect_sound({}, verify::strategy_kind::exhaustive, 0.5);
+}
+
+TEST_P(Catalogue, goes_on_when_a_thread_stops_for_good) {
+  expect_sound({}, verify::strategy_kind::pct, 0.5, 2);
 }
 
 TEST_P(Catalogue, survives_every_crash_where_caches_persist_and_store_buffers_do_not) {
-  expect_sound({.cache_persistent = true}, verify::strategy_kind::pct, 0.25);
+  expect_sound({.cache_persistent = true}, verify::strategy_kind::pct, 0.5);
 }
 
 std::string name_of(const testing::TestParamInfo<std::size_t>& at) {

@@ -6,6 +6,9 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
 
+#include <atomic>
+#include <cstdint>
+
 namespace outlast::domain {
 
 /// A domain whose `pwb` notes a page for a later device sync, which only this domain's fence makes.
@@ -61,6 +64,18 @@ template <persistence_domain D>
 inline void persist(const void* address, std::size_t size, site where = site::current()) {
   flush<D>(address, size, where);
   fence<D>(where);
+}
+
+/// Adds `change` to a persistent counter that every recovery clears before anybody reads it:
+/// whether a crash keeps the store makes no difference, and the verifier need not look at both.
+template <persistence_domain D>
+inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t change,
+                  std::memory_order order, site where = site::current()) {
+  if constexpr (requires { D::count(counter, change, order, where); }) {
+    D::count(counter, change, order, where);
+  } else {
+    D::fetch_add(counter, change, order, where);
+  }
 }
 
 }  // namespace outlast::domain

@@ -71,11 +71,11 @@ struct adjacent {
   }
   template <class D>
   static void raise(beside& place, const void*, domain::site where) {
-    D::fetch_add(place.counter.value, 1, std::memory_order_relaxed, where);
+    domain::count<D>(place.counter.value, 1, std::memory_order_relaxed, where);
   }
   template <class D>
   static void lower(beside& place, const void*, domain::site where) {
-    D::fetch_sub(place.counter.value, 1, std::memory_order_release, where);
+    domain::count<D>(place.counter.value, ~std::uint64_t{0}, std::memory_order_release, where);
   }
   template <class D>
   static bool raised(const beside& place, const void*, domain::site where) {

@@ -120,7 +120,8 @@ class memory {
     return lines_[line];
   }
   /// The sets of pending stores of `line` that may have survived, the empty one first, all last.
-  /// Exact for short lists, a sample of prefixes and singles for long unordered ones.
+  /// Exact for short lists, a sample of prefixes and singles for long unordered ones. Of sets that
+  /// differ only in counters that recovery clears, one.
   [[nodiscard]] std::vector<std::uint64_t> survivor_sets(std::uint32_t line) const;
   /// Identifies the media content that `choice` leaves, without materialising it.
   [[nodiscard]] std::uint64_t image_hash(const crash_choice& choice) const;
@@ -188,6 +189,8 @@ class memory {
   void move_to_media(std::uint32_t line, Guaranteed&& guaranteed);
   void make_dirty(std::uint32_t line);
   void make_clean(std::uint32_t line);
+  [[nodiscard]] bool represents_its_like(std::span<const pending_store> entries,
+                                         std::uint64_t set) const;
   [[nodiscard]] bool may_survive(std::span<const pending_store> entries, std::uint64_t set) const;
   [[nodiscard]] bool ordered(std::span<const pending_store> entries) const noexcept;
   frame& push_frame();

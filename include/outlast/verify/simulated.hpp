@@ -96,6 +96,18 @@ struct simulated {
     return modify(word, order, where, [&](T old) { return static_cast<T>(old ^ value); });
   }
 
+  /// See domain::count().
+  static void count(std::atomic<std::uint64_t>& counter, std::uint64_t change, std::memory_order,
+                    site where = site::current()) {
+    begin_locked(&counter);
+    const std::uint64_t value = peek(counter) + change;
+    if (auto* const m = verify::machine::current()) {
+      m->store_at_once(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
+    } else {
+      std::memcpy(static_cast<void*>(&counter), &value, sizeof(value));
+    }
+  }
+
   static void write(void* destination, const void* source, std::size_t size,
                     site where = site::current()) {
     bytes(destination, source, size, verify::store_kind::plain, where);

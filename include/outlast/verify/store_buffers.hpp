@@ -24,7 +24,12 @@ namespace outlast::verify {
 using site_id = std::uint16_t;
 
 /// How a store is ordered behind earlier stores to its line.
-enum class store_kind : std::uint8_t { plain, release, streamed };
+enum class store_kind : std::uint8_t {
+  plain,
+  release,
+  streamed,
+  cleared,  ///< to a counter that recovery clears: images that differ in it alone are alike
+};
 
 /// One instruction that waits in a store buffer.
 struct buffered {

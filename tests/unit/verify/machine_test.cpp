@@ -1,4 +1,5 @@
 // Goal: the machine survives whatever a subject does, repeats itself exactly, and undoes crashes.
+#include <outlast/domain/persist.hpp>
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
@@ -224,6 +225,18 @@ TEST(Memory, notices_stores_that_go_around_the_domain) {
   EXPECT_EQ(m.memory().stranger_anywhere(), &word(m, 3));
   word(m, 3).store(0, relaxed);
   EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+}
+
+TEST(Memory, takes_images_for_alike_that_differ_in_counters_that_recovery_clears) {
+  machine m(4096, 1, {}, small());
+  std::atomic<std::uint64_t>& counter = word(m, 0);
+  std::atomic<std::uint64_t>& beside = *(&counter + 1);
+  domain::count<D>(counter, 1, relaxed);
+  D::store(beside, 1, relaxed);
+  domain::count<D>(counter, ~std::uint64_t{0}, relaxed);
+  D::store(beside, 2, relaxed);
+  // The count with what precedes it; never without.
+  EXPECT_EQ(m.memory().survivor_sets(0), (std::vector<std::uint64_t>{0b0001, 0b0111, 0b1111}));
 }
 
 TEST(Memory, writes_the_oldest_store_back_when_a_history_grows_too_long) {

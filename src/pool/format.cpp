@@ -40,8 +40,7 @@ bool layout_is_sound(const static_header& fixed) noexcept {
          fixed.line_table_bytes == expected.line_table_bytes &&
          fixed.first_data_offset == expected.first_data_offset &&
          (fixed.volatile_twin_distance == 0 ||
-          (fixed.volatile_twin_distance >= fixed.capacity_bytes &&
-           fixed.volatile_twin_distance % page_bytes == 0));
+          fixed.volatile_twin_distance == fixed.capacity_bytes);
 }
 
 bool state_is_sound(const state_slot& state, const static_header& fixed) noexcept {

@@ -11,6 +11,7 @@ template <domain::persistence_domain D>
 void page_space<D>::load() {
   const std::uint32_t known = high_water_known_ ? high_water() : limit();
   unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
+  scan_end_ = known;
   scan_cursor_ = where_.first_page;
   loaded_.store(where_.first_page / word_pages * word_pages, release);
   if (high_water_known_) {
@@ -47,7 +48,7 @@ void page_space<D>::load_through(std::uint32_t page) {
 
 template <domain::persistence_domain D>
 void page_space<D>::scan_chunk() {
-  const std::uint32_t end = std::min(unread_end_, limit());
+  const std::uint32_t end = std::min(scan_end_, limit());
   const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
   while (scan_cursor_ < std::min(target, end)) {
     const run_word run = valid_run_at(scan_cursor_);

@@ -86,6 +86,13 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
+  const std::uint64_t twins = image.header.fixed.volatile_twin_distance;
+  if (twins != 0 && (!options.reserve_volatile_twin || twins > bytes)) {
+    throw error(errc::bad_argument, "",
+                "the pool has volatile twins, " + std::to_string(twins) +
+                    " bytes above their regions: hand in memory for them, and say so with "
+                    "pool_options::reserve_volatile_twin");
+  }
   return std::unique_ptr<basic_pool>(new basic_pool(image, options));
 }
 

@@ -162,8 +162,7 @@ bool region_table<D>::owns_its_pages(std::uint16_t index) const {
   const pool_format::region_identity& region = entries_[index].identity;
   const bool twin = static_cast<region_kind>(region.kind) == region_kind::volatile_twin;
   if (region.replicas == 0 || region.bytes == 0 || region.bytes > region.stride_bytes ||
-      region.offset % pool_format::page_bytes != 0 ||
-      !pages_.contains_offset(region.offset) ||
+      region.offset % pool_format::page_bytes != 0 || !pages_.contains_offset(region.offset) ||
       (twin && (twin_distance_ == 0 || region.replicas != 1))) {
     return false;
   }

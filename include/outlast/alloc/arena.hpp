@@ -208,7 +208,6 @@ class arena {
   [[nodiscard]] std::size_t read_occupancy(span_type& into);
   void write_occupancy(const span_type& of);
 
-  void require_no_run_inside(std::uint32_t first, run_word run) const;
   [[nodiscard]] bool mark(const void* block, marks& large_marks);
   [[nodiscard]] bool mark_large(const void* block, marks& large_marks);
   [[noreturn]] void throw_no_block(const void* block) const;

@@ -168,6 +168,9 @@ class page_space {
   /// The run that begins at `page`; one free page if none does. Throws corruption where the
   /// descriptor makes no sense.
   [[nodiscard]] run_word valid_run_at(std::uint32_t page) const;
+  /// Throws corruption if a line in the middle of this run begins another, which would come to life
+  /// when this one is given back.
+  void require_no_run_inside(std::uint32_t first, run_word run) const;
   /// The size of the block of `owner` that begins at `block`; 0 if none does. Judges by the lines.
   [[nodiscard]] std::size_t block_bytes(const void* block, std::uint16_t owner) const;
   /// The first page of the run that holds `page`; 0 if none does.

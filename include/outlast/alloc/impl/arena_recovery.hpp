@@ -185,21 +185,10 @@ void arena<D>::write_occupancy(const span_type& of) {
 template <domain::persistence_domain D>
 auto arena<D>::begin_recovery() -> recovery {
   for_each_own_run([this](std::uint32_t first, run_word run) {
-    require_no_run_inside(first, run);
+    pages_.require_no_run_inside(first, run);
     if (run.kind == run_kind::small) attach(describe_run(first, run));
   });
   return recovery(*this);
-}
-
-/// A second descriptor in the middle of a run would come to life once the run is given back.
-template <domain::persistence_domain D>
-void arena<D>::require_no_run_inside(std::uint32_t first, run_word run) const {
-  for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
-    if (pages_.run_at(page).pack() == 0) continue;
-    throw corruption(pages_.path(), "the descriptor of page " + std::to_string(page) +
-                                        " lies inside the run of page " + std::to_string(first) +
-                                        "; restore a backup");
-  }
 }
 
 /// Until finish_recovery() the bits of a span stand for its marked blocks.

@@ -72,6 +72,16 @@ auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
   return run;
 }
 
+template <domain::persistence_domain D>
+void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) const {
+  for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
+    if (run_at(page).pack() == 0) continue;
+    throw corruption(path_, "the descriptor of page " + std::to_string(page) +
+                                " lies inside the run of page " + std::to_string(first) +
+                                "; restore a backup");
+  }
+}
+
 /// Judges by the word alone, which is read at once: the other fields may belong to a later run.
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {

@@ -6,12 +6,13 @@ CRASH_SECONDS ?= 4
 LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000
+FUZZ_RUNS ?= 10000000
 MICRO_BENCHMARKS ?= flush allocator recovery open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick crash crash-long kill powercut format package clean
+.PHONY: build demo test check bench bench-quick crash crash-long kill powercut fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -80,6 +81,10 @@ powercut:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev -j $(JOBS) --target power_cut_campaign
 	build/dev/tests/bin/power_cut_campaign --images $(IMAGES) $(ARGS)
+
+## fuzz: spoilt pool files, FUZZ_RUNS of them, on all cores; exit status 1 and the input if one breaks
+fuzz: fuzz-dependencies build-fuzz
+	tests/fuzz/run build/fuzz $(FUZZ_RUNS) $(JOBS)
 
 ## package: the Debian package, in build/release
 package: package-dependencies build-release

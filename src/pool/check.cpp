@@ -174,8 +174,9 @@ class image_check {
     auto* const base = const_cast<std::byte*>(image_.data());
     auto* const lines = const_cast<page_line*>(at<page_line>(header_.fixed.line_table_offset));
     const auto first = static_cast<std::uint32_t>(header_.fixed.first_data_offset / page_bytes);
-    const space pages({base, lines, first, used_pages_, used_pages_},
-                      [](std::uint32_t, std::uint32_t) {});
+    space pages({base, lines, first, used_pages_, used_pages_},
+                [](std::uint32_t, std::uint32_t) {});
+    pages.set_high_water(used_pages_);
     const std::string contradiction = pages.check();
     if (!contradiction.empty()) {
       add(severity::error, contradiction);
@@ -184,6 +185,10 @@ class image_check {
     pages.for_each_run([this](std::uint32_t page, const page_line& line) {
       const run_word run = run_word::unpack(line.word.load(relaxed));
       if (run.kind == run_kind::small && saved_.contains(run.owner)) check_occupied(page, run);
+      if (!header_.dirty() && page + run.pages > header_.state.high_water_page) {
+        add(severity::error, "the run of page " + std::to_string(page) +
+                                 " lies where the last close says that nothing is in use");
+      }
       if (owners_.contains(run.owner)) return;
       add(severity::error, "the run of page " + std::to_string(page) + " belongs to owner " +
                                std::to_string(run.owner) + ", which does not exist");

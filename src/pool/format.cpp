@@ -40,16 +40,17 @@ bool layout_is_sound(const static_header& fixed) noexcept {
          fixed.line_table_bytes == expected.line_table_bytes &&
          fixed.first_data_offset == expected.first_data_offset &&
          (fixed.volatile_twin_distance == 0 ||
-          (fixed.volatile_twin_distance >= fixed.capacity_bytes &&
-           fixed.volatile_twin_distance % page_bytes == 0));
+          fixed.volatile_twin_distance == fixed.capacity_bytes);
 }
 
 bool state_is_sound(const state_slot& state, const static_header& fixed) noexcept {
   return state.size_bytes % page_bytes == 0 && state.size_bytes <= fixed.capacity_bytes &&
          state.size_bytes >= smallest_size_bytes(fixed.capacity_bytes) &&
          state.base_address % page_bytes == 0 &&
-         (state.mark == mark_clean || state.mark == mark_dirty) &&
-         state.high_water_page <= fixed.capacity_bytes / page_bytes;
+         state.high_water_page <= fixed.capacity_bytes / page_bytes &&
+         (state.mark == mark_dirty ||
+          (state.mark == mark_clean &&
+           state.high_water_page >= fixed.first_data_offset / page_bytes));
 }
 
 std::optional<header_problem> judge_identity(const static_header& fixed) {

@@ -25,10 +25,12 @@ class sharded_count {
   }
 
   [[nodiscard]] std::int64_t sum() const {
-    std::int64_t total = initial_.load(std::memory_order_relaxed);
-    shards_.for_each(
-        [&](const shard& each) { total += each.value.load(std::memory_order_relaxed); });
-    return total;
+    // Wraps around: where the count begins is read from a file, and may be any number.
+    auto total = static_cast<std::uint64_t>(initial_.load(std::memory_order_relaxed));
+    shards_.for_each([&](const shard& each) {
+      total += static_cast<std::uint64_t>(each.value.load(std::memory_order_relaxed));
+    });
+    return static_cast<std::int64_t>(total);
   }
 
   /// Starts from `value`. Not thread-safe: before the count is shared.

@@ -37,13 +37,22 @@ void choose_flush_instruction(flush_instruction instruction);
 
 namespace detail {
 extern constinit std::atomic<flush_instruction> chosen;
+
+/// Nothing. Where OUTLAST_TOUCH_BEFORE_FLUSH is defined, for tests/instructions: a read of the line
+/// in a form that no compiler writes, because an emulator does not tell which line is written back.
+inline void announce_flush([[maybe_unused]] const char* line) noexcept {
+#if defined(__x86_64__) && defined(OUTLAST_TOUCH_BEFORE_FLUSH)
+  asm volatile("testb $0, (%0)" : : "r"(line) : "memory", "cc");
+#endif
 }
+}  // namespace detail
 
 /// Starts the write-back of the line that holds `address`. Completed by `store_fence()`.
 inline void flush_line(const void* address) noexcept {
   const flush_instruction instruction = detail::chosen.load(std::memory_order_relaxed);
 #if defined(__x86_64__)
   auto* const line = const_cast<char*>(static_cast<const char*>(address));
+  detail::announce_flush(line);
   if (instruction == flush_instruction::clwb) [[likely]] {
     asm volatile("clwb %0" : "+m"(*line) : : "memory");
   } else if (instruction == flush_instruction::clflushopt) {

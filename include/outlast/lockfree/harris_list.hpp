@@ -275,14 +275,19 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     before->recover();
     std::int64_t count = 0;
     const node* last = nullptr;
+    if (before->load().marks() != 0) {
+      detail::report_corrupt_chain(pool().path(), "begins with a mark");
+    }
     for (link at = before->load(); at;) {
-      node& here = *at;
-      if (!marking.mark(&here)) detail::report_corrupt_chain(pool().path(), "runs in a circle");
-      here.next.recover();
-      here.value.recover();
-      if (arena().usable_size(&here) < sizeof(node)) {
+      if (!marking.mark(at.get())) {
+        detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      }
+      if (arena().usable_size(at.get()) < sizeof(node)) {
         detail::report_corrupt_chain(pool().path(), "has a node that is too small");
       }
+      node& here = *at;
+      here.next.recover();
+      here.value.recover();
       const link next = here.next.load();
       if (next.has(detail::deleted)) {
         before->store(next.without(detail::deleted), durable::role::unlink);

@@ -135,7 +135,11 @@ class page_space {
   }
   /// Whether `address` lies in a page that can be handed out.
   [[nodiscard]] bool contains(const void* address) const {
-    const std::size_t page = offset_of(address) / page_size;
+    return contains_offset(offset_of(address));
+  }
+  /// The same by its distance from base(), which may be any number.
+  [[nodiscard]] bool contains_offset(std::uint64_t offset) const {
+    const std::uint64_t page = offset / page_size;
     return page >= where_.first_page && page < limit();
   }
   [[nodiscard]] std::size_t offset_of(const void* address) const noexcept {
@@ -164,6 +168,9 @@ class page_space {
   /// The run that begins at `page`; one free page if none does. Throws corruption where the
   /// descriptor makes no sense.
   [[nodiscard]] run_word valid_run_at(std::uint32_t page) const;
+  /// Throws corruption if a line in the middle of this run begins another, which would come to life
+  /// when this one is given back.
+  void require_no_run_inside(std::uint32_t first, run_word run) const;
   /// The size of the block of `owner` that begins at `block`; 0 if none does. Judges by the lines.
   [[nodiscard]] std::size_t block_bytes(const void* block, std::uint16_t owner) const;
   /// The first page of the run that holds `page`; 0 if none does.
@@ -233,6 +240,7 @@ class page_space {
   // Pages from loaded_ up to unread_end_ (multiples of 64) have not been read from the lines yet.
   volatile_word<D, std::uint32_t> loaded_{everything};
   std::uint32_t unread_end_ = 0;
+  std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines say
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
   volatile_word<D, std::uint32_t> scanning_{0};
   bool high_water_known_ = false;

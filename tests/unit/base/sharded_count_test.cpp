@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -15,6 +17,13 @@ TEST(ShardedCount, starts_at_zero_or_where_it_is_told) {
   count.start_at(40);
   count.add(2);
   EXPECT_EQ(count.sum(), 42);
+}
+
+TEST(ShardedCount, wraps_around_where_a_damaged_file_makes_it_begin_at_the_end) {
+  sharded_count count;
+  count.start_at(std::numeric_limits<std::int64_t>::max());
+  count.add(1);
+  EXPECT_EQ(count.sum(), std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(ShardedCount, tells_how_often_the_caller_has_added) {

@@ -185,6 +185,7 @@ void arena<D>::write_occupancy(const span_type& of) {
 template <domain::persistence_domain D>
 auto arena<D>::begin_recovery() -> recovery {
   for_each_own_run([this](std::uint32_t first, run_word run) {
+    pages_.require_no_run_inside(first, run);
     if (run.kind == run_kind::small) attach(describe_run(first, run));
   });
   return recovery(*this);

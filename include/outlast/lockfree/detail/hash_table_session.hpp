@@ -213,11 +213,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     level_.store(s - 1, std::memory_order_release);
   }
 
+  /// A block of this root that can hold `bytes` begins there.
   [[nodiscard]] bool holds(const void* first, std::size_t bytes) {
-    const auto address = reinterpret_cast<std::uintptr_t>(first);
-    return bytes <= pool().address_space_bytes() && address % alignof(sentinel_entry) == 0 &&
-           pool().pages().contains(first) &&
-           pool().pages().contains(reinterpret_cast<const void*>(address + bytes - 1));
+    return reinterpret_cast<std::uintptr_t>(first) % alignof(sentinel_entry) == 0 &&
+           pool().pages().block_bytes(first, this->root().index) >= bytes;
   }
 
   // --- recovery -------------------------------------------------------------------------------
@@ -227,7 +226,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     recovered_ = true;
     auto marking = arena().begin_recovery();
     marking.mark(block_);
-    for (unsigned s = 0; s <= level(); ++s) marking.mark(segment(s));
+    for (unsigned s = 0; s <= level(); ++s) {
+      if (marking.mark(segment(s))) continue;
+      detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
+    }
     const auto reached = std::make_unique<std::vector<bool>[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(detail::sentinels_in(s));
     detail::unlinked_nodes<D> unlinked;
@@ -289,8 +291,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     node& here = static_cast<node&>(*at);
     here.next.recover();
     here.value.recover();
-    if ((order_word(here) & detail::node_bits) != detail::node_bits) {
-      detail::report_corrupt_chain(pool().path(), "has a node with the order of a bucket");
+    if (order_word(here) != (hash_of(here.key.get()) | detail::node_bits)) {
+      detail::report_corrupt_chain(pool().path(), "has a node whose place is not that of its key");
     }
     return here;
   }

@@ -49,13 +49,17 @@ template <domain::persistence_domain D, class Cell>
 void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start) {
   using link = typename Cell::value_type;
   const relocation<D> move(pool, root);
-  std::size_t steps_left = pool.address_space_bytes() / sizeof(Cell);
+  std::size_t steps_left =
+      std::size_t{pool.pages().limit()} * pool_format::page_bytes / sizeof(Cell);
   for (Cell* at = &start;; --steps_left) {
     const link before = at->load();
     const link after = link::raw(move.moved(before.word()));
     if (after != before) at->store(after, durable::role::help);
     if (!after) return;
-    if (!pool.pages().contains(after.get()) || (after.word() & ~link::mask) % alignof(Cell) != 0) {
+    const std::uintptr_t address = after.word() & ~link::mask;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(address);
+    if (address % alignof(Cell) != 0 || !pool.pages().contains(bytes) ||
+        !pool.pages().contains(bytes + sizeof(Cell) - 1)) {
       report_corrupt_chain(pool.path(), "leaves the pool");
     }
     if (steps_left == 0) report_corrupt_chain(pool.path(), "runs in a circle");

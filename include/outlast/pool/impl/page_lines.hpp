@@ -11,6 +11,7 @@ template <domain::persistence_domain D>
 void page_space<D>::load() {
   const std::uint32_t known = high_water_known_ ? high_water() : limit();
   unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
+  scan_end_ = known;
   scan_cursor_ = where_.first_page;
   loaded_.store(where_.first_page / word_pages * word_pages, release);
   if (high_water_known_) {
@@ -47,7 +48,7 @@ void page_space<D>::load_through(std::uint32_t page) {
 
 template <domain::persistence_domain D>
 void page_space<D>::scan_chunk() {
-  const std::uint32_t end = std::min(unread_end_, limit());
+  const std::uint32_t end = std::min(scan_end_, limit());
   const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
   while (scan_cursor_ < std::min(target, end)) {
     const run_word run = valid_run_at(scan_cursor_);
@@ -69,6 +70,16 @@ auto page_space<D>::valid_run_at(std::uint32_t page) const -> run_word {
   }
   if (std::string wrong = complaint(page, run); !wrong.empty()) throw corruption(path_, wrong);
   return run;
+}
+
+template <domain::persistence_domain D>
+void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) const {
+  for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
+    if (run_at(page).pack() == 0) continue;
+    throw corruption(path_, "the descriptor of page " + std::to_string(page) +
+                                " lies inside the run of page " + std::to_string(first) +
+                                "; restore a backup");
+  }
 }
 
 /// Judges by the word alone, which is read at once: the other fields may belong to a later run.

@@ -86,6 +86,13 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
+  const std::uint64_t twins = image.header.fixed.volatile_twin_distance;
+  if (twins != 0 && (!options.reserve_volatile_twin || twins > bytes)) {
+    throw error(errc::bad_argument, "",
+                "the pool has volatile twins, " + std::to_string(twins) +
+                    " bytes above their regions: hand in memory for them, and say so with "
+                    "pool_options::reserve_volatile_twin");
+  }
   return std::unique_ptr<basic_pool>(new basic_pool(image, options));
 }
 
@@ -180,8 +187,15 @@ void basic_pool<D>::judge(bool torn) const {
   if (torn) require_salvageable();
   regions_->require_inside();
   if (!roots_->unfinished() && !regions_->unfinished()) return;
-  // What is unfinished is removed together with its runs: all of them are looked at.
-  pages_->for_each_run([](std::uint32_t, const pool_format::page_line&) {});
+  // What is unfinished is removed together with its runs: all of them are looked at. Of a region's
+  // run only the first line, unless regions are removed: the others may be millions.
+  const bool removes_regions = regions_->unfinished();
+  pages_->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    const pool_format::run_word run = pages_->run_at(first);
+    if (removes_regions || run.kind != pool_format::run_kind::region) {
+      pages_->require_no_run_inside(first, run);
+    }
+  });
 }
 
 /// What was written in a session that survives kills alone may not have reached the device yet. The

@@ -39,7 +39,7 @@ class region_table {
   /// A crash left something half created.
   [[nodiscard]] bool unfinished() const;
   void undo_unfinished();
-  /// Throws corruption unless every region lies in the pool.
+  /// Throws corruption unless every region lies in pages that are its own.
   void require_inside() const;
 
   /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space
@@ -69,6 +69,7 @@ class region_table {
                                                         region_kind kind, std::size_t bytes,
                                                         unsigned replicas);
   void give_back(std::uint16_t index);
+  [[nodiscard]] bool owns_its_pages(std::uint16_t index) const;
   [[nodiscard]] region_info describe(std::uint16_t index) const;
 
   region_entry* entries_;
@@ -147,18 +148,30 @@ bool region_table<D>::unfinished() const {
 
 template <domain::persistence_domain D>
 void region_table<D>::require_inside() const {
-  const std::uint64_t end = std::uint64_t{pages_.limit()} * pool_format::page_bytes;
   for (std::uint16_t i = 0; i < count_; ++i) {
-    if (!live(i)) continue;
-    const pool_format::region_identity& region = entries_[i].identity;
-    const std::uint64_t room = region.offset < end ? end - region.offset : 0;
-    if (region.replicas != 0 && region.bytes <= region.stride_bytes &&
-        region.stride_bytes <= room / region.replicas) {
-      continue;
-    }
-    throw corruption(path_, "the region '" + std::string(pool_format::text_of(region.name)) +
-                                "' does not lie in the pool; restore a backup");
+    if (!live(i) || owns_its_pages(i)) continue;
+    const std::string name(pool_format::text_of(entries_[i].identity.name));
+    throw corruption(
+        path_, "the region '" + name + "' does not lie in pages of its own; restore a backup");
   }
+}
+
+/// Judges by the entry and by the line of the region's first page.
+template <domain::persistence_domain D>
+bool region_table<D>::owns_its_pages(std::uint16_t index) const {
+  const pool_format::region_identity& region = entries_[index].identity;
+  const bool twin = static_cast<region_kind>(region.kind) == region_kind::volatile_twin;
+  if (region.replicas == 0 || region.bytes == 0 || region.bytes > region.stride_bytes ||
+      region.offset % pool_format::page_bytes != 0 || !pages_.contains_offset(region.offset) ||
+      (twin && (twin_distance_ == 0 || region.replicas != 1))) {
+    return false;
+  }
+  const auto first = static_cast<std::uint32_t>(region.offset / pool_format::page_bytes);
+  const pool_format::run_word run = pages_.run_at(first);
+  return run.kind == pool_format::run_kind::region && run.owner == owner_of(index) &&
+         run.pages <= pages_.limit() - first &&
+         region.stride_bytes == run.pages / region.replicas * pool_format::page_bytes &&
+         run.pages % region.replicas == 0;
 }
 
 template <domain::persistence_domain D>

@@ -341,7 +341,7 @@ template <domain::persistence_domain D>
 void root_directory<D>::require_object(const root_entry& entry) const {
   const std::uint64_t offset = D::load(entry.object_offset, acquire);
   if (D::load(entry.object_check, acquire) == pool_format::check_word(offset) &&
-      pages_.contains(pages_.base() + offset)) {
+      pages_.contains_offset(offset)) {
     return;
   }
   throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +

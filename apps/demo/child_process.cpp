@@ -1,8 +1,10 @@
 #include <apps/demo/child_process.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <spawn.h>
@@ -99,15 +101,15 @@ child_end child_process::wait() {
 }
 
 bool child_process::stop() {
-  if (end_) return false;
-  ::kill(id_, SIGSTOP);
-  int status = 0;
-  // Reported when all of its threads have stopped.
-  while (::waitpid(id_, &status, WUNTRACED) != id_) {
-    if (errno != EINTR) fail(errno, "cannot wait for a child process");
+  using namespace std::chrono_literals;
+  // Again and again: whoever else lets the child go on would leave us waiting for ever.
+  for (int status = 0; !end_; std::this_thread::sleep_for(20us)) {
+    ::kill(id_, SIGSTOP);
+    if (::waitpid(id_, &status, WUNTRACED | WNOHANG) != id_) continue;
+    if (WIFSTOPPED(status)) return true;  // reported when all of its threads have stopped
+    end_ = end_of(status);
   }
-  if (!WIFSTOPPED(status)) end_ = end_of(status);
-  return !end_;
+  return false;
 }
 
 void child_process::go_on() {

@@ -92,7 +92,9 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
   using structure = lockfree::harris_list<std::uint64_t, std::uint64_t, hasty_flit,
                                           std::less<std::uint64_t>, verify::eager_epochs>;
   map_on_disk<structure> hasty({.blocks = [](structure&) { return std::size_t{1}; }});
-  const cut_result outcome = cut_power_again_and_again(hasty, {.seed = 1, .images = 5 * images});
+  // It takes a reader between a store and its fence: many meetings on few keys.
+  const cut_plan meetings{.seed = 1, .images = 5 * images, .operations = 10, .keys = 2};
+  const cut_result outcome = cut_power_again_and_again(hasty, meetings);
   EXPECT_NE(outcome.complaint, "");
 }
 

@@ -94,6 +94,14 @@ void reference::advance(std::uint32_t thread, std::uint64_t position) {
   }
 }
 
+std::uint64_t reference::furthest_in_flight() const {
+  std::uint64_t furthest = 0;
+  for (const partition& part : partitions_) {
+    if (!part.tokens.empty()) furthest = std::max(furthest, part.position(text_.size()));
+  }
+  return furthest;
+}
+
 bool reference::is_in_flight(std::uint32_t word, const occurrences& found) const {
   const partition& part = partitions_[owners_[word]];
   return part.tokens[part.next].word == word &&

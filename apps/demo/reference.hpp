@@ -50,6 +50,9 @@ class reference {
   void reset();
   /// `thread` has acknowledged everything that it owns up to `position`.
   void advance(std::uint32_t thread, std::uint64_t position);
+  /// The last position that may be in the map: each thread may have made one update more than it
+  /// has acknowledged.
+  [[nodiscard]] std::uint64_t furthest_in_flight() const;
   /// Compares what a map holds after a kill with what was acknowledged. Exact: see above.
   [[nodiscard]] verdict judge(std::span<const survivor> survivors) const;
 

@@ -329,10 +329,11 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   ++counts_.executions;
 }
 
-/// Decides whether a thread stops for good in the next execution, and where.
+/// Decides whether a thread stops for good in the next execution, and where. After a clean close
+/// none does: what the close wrote down is read by one thread at a time, for which the others wait.
 void explorer::park_somebody(random& source) {
   machine_.park(std::nullopt, 0);
-  if (how_.parked_one_in == 0 || !source.one_in(how_.parked_one_in)) return;
+  if (scene_.closed || how_.parked_one_in == 0 || !source.one_in(how_.parked_one_in)) return;
   const auto at = static_cast<std::uint32_t>(1 + source.below(scene_.horizon));
   machine_.park(static_cast<unsigned>(source.below(how_.within.threads)), at);
 }

@@ -37,7 +37,7 @@ class Catalogue : public testing::TestWithParam<std::size_t> {
     if (strategy == verify::strategy_kind::exhaustive) {
       how.within.keys = 2;
       how.eviction_cap = 4096;
-      how.seed = 7 * GetParam();  // each entry looks at other scenarios
+      how.seed = GetParam() % 16;  // entries begin at different scenarios
     }
     return verify::explorer(*tested, how).run();
   }

@@ -114,6 +114,13 @@ survivor found(std::string_view word, std::uint64_t count, std::uint64_t last) {
 // Positions: a = 1, b = 3, a = 5; in the next pass 7, 9, 11.
 constexpr std::string_view text = "a b a ";
 
+TEST(DemoJudge, knows_how_far_an_unacknowledged_word_may_reach) {
+  reference exact(text, 1);
+  EXPECT_EQ(exact.furthest_in_flight(), 1U);
+  exact.advance(0, text.size());  // all of the first pass
+  EXPECT_EQ(exact.furthest_in_flight(), text.size() + 1);
+}
+
 TEST(DemoJudge, accepts_what_was_acknowledged_and_the_word_in_flight) {
   reference exact(text, 1);
   exact.advance(0, 3);

@@ -6,6 +6,7 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/durable/tag_table.hpp>
 
 #include <atomic>

@@ -288,8 +288,7 @@ void machine::park(std::optional<unsigned> thread, std::uint32_t at) noexcept {
 
 bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park_]->parked; }
 
-/// Stops the running thread for good if that is its fate. True if it was nevertheless resumed,
-/// which nobody does.
+/// Stops the running thread for good if that is its fate.
 void machine::stop_if_parked(guarded& me) {
   if (to_park_ != me.number || me.steps != park_at_) return;
   me.parked = true;

@@ -1,5 +1,5 @@
-// How fast the verifier is on this machine: a list in bare memory, and one in its pool. One JSON object
-// a line. Nothing else should run.
+// How fast the verifier is on this machine: a list in bare memory, and one in its pool. One JSON
+// object a line. Nothing else should run.
 #include "toy_list.hpp"
 
 #include <outlast/verify/catalogue.hpp>

@@ -122,8 +122,15 @@ class image_check {
     } else if (offset < header_.fixed.first_data_offset || offset >= header_.file_bytes()) {
       add(severity::error, where + " names an object outside of the pool");
     }
-    const bool moved = std::any_of(std::begin(entry.bases), std::end(entry.bases), [&](auto& base) {
-      const std::uint64_t recorded = base.load(relaxed);
+    std::array<std::uint64_t, root_bases> bases;
+    std::transform(std::begin(entry.bases), std::end(entry.bases), bases.begin(),
+                   [](const auto& base) { return base.load(relaxed); });
+    const std::uint64_t space =
+        file_bytes_for(header_.fixed.capacity_bytes, header_.fixed.capacity_bytes);
+    if (!tell_apart(bases, space)) {
+      add(severity::error, where + " records base addresses that cannot all be true");
+    }
+    const bool moved = std::any_of(bases.begin(), bases.end(), [&](std::uint64_t recorded) {
       return recorded != 0 && recorded != header_.state.base_address;
     });
     if (moved) add(severity::note, where + " has still to be moved to the pool's present address");

@@ -220,6 +220,18 @@ std::uint64_t check_word(std::uint64_t value) noexcept {
   return base::mix64(value ^ 0x6f75746c61737421ULL);
 }
 
+bool tell_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept {
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    if (bases[i] == 0) continue;
+    if (bases[i] % page_bytes != 0 || bases[i] + bytes < bases[i]) return false;
+    for (const std::uint64_t other : bases.first(i)) {
+      const std::uint64_t apart = bases[i] > other ? bases[i] - other : other - bases[i];
+      if (other != 0 && apart != 0 && apart < bytes) return false;
+    }
+  }
+  return true;
+}
+
 layout parsed_header::tables() const noexcept { return layout_for(fixed.capacity_bytes); }
 
 header_reading read_header(std::span<const std::byte> bytes) {

@@ -204,6 +204,23 @@ TEST(FuzzDefects, a_run_inside_that_of_an_unfinished_root) {
   EXPECT_EQ(inside.outcome_of(), outcome::refused);
 }
 
+TEST(FuzzDefects, a_base_address_behind_which_null_lies) {
+  damage wrapped("both killed");
+  const std::uint64_t bases = page_bytes + offsetof(root_entry, bases);
+  wrapped.set(bases + sizeof(root_entry) + 8, ~std::uint64_t{0} - 5 * page_bytes + 1);
+  expect_corrupt<table>(wrapped, table_name);
+  const auto found = check_image(prepare(wrapped.input()));
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const finding& one) {
+    return one.sentence.find("base addresses") != std::string::npos;
+  }));
+}
+
+TEST(FuzzDefects, base_addresses_too_near_to_each_other) {
+  damage near("list killed");
+  near.set(page_bytes + offsetof(root_entry, bases) + 8, home_address + page_bytes);
+  expect_corrupt<list>(near, list_name);
+}
+
 TEST(FuzzDefects, a_link_to_an_odd_address) {
   damage odd("list killed");
   odd.set(odd.object(0), odd.word(odd.object(0)) + 4);

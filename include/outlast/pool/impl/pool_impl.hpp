@@ -167,7 +167,7 @@ template <domain::persistence_domain D>
 void basic_pool<D>::start(bool torn) {
   open_pages(static_cast<std::uint32_t>(state_.high_water_page));
   roots_.emplace(at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
-                 path_);
+                 address_space_bytes(), path_);
   regions_.emplace(at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count,
                    *pages_, fixed_.volatile_twin_distance, path_);
   judge(torn);

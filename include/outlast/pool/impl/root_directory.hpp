@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,9 +59,15 @@ class root_directory {
  public:
   using root_entry = pool_format::root_entry;
 
+  /// The pool takes `space_bytes` of address space.
   root_directory(root_entry* entries, std::uint32_t count, page_space<D>& pages,
-                 const std::string& path)
-      : entries_(entries), count_(count), pages_(pages), path_(path), attached_(count, false) {}
+                 std::uint64_t space_bytes, const std::string& path)
+      : entries_(entries),
+        count_(count),
+        pages_(pages),
+        space_bytes_(space_bytes),
+        path_(path),
+        attached_(count, false) {}
 
   [[nodiscard]] attached_root attach(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
@@ -119,6 +126,7 @@ class root_directory {
   void require_type(const root_entry& entry, std::string_view type_name,
                     std::uint64_t fingerprint) const;
   void require_object(const root_entry& entry) const;
+  void require_bases(const root_entry& entry) const;
   void add_base(root_entry& entry, bool relocatable) const;
   static void report_bases(const root_entry& entry, std::uintptr_t base, attached_root& root);
   void remove(std::uint16_t index);
@@ -126,6 +134,7 @@ class root_directory {
   root_entry* entries_;
   std::uint32_t count_;
   page_space<D>& pages_;
+  std::uint64_t space_bytes_;
   const std::string& path_;
   std::vector<bool> attached_;
 };
@@ -180,6 +189,7 @@ attached_root root_directory<D>::attach_live(std::uint16_t index, std::string_vi
   root_entry& entry = entries_[index];
   require_type(entry, type_name, fingerprint);
   require_object(entry);
+  require_bases(entry);
   add_base(entry, relocatable);
   const bool clean = D::load(entry.occupancy_valid, acquire) == pool_format::occupancy_saved;
   if (clean) set(entry.occupancy_valid, 0);
@@ -347,6 +357,17 @@ void root_directory<D>::require_object(const root_entry& entry) const {
   throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
                               "' names an object at offset " + std::to_string(offset) +
                               ", which is damaged; restore a backup");
+}
+
+/// Pointers are moved by what these say: a wrong one would turn null into a pointer.
+template <domain::persistence_domain D>
+void root_directory<D>::require_bases(const root_entry& entry) const {
+  std::array<std::uint64_t, pool_format::root_bases + 1> known{base()};
+  std::transform(std::begin(entry.bases), std::end(entry.bases), known.begin() + 1,
+                 [](const auto& word) { return D::load(word, acquire); });
+  if (pool_format::tell_apart(known, space_bytes_)) return;
+  throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
+                              "' records base addresses that cannot all be true; restore a backup");
 }
 
 /// Remembers that pointers may soon be relative to the present base, durably before any is.

@@ -204,7 +204,6 @@ void fiber::prepare(entry run, void* argument) {
   uncaught_exceptions_ = 0;
 #if defined(OUTLAST_FIBERS_WITH_ASAN)
   __asan_unpoison_memory_region(stack_ + page_size(), stack_bytes_ - page_size());
-  fake_stack_ = nullptr;
   sanitized_bottom_ = stack_ + page_size();
   sanitized_size_ = stack_bytes_ - page_size();
 #endif
@@ -229,6 +228,9 @@ void fiber::prepare_thread() {
 void fiber::start(void* self) {
   auto& me = *static_cast<fiber*>(self);
   me.arrived();
+#if defined(OUTLAST_FIBERS_WITH_ASAN)
+  __asan_handle_no_return();  // the frames of earlier bodies are gone; their fake stack is used again
+#endif
   leave(me, me.run_(me.argument_));
 }
 

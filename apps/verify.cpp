@@ -29,9 +29,11 @@ struct settings {
   unsigned nested = 1;
   unsigned preemptions = 2;
   unsigned keys = 0;
+  unsigned operations = 0;
   unsigned park = 0;
   std::uint32_t operation_steps = 0;
   bool mutants = false;
+  std::string mutant;
   bool json = false;
   bool list = false;
   bool sites = false;
@@ -62,6 +64,7 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   if (asked.os_threads) how.threads = verify::threading::os_threads;
   how.within = entry.within;
   if (asked.keys != 0) how.within.keys = asked.keys;
+  if (asked.operations != 0) how.within.operations = asked.operations;
   if (how.strategy == verify::strategy_kind::exhaustive) {
     how.within.threads = 2;
     if (asked.keys == 0) how.within.keys = 2;
@@ -72,9 +75,26 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   return how;
 }
 
+/// The mutation that bears this name, among those of the places that a short run passes.
+verify::mutation mutation_of(const std::string& name, verify::subject& tested,
+                             const verify::options& how) {
+  verify::options brief = how;
+  brief.strategy = verify::strategy_kind::pct;
+  brief.max_executions = 2000;
+  verify::explorer explorer(tested, brief);
+  static_cast<void>(explorer.run());
+  for (const verify::place& at : explorer.sites().passed()) {
+    for (const verify::defect what : {verify::defect::missing, verify::defect::late}) {
+      if (to_text(verify::mutation{at, what}) == name) return {at, what};
+    }
+  }
+  throw CLI::ValidationError("--mutant", "no run passes '" + name + "': see --sites");
+}
+
 result explore(const settings& asked, const verify::catalogue_entry& entry) {
   const auto tested = entry.make();
-  const verify::options how = options_for(asked, entry);
+  verify::options how = options_for(asked, entry);
+  if (!asked.mutant.empty()) how.mutated = mutation_of(asked.mutant, *tested, how);
   result done;
   std::vector<verify::place> places;
   {
@@ -194,11 +214,13 @@ void add_verify(CLI::App& tool) {
   verify.add_option("--without", asked->without, "Leave these operations of the scenario out");
   verify.add_option("--preemptions", asked->preemptions, "Bound of an exhaustive exploration");
   verify.add_option("--keys", asked->keys, "How many keys operations use");
+  verify.add_option("--operations", asked->operations, "How many operations each thread does");
   verify.add_option("--park", asked->park, "One execution in so many stops a thread for good");
   verify.add_option("--operation-steps", asked->operation_steps,
                     "An operation that takes more accesses fails");
   verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
   verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
+  verify.add_option("--mutant", asked->mutant, "Explore with this mutant, as --mutants names it");
   verify.add_flag("--sites", asked->sites, "Name the flushes and fences that were passed");
   verify.add_flag("--os-threads", asked->os_threads, "Threads of the operating system, not fibers");
   verify.add_flag("--json", asked->json, "One object per combination a line");

@@ -3,6 +3,8 @@
 #include <src/verify/clock.hpp>
 #include <src/verify/image_set.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <sstream>
 
 namespace outlast::verify {
@@ -48,6 +50,33 @@ void explorer::describe_event(const event& e) {
   counts_.found->history.push_back(line.str());
 }
 
+namespace {
+
+void describe_store(std::ostream& out, char fate, std::uint64_t offset, std::uint64_t value,
+                    unsigned thread, const std::string& site) {
+  out << "    " << fate << " offset 0x" << std::hex << offset << " = 0x" << value << std::dec
+      << "  thread " << thread << "  " << site;
+}
+
+/// What had not left the store buffers: lost, whatever the caches did. False if there was nothing.
+bool describe_buffers(std::ostream& out, const memory& media, const site_table& sites) {
+  bool any = false;
+  for (unsigned t = 0; t < media.buffers().threads(); ++t) {
+    for (const buffered& e : media.buffers().of(t)) {
+      if (e.what != buffered::instruction::store || e.outside) continue;
+      std::uint64_t value = 0;
+      std::memcpy(&value, e.value.data(), std::min<std::size_t>(e.size, sizeof value));
+      const auto offset = static_cast<std::uint64_t>(e.address - media.bytes().data());
+      describe_store(out, '-', offset, value, t, sites.describe(e.site));
+      out << ", in its store buffer\n";
+      any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
 /// Called from the innermost crash outwards, each time with that crash's state restored.
 void explorer::describe_crash(const crash_choice& choice) {
   const memory& media = machine_.memory();
@@ -58,12 +87,15 @@ void explorer::describe_crash(const crash_choice& choice) {
     const auto entries = media.pending(line);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const pending_store& e = entries[i];
-      out << "    " << ((choice[d] >> i & 1) != 0 ? '+' : '-') << " offset 0x" << std::hex
-          << line * memory::line_size + e.offset << " = 0x" << e.value[0] << std::dec << "  thread "
-          << unsigned{e.thread} << "  " << machine_.sites().describe(e.site) << '\n';
+      describe_store(out, (choice[d] >> i & 1) != 0 ? '+' : '-',
+                     line * memory::line_size + e.offset, e.value[0], e.thread,
+                     machine_.sites().describe(e.site));
+      out << '\n';
     }
   }
-  if (choice.empty()) out << "    none was at risk\n";
+  if (!describe_buffers(out, media, machine_.sites()) && choice.empty()) {
+    out << "    none was at risk\n";
+  }
   auto& crashes = counts_.found->crashes;
   crashes.insert(crashes.begin(), out.str());
 }
@@ -156,7 +188,7 @@ std::string explorer::replay_command(const failure& found) const {
   if (!found.without.empty()) out << " --without '" << to_text(found.without) << "'";
   if (how_.parked_one_in != 0) out << " --park " << how_.parked_one_in;
   if (how_.operation_steps != 0) out << " --operation-steps " << how_.operation_steps;
-  if (how_.mutated) out << " (mutant: " << to_text(*how_.mutated) << ')';
+  if (how_.mutated) out << " --mutant '" << to_text(*how_.mutated) << "'";
   return out.str();
 }
 

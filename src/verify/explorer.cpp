@@ -11,6 +11,12 @@
 namespace outlast::verify {
 namespace {
 
+/// Of more lines not each has its turn at every crash point.
+constexpr std::size_t many_lines = 64;
+
+/// What memory holds where nobody has written yet.
+constexpr std::byte never_written{0xDB};
+
 std::uint64_t hash_of(const abstract_state& state) {
   std::uint64_t hash = state.size();
   for (const std::uint64_t word : state) hash = base::mix64(hash * 31 + word + 1);
@@ -100,7 +106,8 @@ void explorer::try_all(const std::vector<std::vector<std::uint64_t>>& sets) {
   }
 }
 
-/// Nothing, everything, each line alone, all lines but one, and some at random.
+/// Nothing, everything, each line alone, all lines but one (of very many lines some), and some at
+/// random.
 void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
   ++counts_.sampled_points;
   const std::size_t lines = sets.size();
@@ -112,7 +119,9 @@ void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
   }
   consider(none);
   consider(all);
-  for (std::size_t d = 0; d < lines && !counts_.found; ++d) {
+  random source(scene_.seed, machine_.memory().image_hash(all));
+  const std::size_t step = 1 + lines / many_lines;
+  for (std::size_t d = source.below(step); d < lines && !counts_.found; d += step) {
     crash_choice one = none;
     one[d] = all[d];
     consider(one);
@@ -120,7 +129,6 @@ void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
     one[d] = none[d];
     consider(one);
   }
-  random source(scene_.seed, machine_.memory().image_hash(all));
   for (unsigned i = 0; i < how_.eviction_samples && !counts_.found; ++i) {
     crash_choice any(lines);
     for (std::size_t d = 0; d < lines; ++d) any[d] = sets[d][source.below(sets[d].size())];
@@ -164,7 +172,7 @@ bool explorer::nests(std::uint64_t key) const {
 void explorer::live_again(const life& before, std::uint64_t key) {
   armed_ = nests(key);
   lives_.push_back({before.initial, before.seen});
-  std::unique_ptr<world> recovered = tested_.open(machine_.memory().bytes(), false);
+  std::unique_ptr<world> recovered = open();
   const struct disarm {  // no crash points while `recovered` is destroyed
     bool& armed;
     ~disarm() { armed = false; }
@@ -214,24 +222,21 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   scene_.seed = seed;
   scene_.without = without;
   images_->clear();
-  machine_.memory().clear();
+  machine_.memory().clear(tested_.exists(machine_.memory().bytes()) ? never_written : std::byte{});
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
   random source(seed, 0);
   std::vector<call> beginning;
-  bool created_under_crashes = false;
   if (how_.strategy == strategy_kind::exhaustive) {
     small_scenario chosen = small_scenario_of(seed);
     beginning = std::move(chosen.beginning);
     scene_.calls = std::move(chosen.calls);
     scene_.closed = chosen.closed;
   } else {
-    created_under_crashes = source.one_in(8);
+    choose_start(source);
     draw_scenario(source, beginning);
   }
-  const mishap ended = machine_.run_alone([&] {
-    created_under_crashes ? tested_.format(machine_.memory().bytes()) : prefill(beginning);
-  });
+  const mishap ended = machine_.run_alone([&] { prepare(beginning); });
   fail_if(ended, "setting a scenario up, the subject");
   machine_.memory().settle();
   for (const operation_place& at : without) {
@@ -242,13 +247,36 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   return !counts_.found;
 }
 
+/// Of eight scenarios one begins before the subject exists; of four of these one before there is
+/// anything, where the subject can tell.
+void explorer::choose_start(random& source) {
+  if (!source.one_in(8)) return;
+  const bool from_nothing = source.one_in(4) && tested_.exists(machine_.memory().bytes());
+  scene_.begins = from_nothing ? start::nothing : start::formatted;
+}
+
+void explorer::prepare(const std::vector<call>& beginning) {
+  switch (scene_.begins) {
+    case start::nothing: break;
+    case start::formatted: tested_.format(machine_.memory().bytes()); break;
+    case start::prefilled: prefill(beginning); break;
+  }
+}
+
+/// Half of the scenarios are smaller than they may be: what shows in small ones shows sooner there.
 void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
+  scope within = how_.within;
+  if (source.one_in(2)) {
+    within.operations = static_cast<unsigned>(1 + source.below(within.operations));
+    within.keys = static_cast<unsigned>(1 + source.below(within.keys));
+    within.prefill = static_cast<unsigned>(source.below(within.prefill + 1));
+  }
   std::uint64_t serial = 0;
-  const auto draw = [&] { return tested_.judge().draw(source, how_.within, serial++); };
-  for (unsigned i = 0; i < how_.within.prefill; ++i) beginning.push_back(draw());
+  const auto draw = [&] { return tested_.judge().draw(source, within, serial++); };
+  for (unsigned i = 0; i < within.prefill; ++i) beginning.push_back(draw());
   scene_.closed = source.one_in(2);
-  scene_.calls.resize(how_.within.threads);
-  for (unsigned i = 0; i < how_.within.operations; ++i) {
+  scene_.calls.resize(within.threads);
+  for (unsigned i = 0; i < within.operations; ++i) {
     for (auto& calls : scene_.calls) calls.push_back(draw());
   }
 }
@@ -286,8 +314,12 @@ void explorer::prefill(const std::vector<call>& beginning) {
 }
 
 void explorer::open_for_execution() {
-  fail_if(machine_.run_alone([&] { world_ = tested_.open(machine_.memory().bytes(), false); }),
-          "when opened, the subject");
+  fail_if(machine_.run_alone([&] { world_ = open(); }), "when opened, the subject");
+}
+
+std::unique_ptr<world> explorer::open() {
+  const std::span<std::byte> bytes = machine_.memory().bytes();
+  return tested_.open(bytes, scene_.begins == start::nothing && tested_.exists(bytes) == false);
 }
 
 void explorer::run_thread(unsigned thread) {
@@ -308,8 +340,9 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   lives_.assign(1, {&scene_.initial, &history_});
   memory& media = machine_.memory();
   media.enter_checkpoint();
-  armed_ = true;
+  armed_ = number == 0;  // every execution of a scenario begins with the same opening
   open_for_execution();
+  armed_ = true;
   random source(scene_.seed, number + 1);
   machine_.prepare_decisions(source, scene_.horizon);
   park_somebody(source);

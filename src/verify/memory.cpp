@@ -464,10 +464,10 @@ void memory::settle() {
   for (thread_state& state : threads_) state = {};
 }
 
-void memory::clear() {
+void memory::clear(std::byte content) {
   settle();
-  std::memset(live_, 0, size_);
-  std::memset(media_.get(), 0, size_);
+  std::memset(live_, std::to_integer<int>(content), size_);
+  std::memset(media_.get(), std::to_integer<int>(content), size_);
   media_hash_ = 0;
   ++version_;
 }

@@ -107,6 +107,11 @@ class epochs final : base::thread_exit_listener {
   /// Moves the epoch on if it can and frees what the caller may free.
   void collect() {
     fence_awaiting(records_.local());
+    collect_retired();
+  }
+
+  /// The same without a fence: what still awaits its unlinking stays where it is.
+  void collect_retired() {
     try_advance();
     const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
     records_.local().free_older_than(epoch);

@@ -39,7 +39,7 @@ struct options {
   unsigned preemptions = 2;        ///< of an exhaustive exploration
   bool only_one_scenario = false;  ///< the one that the seed names
   bool reduced = true;  ///< an exhaustive exploration leaves out equivalent interleavings
-  scope within;
+  scope within;         ///< scenarios are of this size or smaller
   memory_model model;
   unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
   unsigned eviction_samples = 16;  ///< random ones where there are more
@@ -91,8 +91,11 @@ class explorer final : private crash_observer {
     std::uint64_t last_version = 0;
     std::uint64_t last_history = 0;
   };
+  /// What there is when an execution begins.
+  enum class start { prefilled, formatted, nothing };
   struct scenario {
     std::uint64_t seed = 0;
+    start begins = start::prefilled;
     std::vector<operation_place> without;
     std::vector<std::vector<call>> calls;
     abstract_state initial;
@@ -119,6 +122,8 @@ class explorer final : private crash_observer {
              bool directly_after_opening);
 
   bool build_scenario(std::uint64_t seed, const std::vector<operation_place>& without = {});
+  void choose_start(random& source);
+  void prepare(const std::vector<call>& beginning);
   void draw_scenario(random& source, std::vector<call>& beginning);
   [[nodiscard]] std::uint64_t small_scenarios() const;
   [[nodiscard]] small_scenario small_scenario_of(std::uint64_t number) const;
@@ -128,6 +133,7 @@ class explorer final : private crash_observer {
   bool explore_all_interleavings(exhaustive_strategy& order);
   void execute(std::uint64_t number, strategy& order);
   void open_for_execution();
+  [[nodiscard]] std::unique_ptr<world> open();
   void run_thread(unsigned thread);
   void park_somebody(random& source);
   void finish_execution(std::uint64_t number);

@@ -22,6 +22,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,15 +70,20 @@ void poison(page_space<D>& pages) {
   }
 }
 
+/// Whether a pool was formatted in the memory, to its end.
+[[nodiscard]] inline bool holds_pool(std::span<const std::byte> memory) {
+  std::uint64_t first = 0;
+  std::memcpy(&first, memory.data(), sizeof first);
+  return first == pool_format::magic;
+}
+
 /// A pool that never grows: its volatile tables are as small as it is.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
   pool_options chosen;
   chosen.size_bytes = memory.size();
   chosen.capacity_bytes = memory.size();
-  std::unique_ptr<Pool> opened = Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
-  if (fresh) poison(opened->pages());
-  return opened;
+  return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
 }
 
 /// One opened structure in its pool.
@@ -209,6 +215,9 @@ class map_subject final : public subject {
   [[nodiscard]] std::size_t memory_bytes() const override { return how_.memory_bytes; }
   [[nodiscard]] std::span<std::byte> volatile_globals() const override {
     return std::as_writable_bytes(durable::tag_counters(durable::smallest_tag_table_bytes));
+  }
+  [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {
+    return holds_pool(memory);
   }
   void format(std::span<std::byte> memory) override {
     static_cast<void>(open_pool<typename Structure::pool_type>(memory, true));

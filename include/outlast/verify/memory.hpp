@@ -139,8 +139,8 @@ class memory {
 
   /// Everything pending reaches the media.
   void settle();
-  /// Zeroes live memory and media. Only outside all frames.
-  void clear();
+  /// Fills live memory and media. Only outside all frames.
+  void clear(std::byte content = {});
 
   // The seam's guard.
 

@@ -60,6 +60,7 @@ class store_buffers {
   [[nodiscard]] std::span<const buffered> of(unsigned thread) const noexcept {
     return queues_[thread];
   }
+  [[nodiscard]] unsigned threads() const noexcept { return static_cast<unsigned>(queues_.size()); }
   [[nodiscard]] unsigned viewer() const noexcept { return viewer_; }
 
   /// From now on live memory shows what `thread` sees.

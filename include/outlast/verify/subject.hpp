@@ -43,8 +43,8 @@ class subject {
   [[nodiscard]] virtual std::size_t memory_bytes() const { return std::size_t{1} << 20; }
   /// Volatile memory outside the world that a crash clears: tables of flit-counters.
   [[nodiscard]] virtual std::span<std::byte> volatile_globals() const { return {}; }
-  /// Whether there is anything in `memory` that `open(memory, false)` opens. A subject that can tell
-  /// is given memory full of 0xDB where others get zeros, and power is cut also while
+  /// Whether there is anything in `memory` that `open(memory, false)` opens. A subject that can
+  /// tell is given memory full of 0xDB where others get zeros, and power is cut also while
   /// `open(memory, true)` formats it: what is not there yet is then formatted again.
   [[nodiscard]] virtual std::optional<bool> exists(std::span<const std::byte> memory) const {
     static_cast<void>(memory);
@@ -53,8 +53,8 @@ class subject {
   /// Prepares fresh memory so that the subject may be created in it by `open(memory, false)`:
   /// under crash points, as everything else. What `open` creates is empty.
   virtual void format(std::span<std::byte> memory) { static_cast<void>(open(memory, true)); }
-  /// Opens the subject in `memory`, creating it if `fresh`; else recovers what is there. Fresh memory
-  /// is zeroed, unless `exists()` can tell.
+  /// Opens the subject in `memory`, creating it if `fresh`; else recovers what is there. Fresh
+  /// memory is zeroed, unless `exists()` can tell.
   /// Recovery may be cut off at any fence and begun again.
   [[nodiscard]] virtual std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) = 0;
 };

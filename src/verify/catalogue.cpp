@@ -9,6 +9,8 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::list all;
     detail::add_lists(all);
     detail::add_tables(all);
+    detail::add_roots(all);
+    detail::add_regions(all);
     return all;
   }();
   return entries;

@@ -34,5 +34,7 @@ void add_map(list& to, const std::string& name, typename map_subject<Structure>:
 
 void add_lists(list& to);
 void add_tables(list& to);
+void add_roots(list& to);
+void add_regions(list& to);
 
 }  // namespace outlast::verify::detail

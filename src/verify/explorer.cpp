@@ -53,6 +53,13 @@ const options& possible(const options& how) {
   return how;
 }
 
+/// One thread has one interleaving, unless its stores wait in a buffer.
+std::uint64_t executions_of_a_scenario(const options& how) {
+  const bool only_one =
+      how.within.threads == 1 && !how.model.store_buffers && !how.model.cache_persistent;
+  return only_one ? 1 : how.executions_per_scenario;
+}
+
 }  // namespace
 
 explorer::explorer(subject& tested, const options& how)
@@ -427,7 +434,7 @@ void explorer::explore_at_random() {
   for (std::uint64_t seed = how_.seed; !counts_.found && !time_is_up(); ++seed) {
     if (how_.only_one_scenario && seed != how_.seed) break;
     if (!build_scenario(seed)) break;
-    for (std::uint64_t e = 0; e < how_.executions_per_scenario; ++e) {
+    for (std::uint64_t e = 0; e < executions_of_a_scenario(how_); ++e) {
       execute(e, *order);
       if (e == 0) scene_.horizon = static_cast<std::uint32_t>(machine_.decisions().size());
       if (counts_.found || time_is_up()) break;

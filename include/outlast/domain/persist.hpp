@@ -66,6 +66,20 @@ inline void persist(const void* address, std::size_t size, site where = site::cu
   fence<D>(where);
 }
 
+/// The same where the world is told right afterwards: nothing stays in a store buffer, which a
+/// power cut empties though caches may survive it.
+template <persistence_domain D>
+inline void persist_before_answer(const void* address, std::size_t size,
+                                  site where = site::current()) {
+  flush<D>(address, size, where);
+  D::psync(where);
+  if constexpr (!notes_pages<D>) {
+    base::thread_context& me = base::this_thread();
+    me.flush_pending = false;
+    ++me.fences_issued;
+  }
+}
+
 /// Adds `change` to a persistent counter that every recovery clears before anybody reads it:
 /// whether a crash keeps the store makes no difference, and the verifier need not look at both.
 template <persistence_domain D>

@@ -14,6 +14,7 @@
 
 #include <outlast/durable/tag_table.hpp>
 #include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/pool/check.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/verify/simulated.hpp>
 #include <outlast/verify/subject.hpp>
@@ -77,6 +78,14 @@ void poison(page_space<D>& pages) {
   return first == pool_format::magic;
 }
 
+/// The first error that a check has found; "" if there is none.
+[[nodiscard]] inline std::string first_error(const std::vector<pool_format::finding>& findings) {
+  for (const pool_format::finding& one : findings) {
+    if (one.level == pool_format::severity::error) return one.sentence;
+  }
+  return "";
+}
+
 /// A pool that never grows: its volatile tables are as small as it is.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
@@ -133,6 +142,8 @@ class map_world final : public world {
 
   std::string check(bool directly_after_opening) override {
     std::string wrong = pool_->pages().check();
+    if (wrong.empty()) wrong = first_error(pool_->check());
+    if (wrong.empty() && directly_after_opening) wrong = check_estimate();
     if constexpr (requires { structure_->arena(); }) {
       if (wrong.empty()) wrong = check_blocks(directly_after_opening);
     }
@@ -151,6 +162,21 @@ class map_world final : public world {
       return found ? outcome{true, code::decode(*found)} : outcome{};
     } else {
       return {};
+    }
+  }
+
+  /// At rest the estimate is exact. (At the end of an execution a thread may have stopped for
+  /// good.)
+  std::string check_estimate() {
+    if constexpr (requires { structure_->size_estimate(); }) {
+      std::size_t keys = 0;
+      structure_->for_each([&](const auto&, const auto&) { ++keys; });
+      const std::size_t estimate = structure_->size_estimate();
+      if (estimate == keys) return "";
+      return "there are " + std::to_string(keys) + " keys, and the estimate is " +
+             std::to_string(estimate);
+    } else {
+      return "";
     }
   }
 

@@ -16,6 +16,7 @@ template <bool Flushes>
 struct recording : hardware_access {
   static inline std::vector<std::uintptr_t> lines;
   static inline int fences = 0;
+  static inline int syncs = 0;
   static inline unsigned asked_in_line = 0;
 
   static constexpr std::string_view name() noexcept { return "recording"; }
@@ -29,7 +30,10 @@ struct recording : hardware_access {
     ++fences;
     asked_in_line = where.line();
   }
-  static void psync(site where = site::current()) { pfence(where); }
+  static void psync(site where = site::current()) {
+    ++syncs;
+    pfence(where);
+  }
 };
 
 using flushing = recording<true>;
@@ -43,6 +47,7 @@ class Persist : public testing::Test {
   void SetUp() override {
     flushing::lines.clear();
     flushing::fences = flushless::fences = 0;
+    flushing::syncs = flushless::syncs = 0;
     flushless::lines.clear();
     base::this_thread().flush_pending = false;
   }
@@ -73,6 +78,16 @@ TEST_F(Persist, persist_is_a_flush_and_its_fence) {
   persist<flushing>(memory, 64);
   EXPECT_EQ(flushing::lines.size(), 1U);
   EXPECT_EQ(flushing::fences, 1);
+}
+
+TEST_F(Persist, before_an_answer_the_store_buffer_is_emptied_with_or_without_flushes) {
+  persist_before_answer<flushing>(memory, 64);
+  persist_before_answer<flushless>(memory, 64);
+  EXPECT_EQ(flushing::lines.size(), 1U);
+  EXPECT_EQ(flushing::syncs, 1);
+  EXPECT_EQ(flushless::syncs, 1);
+  fence<flushing>();
+  EXPECT_EQ(flushing::fences, 1) << "nothing waits any more";
 }
 
 TEST_F(Persist, pending_flushes_belong_to_the_thread_that_issued_them) {

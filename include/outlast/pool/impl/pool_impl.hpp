@@ -434,6 +434,7 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
   pool_format::state_slot next = state_;
   next.size_bytes = wanted;
   write_state(next);
+  D::psync();  // the answer tells the world
   pages_->raise_limit(page_count());
 }
 

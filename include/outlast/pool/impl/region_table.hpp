@@ -50,10 +50,11 @@ class region_table {
   static constexpr auto acquire = std::memory_order_acquire;
   static constexpr auto release = std::memory_order_release;
 
+  /// What every call of the pool ends with.
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist<D>(&word, sizeof word, where);
+    domain::persist_before_answer<D>(&word, sizeof word, where);
   }
   [[nodiscard]] static std::uint16_t owner_of(std::uint16_t index) noexcept {
     return static_cast<std::uint16_t>(pool_format::region_owner_base | index);

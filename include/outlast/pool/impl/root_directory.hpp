@@ -108,10 +108,11 @@ class root_directory {
     return !known_state(state) ||
            (state != pool_format::entry_free && !pool_format::intact(entry.identity));
   }
+  /// What every call of the pool ends with.
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist<D>(&word, sizeof word, where);
+    domain::persist_before_answer<D>(&word, sizeof word, where);
   }
 
   [[nodiscard]] std::optional<std::uint16_t> find(std::string_view name) const;

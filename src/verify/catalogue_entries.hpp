@@ -29,7 +29,7 @@ void add_map(list& to, const std::string& name, typename map_subject<Structure>:
              scope within = {}) {
   to.push_back({name, Structure::policy_type::name(),
                 [name, how] { return std::make_unique<map_subject<Structure>>(name, how); },
-                within});
+                within, name_in_functions<Structure>()});
 }
 
 void add_lists(list& to);

@@ -14,6 +14,7 @@ outlast_sources(outlast_verify verify
   mutants.cpp
   oracle.cpp
   prefix_search.cpp
+  program_sites.cpp
   queue_check.cpp
   report.cpp
   store_buffers.cpp

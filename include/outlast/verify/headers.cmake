@@ -13,6 +13,7 @@ outlast_headers(outlast_verify verify
   mutants.hpp
   oracle.hpp
   prefix_search.hpp
+  program_sites.hpp
   queue_check.hpp
   random.hpp
   report.hpp

@@ -11,6 +11,7 @@ outlast_sources(outlast_verify verify
   lossy_file.cpp
   machine.cpp
   memory.cpp
+  moving_subject.cpp
   mutants.cpp
   oracle.cpp
   prefix_search.cpp

@@ -10,6 +10,7 @@ outlast_headers(outlast_verify verify
   machine.hpp
   map_subject.hpp
   memory.hpp
+  moving_subject.hpp
   mutants.hpp
   oracle.hpp
   prefix_search.hpp

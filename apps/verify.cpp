@@ -45,6 +45,13 @@ struct result {
   verify::report explored;
   std::vector<verify::mutant> mutants;
   std::vector<std::string> sites;
+  verify::site_coverage coverage;
+};
+
+/// The persistence sites of this program, and which of them any combination has passed.
+struct survey {
+  std::vector<verify::program_site> all = verify::program_sites();
+  verify::site_coverage total{all};
 };
 
 const std::map<std::string, verify::strategy_kind> strategies = {
@@ -91,11 +98,11 @@ verify::mutation mutation_of(const std::string& name, verify::subject& tested,
   throw CLI::ValidationError("--mutant", "no run passes '" + name + "': see --sites");
 }
 
-result explore(const settings& asked, const verify::catalogue_entry& entry) {
+result explore(const settings& asked, const verify::catalogue_entry& entry, survey& sites) {
   const auto tested = entry.make();
   verify::options how = options_for(asked, entry);
   if (!asked.mutant.empty()) how.mutated = mutation_of(asked.mutant, *tested, how);
-  result done;
+  result done{{}, {}, {}, coverage_of(entry, sites.all)};
   std::vector<verify::place> places;
   {
     verify::explorer explorer(*tested, how);
@@ -108,6 +115,8 @@ result explore(const settings& asked, const verify::catalogue_entry& entry) {
       done.explored = explorer.run();
     }
     places = explorer.sites().passed();
+    done.coverage.add(explorer.sites());
+    sites.total.add(explorer.sites());
     if (asked.sites) {
       for (const verify::place& at : places) done.sites.push_back(verify::to_text(at));
     }
@@ -123,7 +132,13 @@ std::size_t killed(const std::vector<verify::mutant>& mutants) {
       std::count_if(mutants.begin(), mutants.end(), [](const auto& m) { return m.killed; }));
 }
 
-void print_json(const result& done) {
+std::vector<std::string> texts_of(const std::vector<verify::program_site>& sites) {
+  std::vector<std::string> texts;
+  for (const verify::program_site& each : sites) texts.push_back(each.text());
+  return texts;
+}
+
+void print_json(const result& done, bool with_sites) {
   nlohmann::json line;
   line["structure"] = done.explored.structure;
   line["policy"] = done.explored.policy;
@@ -136,8 +151,8 @@ void print_json(const result& done) {
   line["sampled_points"] = done.explored.sampled_points;
   line["exhausted"] = done.explored.exhausted;
   line["violations"] = done.explored.found ? 1 : 0;
-  line["sites"] = done.explored.sites;
-  line["sites_reached"] = done.explored.sites;
+  line["sites"] = done.coverage.known();
+  line["sites_reached"] = done.coverage.reached();
   line["mutants"] = done.mutants.size();
   line["mutants_killed"] = killed(done.mutants);
   line["mutants_unproved"] = done.mutants.size() - killed(done.mutants);
@@ -146,13 +161,29 @@ void print_json(const result& done) {
     if (!m.killed) survivors.push_back(verify::to_text(m.made));
   }
   line["survivors"] = survivors;
-  if (!done.sites.empty()) line["site_names"] = done.sites;
+  if (with_sites) line["site_names"] = done.sites;
+  if (with_sites) line["sites_unreached"] = texts_of(done.coverage.unreached());
   line["seconds"] = done.explored.seconds;
   if (done.explored.found) line["replay"] = done.explored.found->replay;
   std::cout << line.dump() << std::endl;
 }
 
-void print_text(const result& done) {
+void print_sites(const result& done) {
+  for (const std::string& site : done.sites) std::cout << "  passes " << site << '\n';
+  for (const std::string& site : texts_of(done.coverage.unreached())) {
+    std::cout << "  does not reach " << site << '\n';
+  }
+  std::cout << "  reaches " << done.coverage.reached() << " of " << done.coverage.known()
+            << " sites\n";
+}
+
+void print_total(const verify::site_coverage& total) {
+  std::cout << total.reached() << " of " << total.known() << " sites reached; by none:";
+  for (const std::string& site : texts_of(total.unreached())) std::cout << ' ' << site;
+  std::cout << std::endl;
+}
+
+void print_text(const result& done, bool with_sites) {
   std::cout << verify::to_text(done.explored) << '\n';
   if (done.explored.found) std::cout << verify::to_text(*done.explored.found);
   for (const auto& m : done.mutants) {
@@ -160,7 +191,7 @@ void print_text(const result& done) {
               << (m.killed ? "killed after " : "SURVIVED ") << m.executions << " executions, "
               << m.seconds << " s\n";
   }
-  for (const std::string& site : done.sites) std::cout << "  passes " << site << '\n';
+  if (with_sites) print_sites(done);
   if (!done.mutants.empty()) {
     std::cout << "  " << killed(done.mutants) << " of " << done.mutants.size()
               << " mutants killed; the others are redundant or unproved\n";
@@ -183,6 +214,7 @@ bool applicable(const settings& asked, const verify::catalogue_entry& entry) {
 void run(const settings& asked) {
   bool any = false;
   bool violated = false;
+  survey sites;
   for (const verify::catalogue_entry& entry : verify::catalogue()) {
     if (!selected(asked, entry)) continue;
     any = true;
@@ -194,10 +226,11 @@ void run(const settings& asked) {
       std::cerr << entry.structure << ' ' << entry.policy << ": left out, it has one thread\n";
       continue;
     }
-    const result done = explore(asked, entry);
+    const result done = explore(asked, entry, sites);
     violated = violated || done.explored.found;
-    asked.json ? print_json(done) : print_text(done);
+    asked.json ? print_json(done, asked.sites) : print_text(done, asked.sites);
   }
+  if (asked.sites && !asked.json && !asked.list) print_total(sites.total);
   if (!any)
     throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");
   if (violated) exit_with(1);
@@ -230,7 +263,8 @@ void add_verify(CLI::App& tool) {
   verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
   verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
   verify.add_option("--mutant", asked->mutant, "Explore with this mutant, as --mutants names it");
-  verify.add_flag("--sites", asked->sites, "Name the flushes and fences that were passed");
+  verify.add_flag("--sites", asked->sites,
+                  "Name the flushes and fences passed, and the sites not reached");
   verify.add_flag("--os-threads", asked->os_threads, "Threads of the operating system, not fibers");
   verify.add_flag("--json", asked->json, "One object per combination a line");
   verify.add_flag("--list", asked->list, "Name the combinations and do nothing");

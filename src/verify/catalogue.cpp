@@ -16,4 +16,10 @@ const std::vector<catalogue_entry>& catalogue() {
   return entries;
 }
 
+site_coverage coverage_of(const catalogue_entry& entry, const std::vector<program_site>& all) {
+  std::vector<std::string> types;
+  for (const catalogue_entry& each : catalogue()) types.push_back(each.type);
+  return {all, entry.type, types};
+}
+
 }  // namespace outlast::verify

@@ -6,6 +6,7 @@
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/moving_subject.hpp>
 
 namespace outlast::verify::detail {
 
@@ -28,8 +29,19 @@ template <class Structure>
 void add_map(list& to, const std::string& name, typename map_subject<Structure>::parts how,
              scope within = {}) {
   to.push_back({name, Structure::policy_type::name(),
-                [name, how] { return std::make_unique<map_subject<Structure>>(name, how); },
-                within});
+                [name, how] { return std::make_unique<map_subject<Structure>>(name, how); }, within,
+                name_in_functions<Structure>()});
+}
+
+/// The structure in a pool that lies elsewhere whenever it is opened.
+template <class Structure>
+void add_moving_map(list& to, const std::string& name, typename map_subject<Structure>::parts how) {
+  how.memory_bytes = std::size_t{128} << 10;  // it is copied at each opening
+  const auto make = [name, how] {
+    return std::make_unique<moving_subject>(name,
+                                            std::make_unique<map_subject<Structure>>(name, how));
+  };
+  to.push_back({name, Structure::policy_type::name(), make, {}, name_in_functions<Structure>()});
 }
 
 void add_lists(list& to);

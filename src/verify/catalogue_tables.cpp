@@ -31,9 +31,12 @@ typename map_subject<Table>::parts parts_of(std::size_t buckets) {
 }
 
 template <class Value, class Policy>
+using table_of = lockfree::hash_table<std::uint64_t, Value, Policy,
+                                      base::default_hash<std::uint64_t>, eager_epochs>;
+
+template <class Value, class Policy>
 void add_table(list& to, const std::string& name) {
-  using structure = lockfree::hash_table<std::uint64_t, Value, Policy,
-                                         base::default_hash<std::uint64_t>, eager_epochs>;
+  using structure = table_of<Value, Policy>;
   add_map<structure>(to, name, parts_of<structure>(4));
 }
 
@@ -47,12 +50,16 @@ void add_colliding(list& to) {
 /// From one bucket, looking at every insertion whether to grow: several doublings.
 template <class Policy>
 void add_growing(list& to) {
-  using structure = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy,
-                                         base::default_hash<std::uint64_t>, eager_epochs>;
+  using structure = table_of<lockfree::no_value, Policy>;
   auto how = parts_of<structure>(1);
   how.operations = {map_operation::insert};
   add_map<structure>(to, "hash_table_growing", how,
                      {.threads = 2, .operations = 4, .keys = 16, .prefill = 2});
+}
+
+void add_moving_table(list& to) {
+  using structure = table_of<std::uint64_t, simulated_flit<durable::tag::adjacent>>;
+  add_moving_map<structure>(to, "hash_table_moving", parts_of<structure>(4));
 }
 
 }  // namespace
@@ -66,6 +73,7 @@ void add_tables(list& to) {
     add_colliding<chosen>(to);
     add_growing<chosen>(to);
   });
+  add_moving_table(to);
 }
 
 }  // namespace outlast::verify::detail

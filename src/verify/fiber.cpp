@@ -229,7 +229,8 @@ void fiber::start(void* self) {
   auto& me = *static_cast<fiber*>(self);
   me.arrived();
 #if defined(OUTLAST_FIBERS_WITH_ASAN)
-  __asan_handle_no_return();  // the frames of earlier bodies are gone; their fake stack is used again
+  // The frames of earlier bodies are gone; their fake stack is used again.
+  __asan_handle_no_return();
 #endif
   leave(me, me.run_(me.argument_));
 }

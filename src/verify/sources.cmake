@@ -13,9 +13,11 @@ outlast_sources(outlast_verify verify
   lossy_file.cpp
   machine.cpp
   memory.cpp
+  moving_subject.cpp
   mutants.cpp
   oracle.cpp
   prefix_search.cpp
+  program_sites.cpp
   queue_check.cpp
   report.cpp
   store_buffers.cpp

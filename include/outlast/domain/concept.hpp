@@ -34,6 +34,9 @@ struct site : std::source_location {
   constexpr site(std::source_location location, unsigned at_step = 0) noexcept
       : std::source_location(location), step(at_step) {}
 
+  /// For what is no persistence site: accesses of volatile memory, and loads.
+  [[nodiscard]] static constexpr site none() noexcept { return {std::source_location()}; }
+
   [[nodiscard]] constexpr site at(unsigned other_step) const noexcept {
     return {*this, other_step};
   }

@@ -24,17 +24,23 @@ class volatile_word {
   explicit volatile_word(T value) noexcept : value_(value) {}
 
   [[nodiscard]] T load(std::memory_order order) const { return D::load(value_, order); }
-  void store(T value, std::memory_order order) { D::store(value_, value, order); }
+  void store(T value, std::memory_order order) { D::store(value_, value, order, nowhere); }
   [[nodiscard]] T exchange(T value, std::memory_order order) {
-    return D::exchange(value_, value, order);
+    return D::exchange(value_, value, order, nowhere);
   }
   /// Strong. `expected` receives the value read where it fails.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, std::memory_order order) {
-    return D::compare_exchange(value_, expected, desired, order);
+    return D::compare_exchange(value_, expected, desired, order, nowhere);
   }
-  T fetch_add(T value, std::memory_order order) { return D::fetch_add(value_, value, order); }
-  T fetch_and(T value, std::memory_order order) { return D::fetch_and(value_, value, order); }
-  T fetch_or(T value, std::memory_order order) { return D::fetch_or(value_, value, order); }
+  T fetch_add(T value, std::memory_order order) {
+    return D::fetch_add(value_, value, order, nowhere);
+  }
+  T fetch_and(T value, std::memory_order order) {
+    return D::fetch_and(value_, value, order, nowhere);
+  }
+  T fetch_or(T value, std::memory_order order) {
+    return D::fetch_or(value_, value, order, nowhere);
+  }
   /// Makes the word at least `value`. Lock-free.
   void raise_to(T value, std::memory_order order) {
     T now = load(std::memory_order_relaxed);
@@ -43,6 +49,8 @@ class volatile_word {
   }
 
  private:
+  static constexpr domain::site nowhere = domain::site::none();
+
   std::atomic<T> value_{};
 };
 

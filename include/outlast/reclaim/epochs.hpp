@@ -64,7 +64,7 @@ class epochs final : base::thread_exit_listener {
   void leave(session mine) noexcept {
     if (--mine->nesting_ != 0) return;
     // (3) release; synchronizes-with (2): the operation's loads are over before it is withdrawn.
-    D::store(mine->announced_, 0, std::memory_order_release);
+    D::store(mine->announced_, 0, std::memory_order_release, domain::site::none());
   }
 
   /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
@@ -268,7 +268,8 @@ class epochs final : base::thread_exit_listener {
       if (announced != 0 && announced >> 1 != epoch) all_here = false;
     });
     if (!all_here) return;
-    (void)D::compare_exchange(epoch_, epoch, epoch + 1, std::memory_order_seq_cst);
+    (void)D::compare_exchange(epoch_, epoch, epoch + 1, std::memory_order_seq_cst,
+                              domain::site::none());
   }
 
   /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to

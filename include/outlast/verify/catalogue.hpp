@@ -1,6 +1,7 @@
 // Every structure of the library under every policy, ready to be verified.
 #pragma once
 
+#include <outlast/verify/program_sites.hpp>
 #include <outlast/verify/subject.hpp>
 
 #include <functional>
@@ -15,9 +16,14 @@ struct catalogue_entry {
   std::string structure;
   std::string policy;
   std::function<std::unique_ptr<subject>()> make;
-  scope within = {};  ///< how far scenarios must reach to show what is special about it
+  scope within = {};      ///< how far scenarios must reach to show what is special about it
+  std::string type = {};  ///< of the structure: see name_in_functions(); empty: what all share
 };
 
 [[nodiscard]] const std::vector<catalogue_entry>& catalogue();
+
+/// Of `all`, the sites that the entry's structure may pass.
+[[nodiscard]] site_coverage coverage_of(const catalogue_entry& entry,
+                                        const std::vector<program_site>& all);
 
 }  // namespace outlast::verify

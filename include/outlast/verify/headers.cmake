@@ -10,9 +10,11 @@ outlast_headers(outlast_verify verify
   machine.hpp
   map_subject.hpp
   memory.hpp
+  moving_subject.hpp
   mutants.hpp
   oracle.hpp
   prefix_search.hpp
+  program_sites.hpp
   queue_check.hpp
   random.hpp
   report.hpp

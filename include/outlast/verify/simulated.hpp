@@ -42,7 +42,7 @@ struct simulated {
   }
 
   template <class T>
-  static T load(const std::atomic<T>& word, std::memory_order, site = site::current()) {
+  static T load(const std::atomic<T>& word, std::memory_order, site = site::none()) {
     if (auto* const m = verify::machine::current()) m->access(&word, false);
     return peek(word);
   }
@@ -128,7 +128,7 @@ struct simulated {
   }
   template <class T>
   static void announce(std::atomic<T>& place, std::type_identity_t<T> value,
-                       site where = site::current()) {
+                       site where = site::none()) {
     if (auto* const m = verify::machine::current()) m->access(nullptr, true);
     store_visibly(place, static_cast<T>(value), where);
   }

@@ -34,6 +34,7 @@ struct settings {
   std::uint32_t operation_steps = 0;
   bool mutants = false;
   std::string mutant;
+  std::vector<std::string> files;
   bool json = false;
   bool list = false;
   bool sites = false;
@@ -98,6 +99,13 @@ verify::mutation mutation_of(const std::string& name, verify::subject& tested,
   throw CLI::ValidationError("--mutant", "no run passes '" + name + "': see --sites");
 }
 
+bool wanted(const settings& asked, const verify::place& at) {
+  const std::string name = to_text(at);
+  return asked.files.empty() ||
+         std::any_of(asked.files.begin(), asked.files.end(),
+                     [&](const auto& file) { return name.starts_with(file); });
+}
+
 result explore(const settings& asked, const verify::catalogue_entry& entry, survey& sites) {
   const auto tested = entry.make();
   verify::options how = options_for(asked, entry);
@@ -122,6 +130,7 @@ result explore(const settings& asked, const verify::catalogue_entry& entry, surv
     }
   }
   if (asked.mutants && !done.explored.found) {
+    std::erase_if(places, [&](const verify::place& at) { return !wanted(asked, at); });
     done.mutants = verify::try_mutants(*tested, how, places);
   }
   return done;
@@ -132,10 +141,28 @@ std::size_t killed(const std::vector<verify::mutant>& mutants) {
       std::count_if(mutants.begin(), mutants.end(), [](const auto& m) { return m.killed; }));
 }
 
+/// Survivors about which there is a written proof.
+std::size_t proved(const std::vector<verify::mutant>& mutants) {
+  return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), [](const auto& m) {
+    return !m.killed && verify::redundancy_of(m.made) != nullptr;
+  }));
+}
+
 std::vector<std::string> texts_of(const std::vector<verify::program_site>& sites) {
   std::vector<std::string> texts;
   for (const verify::program_site& each : sites) texts.push_back(each.text());
   return texts;
+}
+
+double median_to_kill(const std::vector<verify::mutant>& mutants) {
+  std::vector<double> seconds;
+  for (const verify::mutant& m : mutants) {
+    if (m.killed) seconds.push_back(m.seconds);
+  }
+  if (seconds.empty()) return 0;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
 }
 
 void print_json(const result& done, bool with_sites) {
@@ -155,12 +182,14 @@ void print_json(const result& done, bool with_sites) {
   line["sites_reached"] = done.coverage.reached();
   line["mutants"] = done.mutants.size();
   line["mutants_killed"] = killed(done.mutants);
-  line["mutants_unproved"] = done.mutants.size() - killed(done.mutants);
+  line["mutants_proved_equivalent"] = proved(done.mutants);
+  line["mutants_unproved"] = done.mutants.size() - killed(done.mutants) - proved(done.mutants);
   auto survivors = nlohmann::json::array();
   for (const auto& m : done.mutants) {
     if (!m.killed) survivors.push_back(verify::to_text(m.made));
   }
   line["survivors"] = survivors;
+  line["median_seconds_to_kill"] = median_to_kill(done.mutants);
   if (with_sites) line["site_names"] = done.sites;
   if (with_sites) line["sites_unreached"] = texts_of(done.coverage.unreached());
   line["seconds"] = done.explored.seconds;
@@ -190,11 +219,16 @@ void print_text(const result& done, bool with_sites) {
     std::cout << "  " << verify::to_text(m.made) << ": "
               << (m.killed ? "killed after " : "SURVIVED ") << m.executions << " executions, "
               << m.seconds << " s\n";
+    const verify::redundancy* const known = verify::redundancy_of(m.made);
+    if (known == nullptr) continue;
+    std::cout << (m.killed ? "    ALTHOUGH it was taken for redundant: " : "    redundant: ")
+              << known->because << '\n';
   }
   if (with_sites) print_sites(done);
   if (!done.mutants.empty()) {
     std::cout << "  " << killed(done.mutants) << " of " << done.mutants.size()
-              << " mutants killed; the others are redundant or unproved\n";
+              << " mutants killed, in the median within " << median_to_kill(done.mutants) << " s; "
+              << proved(done.mutants) << " are redundant, the others unproved\n";
   }
   std::cout.flush();
 }
@@ -262,6 +296,7 @@ void add_verify(CLI::App& tool) {
                     "An operation that takes more accesses fails");
   verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
   verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
+  verify.add_option("--files", asked->files, "Mutants of these headers only")->delimiter(',');
   verify.add_option("--mutant", asked->mutant, "Explore with this mutant, as --mutants names it");
   verify.add_flag("--sites", asked->sites,
                   "Name the flushes and fences passed, and the sites not reached");

@@ -19,6 +19,7 @@ outlast_sources(outlast_verify verify
   prefix_search.cpp
   program_sites.cpp
   queue_check.cpp
+  redundancies.cpp
   report.cpp
   store_buffers.cpp
   strategy.cpp

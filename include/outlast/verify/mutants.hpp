@@ -6,7 +6,9 @@
 #include <outlast/verify/memory.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace outlast::verify {
@@ -62,6 +64,19 @@ class site_table {
   std::vector<entry> entries_;
   std::vector<std::uint16_t> slots_;
 };
+
+/// A flush or fence without which, there is a written proof, nothing is lost; one at a time, on the
+/// portable machine, same-line reordering included.
+struct redundancy {
+  std::string_view mutant;   ///< as to_text() names it; without the defect: both
+  std::string_view code;     ///< what stands in its line
+  std::string_view because;  ///< the argument
+};
+
+/// All that are known.
+[[nodiscard]] std::span<const redundancy> redundancies() noexcept;
+/// The argument about one, or null.
+[[nodiscard]] const redundancy* redundancy_of(const mutation& at);
 
 /// "harris_list.hpp:123 flush".
 [[nodiscard]] std::string to_text(const place& at);

@@ -1,0 +1,84 @@
+// Flushes and fences that a defect leaves without consequence, each with its argument. The lines are
+// those of the headers as they are; a test compares them with the code that they quote.
+#include <outlast/verify/mutants.hpp>
+
+#include <array>
+
+namespace outlast::verify {
+namespace {
+
+constexpr std::array arguments = {
+    redundancy{"chain.hpp:91 flush", "here.before->compare_exchange(expected, link(fresh)",
+               "the flush of a failed compare-and-swap: what it found is not used, the insertion "
+               "starts over and its walk loads the link again"},
+    redundancy{"chain.hpp:101 flush", "here.at->next.load(role::decide)",
+               "the flush of the load: if the link is marked the erasure starts over and loads it "
+               "again, else its compare-and-swap is on this very word and flushes it or fails"},
+    redundancy{"chain.hpp:120 flush", "here.at->next.load(role::decide)",
+               "the flush of the load: if the link is marked the replacement starts over and loads "
+               "it again, else its compare-and-swap is on this very word and flushes it or fails"},
+    redundancy{"chain.hpp:103/1 fence", "next.with(deleted), role::mark",
+               "before the mark: it says something about its node alone, and where the link to the "
+               "node is lost the crash has undone an insertion and an erasure that both had not "
+               "answered"},
+    redundancy{
+        "chain.hpp:152/1 fence late", "after, role::tidy",
+        "before the unlinking: an unlinking that outlives the mark completes an erasure that "
+        "had not answered; a replacement is durable before the mark that names it; what the "
+        "operation answers is fenced in any case, since late is before the answer"},
+    redundancy{
+        "harris_list.hpp:201/1 fence", "found->value.cell.store(value",
+        "before the value: it says something about its node alone, and where the link to the "
+        "node is lost the crash has undone an insertion and an update that both had not "
+        "answered"},
+    redundancy{"pool_impl.hpp:119 flush late", "domain::persist<D>(base, sizeof no_magic)",
+               "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
+               "and fences of the same thread, before anything is answered"},
+    redundancy{"pool_impl.hpp:119 fence", "domain::persist<D>(base, sizeof no_magic)",
+               "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
+               "and fences of the same thread, before anything is answered"},
+    redundancy{"pool_impl.hpp:371 fence", "D::psync();",
+               "closing: it completes what its own thread flushed, and the session of a root ends "
+               "with a psync behind its last flush, or nothing of it is trusted"},
+    redundancy{"root_directory.hpp:182 fence late", "set(entry.state, pool_format::entry_creating)",
+               "the store that it falls behind goes to a page that is still free, or to the "
+               "block_size of that page's line, which says nothing before the line's word does"},
+    redundancy{"root_directory.hpp:216 flush",
+               "domain::persist<D>(&entry, pool_format::line_bytes)",
+               "object, check word and state share a line; the state is stored with release, which "
+               "stays behind earlier stores to its line, and its own flush covers all three"},
+    redundancy{"root_directory.hpp:216 fence",
+               "domain::persist<D>(&entry, pool_format::line_bytes)",
+               "object, check word and state share a line; the state is stored with release, which "
+               "stays behind earlier stores to its line, and its own flush covers all three"},
+    redundancy{"root_directory.hpp:239 flush", "set(entry.occupancy_valid, ",
+               "lost, the mark costs a recovery; late, it still comes before what the next "
+               "attaching, dropping or creating stores to the same line"},
+    redundancy{"root_directory.hpp:239 fence", "set(entry.occupancy_valid, ",
+               "lost, the mark costs a recovery; late, it still comes before what the next "
+               "attaching, dropping or creating stores to the same line"},
+    redundancy{"region_table.hpp:89 fence late", "set(entries_[index].state, ",
+               "the store that it falls behind goes to a page that is still free, or to the "
+               "block_size of that page's line, which says nothing before the line's word does"},
+    redundancy{"region_table.hpp:140 flush", "set(entries_[index].state, ",
+               "undoing a reservation: found as being created, the entry is removed at the next "
+               "opening; reserved again, it gets the same mark in the same word"},
+    redundancy{"region_table.hpp:140 fence", "set(entries_[index].state, ",
+               "undoing a reservation: found as being created, the entry is removed at the next "
+               "opening; reserved again, it gets the same mark in the same word"},
+};
+
+}  // namespace
+
+std::span<const redundancy> redundancies() noexcept { return arguments; }
+
+const redundancy* redundancy_of(const mutation& at) {
+  const std::string name = to_text(at);
+  for (const redundancy& each : arguments) {
+    const bool whole_word = name.size() == each.mutant.size() || name[each.mutant.size()] == ' ';
+    if (name.starts_with(each.mutant) && whole_word) return &each;
+  }
+  return nullptr;
+}
+
+}  // namespace outlast::verify

@@ -1,0 +1,88 @@
+// Goal: what is held to be redundant is what the code says, and no run contradicts it.
+// Method: the quoted code is looked up in the headers; each such mutant is explored for a moment in
+// some entries of the catalogue.
+#include <outlast/verify/catalogue.hpp>
+#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/mutants.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace outlast::test {
+namespace {
+
+/// Line `number` of the header of that name; "" if there is none, or several.
+std::string line_of(const std::string& name, unsigned number) {
+  std::string found;
+  unsigned headers = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(OUTLAST_HEADERS)) {
+    if (entry.path().filename() != name) continue;
+    ++headers;
+    std::ifstream in(entry.path());
+    for (unsigned i = 0; i < number; ++i) std::getline(in, found);
+  }
+  return headers == 1 ? found : "";
+}
+
+TEST(Redundancies, quote_the_lines_that_they_name) {
+  for (const verify::redundancy& each : verify::redundancies()) {
+    const std::string name(each.mutant);
+    const std::size_t colon = name.find(':');
+    const auto number = static_cast<unsigned>(std::stoul(name.substr(colon + 1)));
+    const std::string line = line_of(name.substr(0, colon), number);
+    EXPECT_NE(line.find(each.code), std::string::npos) << name << " is \"" << line << '"';
+    EXPECT_GT(each.because.size(), 40U) << name;
+  }
+}
+
+bool is_tried(const verify::catalogue_entry& entry) {
+  static const std::set<std::string> names = {"harris_list flit<hashed<4096>,automatic>",
+                                              "harris_list_wide flit<always,automatic>",
+                                              "hash_table flit<line<4096>,automatic>",
+                                              "hash_table_growing flit<always,automatic>",
+                                              "pool_roots none",
+                                              "pool_regions none"};
+  return names.contains(entry.structure + " " + entry.policy);
+}
+
+/// Explores each mutant that is held to be redundant and that the entry passes.
+void contradict(const verify::catalogue_entry& entry, std::set<std::string_view>& tried) {
+  const auto tested = entry.make();
+  verify::options how;
+  how.within = entry.within;
+  how.model.weak_same_line = true;
+  how.seconds = 0;
+  how.max_executions = 100;
+  how.nested_one_in = 200;
+  verify::explorer sound(*tested, how);
+  ASSERT_FALSE(sound.run().found);
+  for (const verify::place& at : sound.sites().passed()) {
+    for (const verify::defect what : {verify::defect::missing, verify::defect::late}) {
+      how.mutated = verify::mutation{at, what};
+      const verify::redundancy* const held = verify::redundancy_of(*how.mutated);
+      if (held == nullptr) continue;
+      tried.insert(held->mutant);
+      const verify::report done = verify::explorer(*tested, how).run();
+      EXPECT_FALSE(done.found) << entry.structure << ", " << to_text(*how.mutated) << ": "
+                               << to_text(*done.found);
+    }
+  }
+}
+
+TEST(Redundancies, are_contradicted_by_no_run) {
+  std::set<std::string_view> tried;
+  for (const verify::catalogue_entry& entry : verify::catalogue()) {
+    if (is_tried(entry)) contradict(entry, tried);
+  }
+  for (const verify::redundancy& each : verify::redundancies()) {
+    EXPECT_TRUE(tried.contains(each.mutant)) << each.mutant << " is passed by no run";
+  }
+}
+
+}  // namespace
+}  // namespace outlast::test

@@ -1,5 +1,5 @@
-// Flushes and fences that a defect leaves without consequence, each with its argument. The lines are
-// those of the headers as they are; a test compares them with the code that they quote.
+// Flushes and fences that a defect leaves without consequence, each with its argument. The lines
+// are those of the headers as they are; a test compares them with the code that they quote.
 #include <outlast/verify/mutants.hpp>
 
 #include <array>

@@ -22,7 +22,14 @@ set(OUTLAST_BENCH_REPRESENTATIVES
 set(OUTLAST_BENCH_OTHERS
     "flit<hashed<1048576>,automatic>|durable::flit<durable::tag::hashed<1048576>, durable::automatic, Domain>"
     "flit<line<1048576>,automatic>|durable::flit<durable::tag::line<1048576>, durable::automatic, Domain>"
-    "flit<always,automatic>|durable::flit<durable::tag::always, durable::automatic, Domain>")
+    "flit<always,automatic>|durable::flit<durable::tag::always, durable::automatic, Domain>"
+    "flit<adjacent,nvtraverse>|durable::flit<durable::tag::adjacent, durable::nvtraverse, Domain>"
+    "flit<hashed<1048576>,nvtraverse>|durable::flit<durable::tag::hashed<1048576>, durable::nvtraverse, Domain>"
+    "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>"
+    "flit<adjacent,manual>|durable::flit<durable::tag::adjacent, durable::manual, Domain>"
+    "flit<hashed<1048576>,manual>|durable::flit<durable::tag::hashed<1048576>, durable::manual, Domain>"
+    "flit<always,manual>|durable::flit<durable::tag::always, durable::manual, Domain>"
+    "izraelevitz|durable::izraelevitz<Domain>")
 
 set(OUTLAST_BENCH_DOMAINS process adr)
 

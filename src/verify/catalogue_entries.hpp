@@ -25,6 +25,17 @@ void for_each_policy(Add&& add) {
   add(simulated_flit<durable::tag::line<durable::smallest_tag_table_bytes>>{});
 }
 
+/// The same with each placement but `automatic`, under one tag each.
+template <class Add>
+void for_each_placement(Add&& add) {
+  using domain::simulated;
+  using hashed = durable::tag::hashed<durable::smallest_tag_table_bytes>;
+  add(durable::flit<hashed, durable::nvtraverse, simulated>{});
+  add(durable::flit<durable::tag::adjacent, durable::manual, simulated>{});
+  add(durable::flit<durable::tag::always, durable::manual, simulated>{});
+  add(durable::izraelevitz<simulated>{});
+}
+
 template <class Structure>
 void add_map(list& to, const std::string& name, typename map_subject<Structure>::parts how,
              scope within = {}) {

@@ -36,6 +36,11 @@ void add_lists(list& to) {
     add_list<lockfree::no_value, chosen>(to, "harris_list_set");
     add_list<wide_value, chosen>(to, "harris_list_wide");
   });
+  for_each_placement([&](auto policy) {
+    using chosen = decltype(policy);
+    add_list<std::uint64_t, chosen>(to, "harris_list");
+    add_list<wide_value, chosen>(to, "harris_list_wide");
+  });
   add_moving_list(to);
 }
 

@@ -73,6 +73,11 @@ void add_tables(list& to) {
     add_colliding<chosen>(to);
     add_growing<chosen>(to);
   });
+  for_each_placement([&](auto policy) {
+    using chosen = decltype(policy);
+    add_table<std::uint64_t, chosen>(to, "hash_table");
+    add_growing<chosen>(to);
+  });
   add_moving_table(to);
 }
 

@@ -10,16 +10,21 @@ namespace outlast::test {
 
 using durable::automatic;
 using durable::flit;
+using durable::izraelevitz;
+using durable::manual;
+using durable::nvtraverse;
 using durable::transient;
 namespace tag = durable::tag;
 
-/// Each tag once, on a domain that flushes and on one that does not.
+/// Each tag once, on a domain that flushes and on one that does not; each placement once.
 using all_policies = std::tuple<
     flit<tag::always, automatic, domain::adr>, flit<tag::adjacent, automatic, domain::adr>,
     flit<tag::hashed<>, automatic, domain::adr>, flit<tag::line<>, automatic, domain::adr>,
     flit<tag::adjacent, automatic, domain::process>,
     flit<tag::hashed<4096>, automatic, domain::process>,
     flit<tag::adjacent, automatic, domain::native>,
-    flit<tag::adjacent, automatic, domain::cache_persistent>, transient<domain::process>>;
+    flit<tag::adjacent, automatic, domain::cache_persistent>, transient<domain::process>,
+    flit<tag::hashed<4096>, nvtraverse, domain::adr>, flit<tag::adjacent, manual, domain::adr>,
+    izraelevitz<domain::adr>>;
 
 }  // namespace outlast::test

@@ -148,6 +148,13 @@ class cell {
     return value;
   }
 
+  /// A traversal that read this cell has ended: what was read is durable before the caller's next
+  /// store to a cell, and before its operation is over, if `Placement` asks for that of `r`.
+  /// Nothing under placements whose loads on the way are p-loads.
+  void arrived(role r, site where = site::current()) const {
+    if (Placement::persists_arrival(r)) flush_if_tagged(where);
+  }
+
   /// Stores into a node that nobody else can reach: a private p-store whose flush is the node's.
   void init(T value, site where = site::current()) {
     D::store(word_.value, detail::to_word(value), std::memory_order_relaxed, where);
@@ -168,15 +175,21 @@ class cell {
 
   T load_as(std::memory_order order, role r, site where) const {
     const word value = D::load(word_.value, order, where);
-    if (Placement::persists_load(r)) flush_if_tagged(where);
+    if (Placement::persists_load(r)) after_load(where);
     return detail::from_word<T>(value);
   }
 
+  void after_load(site where) const {
+    flush_if_tagged(where);
+    if constexpr (Placement::waits_for_loads) domain::fence<D>(where);
+  }
+
   void store_as(T value, std::memory_order order, role r, site where) {
-    modify(r, where, [&] {
+    const auto change = [&] {
       D::store(word_.value, detail::to_word(value), order, where);
       return word{};
-    });
+    };
+    modify<!Placement::waits_for_loads>(r, where, change, [] { return true; });
   }
 
   bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
@@ -196,7 +209,7 @@ class cell {
       seen = wanted;
     }
     // A failed p-CAS is a p-load of what it found (errata 2.8).
-    if (Placement::persists_store(r)) flush_if_tagged(where);
+    if (Placement::persists_store(r)) after_load(where);
     expected = detail::from_word<T>(seen);
     return false;
   }
@@ -213,8 +226,8 @@ class cell {
     domain::flush<D>(&word_, sizeof(word), where);
   }
 
-  /// A shared store. Durable at return, if the role says so.
-  template <class Change, class Stored>
+  /// A shared store. Durable at return, if the role says so and it is waited for.
+  template <bool Waits = true, class Change, class Stored>
   word modify(role r, site where, Change change, Stored stored) {
     if (!D::flushes()) {
       D::pfence(where.at(before_store));
@@ -223,14 +236,14 @@ class cell {
       return before;
     }
     // (P1) persisted-before (P2): everything that this store depends on. Definition 1, condition 4.
-    domain::fence<D>(where.at(before_store));
+    if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
     if (!Placement::persists_store(r)) return change();
     Tag::template raise<D>(beside_, this, where);
     const word before = change();
     if (stored()) {
       // (P2) persisted-before (P3): the new value is durable before any load may skip its flush.
       domain::flush<D>(&word_, sizeof(word), where.at(after_store));
-      domain::fence<D>(where.at(after_store));
+      if constexpr (Waits) domain::fence<D>(where.at(after_store));
     }
     // (P3) the tag comes down.
     Tag::template lower<D>(beside_, this, where);

@@ -61,6 +61,12 @@ struct flit {
   static std::string_view layout() { return Tag::layout(); }
 };
 
+/// The original transformation, for comparison: no tags, and a wait for each load. [Izr16]
+template <domain::persistence_domain D = domain::native>
+struct izraelevitz : flit<tag::always, each_access, D> {
+  static std::string name() { return "izraelevitz"; }
+};
+
 /// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline
 /// of every figure.
 template <domain::persistence_domain D = domain::native>

@@ -127,8 +127,8 @@ class harris_list {
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    for (link at = head().load(durable::role::traverse); at;) {
-      const link next = at->next.load(durable::role::traverse);
+    for (link at = head().load(durable::role::decide); at;) {
+      const link next = at->next.load(durable::role::decide);
       if (!next.has(detail::deleted)) visit(at->key.get(), at->value.load());
       at = next.without(detail::deleted);
     }

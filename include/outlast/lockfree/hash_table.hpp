@@ -158,8 +158,8 @@ class hash_table {
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    for (link at = session_->first().load(durable::role::traverse); at;) {
-      const link next = at->next.load(durable::role::traverse);
+    for (link at = session_->first().load(durable::role::decide); at;) {
+      const link next = at->next.load(durable::role::decide);
       if (!at.has(detail::sentinel) && !next.has(detail::deleted)) {
         const node& here = static_cast<const node&>(*at);
         visit(here.key.get(), here.value.load());

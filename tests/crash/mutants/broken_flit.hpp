@@ -17,6 +17,7 @@ enum class flit_defect {
   tag_lowered_before_fence,  ///< a reader skips its flush while the value may still be lost
   tag_raised_after_store,    ///< a reader sees the value before its tag
   load_ignores_tag,          ///< reads flush nothing
+  load_asks_other_tag,       ///< reads and stores disagree on where the counter of an address is
   flush_before_store,        ///< the flush writes back what was there before
   no_flush_after_store,      ///< a p-store is a v-store
   no_fence_before_store,     ///< what the store depends on may be lost behind it
@@ -37,13 +38,17 @@ class broken_cell {
   broken_cell() : broken_cell(T{}) {}
   explicit broken_cell(T value) {
     init(value);
-    D::store(tag_.value, 0, std::memory_order_relaxed);
+    recover();
   }
   void init(T value) {
     D::store(word_.value, durable::detail::to_word(value), std::memory_order_relaxed);
   }
-  void recover() { D::store(tag_.value, 0, std::memory_order_relaxed); }
+  void recover() {
+    D::store(tag_.value, 0, std::memory_order_relaxed);
+    D::store(other_tag_.value, 0, std::memory_order_relaxed);
+  }
 
+  void arrived(role) const {}
   [[nodiscard]] T load(role = role::decide) const {
     const word value = D::load(word_.value, std::memory_order_acquire);
     flush_if_tagged();
@@ -89,14 +94,16 @@ class broken_cell {
   void lower() { D::fetch_sub(tag_.value, 1, std::memory_order_release); }
 
   void flush_if_tagged() const {
+    constexpr bool errs = Defect == flit_defect::load_asks_other_tag;
     if constexpr (Defect != flit_defect::load_ignores_tag) {
-      if (D::load(tag_.value, std::memory_order_acquire) != 0)
+      if (D::load((errs ? other_tag_ : tag_).value, std::memory_order_acquire) != 0)
         domain::flush<D>(&word_, sizeof(word_));
     }
   }
 
   alignas(8) base::raw_atomic<word> word_;
   mutable base::raw_atomic<std::uint64_t> tag_;
+  base::raw_atomic<std::uint64_t> other_tag_;
 };
 
 /// An operation that forgets, at its end or for its nodes, what the real one does.

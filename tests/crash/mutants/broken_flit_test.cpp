@@ -52,6 +52,9 @@ TEST(BrokenFlit, is_found_raising_the_tag_after_the_store) {
 TEST(BrokenFlit, is_found_ignoring_the_tag_in_loads) {
   expect_found<flit_defect::load_ignores_tag>();
 }
+TEST(BrokenFlit, is_found_asking_the_wrong_counter_in_loads) {
+  expect_found<flit_defect::load_asks_other_tag>();
+}
 TEST(BrokenFlit, is_found_flushing_before_the_store) {
   expect_found<flit_defect::flush_before_store>();
 }

@@ -125,6 +125,49 @@ TYPED_TEST(cell_of_tag, a_v_store_waits_for_its_dependencies_and_flushes_nothing
   EXPECT_EQ(cost_of([&] { (void)c.load(); }), (cost{0, 0}));
 }
 
+template <class Placement>
+using placed = durable::cell<long, tag::always, Placement, counted>;
+
+TEST(Placement, nvtraverse_flushes_where_a_traversal_arrives_and_not_on_the_way) {
+  placed<nvtraverse> c{1};
+  EXPECT_EQ(cost_of([&] { (void)c.load(role::traverse); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { c.arrived(role::window); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { c.arrived(role::passed); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { (void)c.load(role::expect); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { c.store(2, role::link); }), (cost{1, 2}));
+  EXPECT_EQ(cost_of([&] { c.store(3, role::tidy); }), (cost{0, 0}));
+}
+
+TEST(Placement, manual_flushes_what_answers_and_new_nodes_rest_on) {
+  placed<manual> c{1};
+  EXPECT_EQ(cost_of([&] { (void)c.load(role::traverse); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { (void)c.load(role::expect); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { c.arrived(role::window); }), (cost{0, 0}));
+  EXPECT_EQ(cost_of([&] { c.arrived(role::edge); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { c.store(2, role::mark); }), (cost{1, 1})) << "one fence, for both";
+  EXPECT_EQ(cost_of([&] { c.arrived(role::answer); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { c.store(3, role::link); }), (cost{1, 2}));
+  EXPECT_EQ(cost_of([&] { (void)c.load(); }), (cost{1, 0})) << "without a role: a p-load";
+  base::this_thread().flush_pending = false;
+}
+
+TEST(Placement, automatic_has_nothing_to_do_on_arrival) {
+  const placed<automatic> c{1};
+  for (const role r : {role::window, role::passed, role::edge, role::answer}) {
+    EXPECT_EQ(cost_of([&] { c.arrived(r); }), (cost{0, 0}));
+  }
+}
+
+TEST(Placement, the_original_transformation_waits_for_loads_and_not_for_stores) {
+  izraelevitz<counted>::cell<long> c{1};
+  EXPECT_EQ(cost_of([&] { (void)c.load(role::traverse); }), (cost{1, 1}));
+  EXPECT_EQ(cost_of([&] { c.store(2); }), (cost{1, 0}));
+  EXPECT_EQ(cost_of([&] { c.store(3); }), (cost{1, 1})) << "the fence before it";
+  EXPECT_EQ(cost_of([&] { (void)c.fetch_add(1); }), (cost{1, 2})) << "a store and a load";
+  long expected = 0;
+  EXPECT_EQ(cost_of([&] { (void)c.compare_exchange(expected, 1); }), (cost{1, 1})) << "a load";
+}
+
 TYPED_TEST(cell_of_tag, a_clean_load_costs_nothing_unless_every_load_flushes) {
   typename TestFixture::template cell<long> c{1};
   const bool always = std::is_same_v<TypeParam, tag::always>;

@@ -10,6 +10,7 @@
 #include <outlast/durable/roles.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace outlast::lockfree::detail {
 
@@ -22,9 +23,15 @@ inline constexpr std::uintptr_t sentinel = 2;  ///< the entry that the link name
 /// Where an entry is or belongs.
 template <class Cell>
 struct position {
+  Cell* way_in;                  ///< the link that names the entry of `before`; null: the start's
   Cell* before;                  ///< the link that names it
   typename Cell::value_type at;  ///< what the link held: the first entry not before the probe
   bool found;                    ///< that entry matches
+
+  /// Before a new entry is linked at `before`: the entry that holds `before` must stay reachable.
+  void settle_edge() const {
+    if (way_in != nullptr) way_in->arrived(durable::role::edge);
+  }
 };
 
 /// The operations of a chain, as one operation of a structure sees them.
@@ -50,25 +57,34 @@ class chain {
   template <class Probe>
   place locate(cell& start, const Probe& probe) {
     for (;;) {
-      cell* before = &start;
-      link at = before->load(role::traverse);
-      if (walk(before, at, probe)) {
-        return {before, at, !probe.ends_at(at) && probe.matches(*at)};
-      }
+      place here{nullptr, &start, start.load(role::traverse), false};
+      if (!walk(here, probe)) continue;
+      here.found = !probe.ends_at(here.at) && probe.matches(*here.at);
+      if (here.way_in != nullptr) here.way_in->arrived(role::window);
+      here.before->arrived(role::window);
+      return here;
     }
   }
 
   /// The node that matches, or null. Passes deleted entries without touching them.
   template <class Probe>
   Node* find(cell& start, const Probe& probe) {
-    link at = start.load(role::traverse);
+    const cell* before = &start;
+    link at = before->load(role::traverse);
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
-      if (!next.has(deleted) && !probe.precedes(*at)) {
-        return probe.matches(*at) ? static_cast<Node*>(at.get()) : nullptr;
+      if (next.has(deleted)) {
+        at->next.arrived(role::passed);
+      } else if (!probe.precedes(*at)) {
+        before->arrived(role::window);
+        if (!probe.matches(*at)) return nullptr;
+        before->arrived(role::answer);
+        return static_cast<Node*>(at.get());
       }
+      before = &at->next;
       at = next.without(deleted);
     }
+    before->arrived(role::window);
     return nullptr;
   }
 
@@ -81,11 +97,13 @@ class chain {
       const place here = locate(start, probe);
       if (here.found) {
         if (fresh != nullptr) operation_.unmake(arena_, fresh);
+        here.before->arrived(role::answer);
         return here.at.get();
       }
       if (fresh == nullptr) fresh = make();
       fresh->next.init(here.at);
       operation_.persist_private(*fresh);
+      here.settle_edge();
       link expected = here.at;
       // The p-store fences before it stores: the node is durable before the link that names it.
       if (here.before->compare_exchange(expected, link(fresh), role::link)) return nullptr;
@@ -98,7 +116,7 @@ class chain {
     for (;;) {
       const place here = locate(start, probe);
       if (!here.found) return false;
-      link next = here.at->next.load(role::decide);
+      link next = here.at->next.load(role::expect);
       if (next.has(deleted)) continue;
       if (!here.at->next.compare_exchange(next, next.with(deleted), role::mark)) continue;
       unlink(start, probe, here, next);
@@ -117,11 +135,12 @@ class chain {
         return false;
       }
       if (fresh == nullptr) fresh = make();
-      link next = here.at->next.load(role::decide);
+      here.before->arrived(role::answer);  // the replacement is reached through what it replaces
+      link next = here.at->next.load(role::expect);
       if (next.has(deleted)) continue;
       fresh->next.init(next);
       operation_.persist_private(*fresh);
-      if (!here.at->next.compare_exchange(next, link(fresh, deleted), role::mark)) continue;
+      if (!here.at->next.compare_exchange(next, link(fresh, deleted), role::replace)) continue;
       unlink(start, probe, here, link(fresh));
       return true;
     }
@@ -130,15 +149,17 @@ class chain {
  private:
   /// Moves on to the first live entry that does not precede the probe. False: start over.
   template <class Probe>
-  bool walk(cell*& before, link& at, const Probe& probe) {
-    while (!probe.ends_at(at)) {
-      const link next = at->next.load(role::traverse);
+  bool walk(place& here, const Probe& probe) {
+    while (!probe.ends_at(here.at)) {
+      cell& onward = here.at->next;
+      const link next = onward.load(role::traverse);
       if (next.has(deleted)) {
-        if (!try_unlink(*before, at, next.without(deleted))) return false;
-        at = next.without(deleted);
-      } else if (probe.precedes(*at)) {
-        before = &at->next;
-        at = next;
+        onward.arrived(role::passed);
+        if (!try_unlink(*here.before, here.at, next.without(deleted))) return false;
+        here.at = next.without(deleted);
+      } else if (probe.precedes(*here.at)) {
+        here.way_in = std::exchange(here.before, &onward);
+        here.at = next;
       } else {
         return true;
       }

@@ -141,6 +141,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       const auto here = in_chain.locate(start, sentinel_probe{order});
       own.next.init(here.at);
       op.persist_private(own);
+      here.settle_edge();
       link expected = here.at;
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }

@@ -25,12 +25,13 @@ void for_each_policy(Add&& add) {
   add(simulated_flit<durable::tag::line<durable::smallest_tag_table_bytes>>{});
 }
 
-/// The same with each placement but `automatic`, under one tag each.
+/// The same with each placement but `automatic`: where loads look at tags, and where they flush.
 template <class Add>
 void for_each_placement(Add&& add) {
   using domain::simulated;
   using hashed = durable::tag::hashed<durable::smallest_tag_table_bytes>;
   add(durable::flit<hashed, durable::nvtraverse, simulated>{});
+  add(durable::flit<durable::tag::always, durable::nvtraverse, simulated>{});
   add(durable::flit<durable::tag::adjacent, durable::manual, simulated>{});
   add(durable::flit<durable::tag::always, durable::manual, simulated>{});
   add(durable::izraelevitz<simulated>{});

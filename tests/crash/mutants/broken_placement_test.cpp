@@ -1,0 +1,100 @@
+// Goal: of what a placement persists at the end of a traversal nothing can be left out, and the
+// verifier notices where it is. Method: the real list under placements with one defect each, and
+// under the two that have none; the seeds are fixed.
+#include <outlast/durable/policy.hpp>
+#include <outlast/lockfree/harris_list.hpp>
+#include <outlast/verify/eager_epochs.hpp>
+#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/simulated.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+
+namespace outlast::test {
+namespace {
+
+using durable::manual;
+using durable::nvtraverse;
+using durable::role;
+
+/// `Placement`, but for one thing that a traversal read.
+template <class Placement, role Forgotten>
+struct forgetting : Placement {
+  static constexpr bool persists_arrival(role r) noexcept {
+    return r != Forgotten && Placement::persists_arrival(r);
+  }
+};
+
+/// Answers with values that nobody made durable.
+struct rash : manual {
+  static constexpr bool persists_load(role r) noexcept {
+    return r != role::decide && manual::persists_load(r);
+  }
+};
+
+/// Lets a new node be named before its content is durable.
+struct unfenced : manual {
+  static constexpr bool fences_before(role r) noexcept {
+    return r != role::link && manual::fences_before(r);
+  }
+};
+
+/// Stores what deletes a node as if nobody answered from it.
+struct forgetful_eraser : manual {
+  static constexpr bool persists_store(role r) noexcept {
+    return r != role::mark && manual::persists_store(r);
+  }
+};
+
+template <class Placement>
+verify::report explore(std::uint64_t executions) {
+  using policy = durable::flit<durable::tag::hashed<durable::smallest_tag_table_bytes>, Placement,
+                               domain::simulated>;
+  using list = lockfree::harris_list<std::uint64_t, std::uint64_t, policy, std::less<std::uint64_t>,
+                                     verify::eager_epochs>;
+  verify::map_subject<list> tested("harris_list");
+  verify::options how;
+  how.seconds = 60;
+  how.max_executions = executions;
+  return verify::explorer(tested, how).run();
+}
+
+template <class Placement>
+void expect_found() {
+  const verify::report done = explore<Placement>(40'000);
+  EXPECT_TRUE(done.found) << to_text(done);
+  if (!done.found) return;
+  std::printf("found after %llu executions, %.2f s: %s\n",
+              static_cast<unsigned long long>(done.executions), done.seconds,
+              done.found->what.c_str());
+}
+
+TEST(BrokenPlacement, passes_without_a_defect) {
+  const verify::report traverses = explore<nvtraverse>(1000);
+  EXPECT_FALSE(traverses.found) << to_text(*traverses.found);
+  const verify::report chosen = explore<manual>(1000);
+  EXPECT_FALSE(chosen.found) << to_text(*chosen.found);
+}
+
+TEST(BrokenPlacement, is_found_trusting_the_links_where_it_arrives) {
+  expect_found<forgetting<nvtraverse, role::window>>();
+}
+TEST(BrokenPlacement, is_found_trusting_a_mark_that_it_passed) {
+  expect_found<forgetting<manual, role::passed>>();
+}
+TEST(BrokenPlacement, is_found_linking_behind_a_node_that_may_be_lost) {
+  expect_found<forgetting<manual, role::edge>>();
+}
+TEST(BrokenPlacement, is_found_answering_from_a_node_that_may_be_lost) {
+  expect_found<forgetting<manual, role::answer>>();
+}
+TEST(BrokenPlacement, is_found_answering_with_a_value_that_may_be_lost) { expect_found<rash>(); }
+TEST(BrokenPlacement, is_found_linking_a_node_before_it_is_durable) { expect_found<unfenced>(); }
+TEST(BrokenPlacement, is_found_forgetting_an_erasure) { expect_found<forgetful_eraser>(); }
+
+}  // namespace
+}  // namespace outlast::test

@@ -229,7 +229,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   scene_.seed = seed;
   scene_.without = without;
   images_->clear();
-  machine_.memory().clear(tested_.exists(machine_.memory().bytes()) ? never_written : std::byte{});
+  const bool can_tell = tested_.exists(machine_.memory().bytes()).has_value();
+  machine_.memory().clear(can_tell ? never_written : std::byte{});
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
   random source(seed, 0);
@@ -258,7 +259,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
 /// anything, where the subject can tell.
 void explorer::choose_start(random& source) {
   if (!source.one_in(8)) return;
-  const bool from_nothing = source.one_in(4) && tested_.exists(machine_.memory().bytes());
+  const bool can_tell = tested_.exists(machine_.memory().bytes()).has_value();
+  const bool from_nothing = source.one_in(4) && can_tell;
   scene_.begins = from_nothing ? start::nothing : start::formatted;
 }
 

@@ -38,6 +38,20 @@ constexpr std::array arguments = {
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
+    redundancy{
+        "harris_list.hpp:264 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+        "creating: the same thread flushes and fences once more, in publish_root, before the "
+        "root that names the block is live"},
+    redundancy{
+        "harris_list.hpp:264 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "creating: the same thread flushes and fences once more, in publish_root, before the "
+        "root that names the block is live"},
+    redundancy{"harris_list.hpp:248 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+               "closing: the same thread then flushes the occupancy of the blocks, the root's own "
+               "among them, and fences before the root is marked as saved"},
+    redundancy{"harris_list.hpp:248 fence", "domain::persist<D>(block_, sizeof(root_block))",
+               "closing: the same thread then flushes the occupancy of the blocks, the root's own "
+               "among them, and fences before the root is marked as saved"},
     redundancy{"pool_impl.hpp:119 flush late", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},

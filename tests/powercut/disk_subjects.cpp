@@ -24,6 +24,9 @@ using hashed = durable::flit<durable::tag::hashed<durable::smallest_tag_table_by
                              durable::automatic, disk>;
 using line =
     durable::flit<durable::tag::line<durable::smallest_tag_table_bytes>, durable::automatic, disk>;
+using chosen_by_hand =
+    durable::flit<durable::tag::hashed<durable::smallest_tag_table_bytes>, durable::manual, disk>;
+using traversing = durable::flit<durable::tag::adjacent, durable::nvtraverse, disk>;
 
 template <class Structure>
 file_definition define(const std::string& name, typename map_on_disk<Structure>::parts how) {
@@ -66,6 +69,8 @@ std::vector<file_definition> disk_subjects() {
       list<verify::wide_value, hashed>("harris_list_wide"),
       table<std::uint64_t, line>("hash_table"),
       table<lockfree::no_value, adjacent>("hash_table_set"),
+      list<verify::wide_value, chosen_by_hand>("harris_list_manual"),
+      table<std::uint64_t, traversing>("hash_table_nvtraverse"),
   };
 }
 

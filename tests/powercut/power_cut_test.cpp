@@ -44,6 +44,12 @@ TEST(PowerCut, a_list_loses_nothing) { expect_nothing_lost("harris_list"); }
 TEST(PowerCut, a_list_of_wide_values_loses_nothing) { expect_nothing_lost("harris_list_wide"); }
 TEST(PowerCut, a_growing_table_loses_nothing) { expect_nothing_lost("hash_table"); }
 TEST(PowerCut, a_growing_set_loses_nothing) { expect_nothing_lost("hash_table_set"); }
+TEST(PowerCut, a_list_that_persists_what_it_must_loses_nothing) {
+  expect_nothing_lost("harris_list_manual");
+}
+TEST(PowerCut, a_table_that_persists_where_it_arrives_loses_nothing) {
+  expect_nothing_lost("hash_table_nvtraverse");
+}
 
 TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result once = cut("hash_table", {.seed = 7, .images = 300});

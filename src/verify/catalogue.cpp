@@ -11,6 +11,10 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_tables(all);
     detail::add_roots(all);
     detail::add_regions(all);
+    if constexpr (OUTLAST_WHOLE_CATALOGUE != 0) {
+      detail::add_lists_of_other_policies(all);
+      detail::add_tables_of_other_policies(all);
+    }
     return all;
   }();
   return entries;

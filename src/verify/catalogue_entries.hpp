@@ -1,5 +1,6 @@
-// The entries of one structure under all policies; each structure is a source of its own, because
-// these are the largest instantiations of the library.
+// What the sources of the catalogue share. Each structure has two: one under the policies that
+// every run of the tests explores, one under all others. These are the largest instantiations of
+// the library.
 #pragma once
 
 #include <outlast/durable/policy.hpp>
@@ -12,29 +13,40 @@ namespace outlast::verify::detail {
 
 using list = std::vector<catalogue_entry>;
 
-template <class Tag>
-using simulated_flit = durable::flit<Tag, durable::automatic, domain::simulated>;
+/// The domain of every policy here. Tables are as small as they may be: rare things are made
+/// frequent.
+template <class Tag, class Placement>
+using simulated_flit = durable::flit<Tag, Placement, domain::simulated>;
+using smallest_hashed = durable::tag::hashed<durable::smallest_tag_table_bytes>;
+using smallest_line = durable::tag::line<durable::smallest_tag_table_bytes>;
 
-/// Calls `add(policy)` with each policy under which structures are verified. Tables are as small as
-/// they may be: rare things are made frequent.
+/// The policy that users get who name none.
+using usual_policy = simulated_flit<durable::tag::adjacent, durable::automatic>;
+
+/// Calls `add(policy)` with the policies that differ most, which every run of the tests explores:
+/// each placement once, a counter in the pool, a table of counters, and none.
 template <class Add>
-void for_each_policy(Add&& add) {
-  add(simulated_flit<durable::tag::adjacent>{});
-  add(simulated_flit<durable::tag::always>{});
-  add(simulated_flit<durable::tag::hashed<durable::smallest_tag_table_bytes>>{});
-  add(simulated_flit<durable::tag::line<durable::smallest_tag_table_bytes>>{});
+void for_each_representative(Add&& add) {
+  add(usual_policy{});
+  add(simulated_flit<smallest_hashed, durable::nvtraverse>{});
+  add(simulated_flit<durable::tag::always, durable::manual>{});
 }
 
-/// The same with each placement but `automatic`: where loads look at tags, and where they flush.
+/// Calls `add(policy)` with all others: the rest of tags times placements, and the original
+/// transformation. Compiled where OUTLAST_WHOLE_CATALOGUE is on.
 template <class Add>
-void for_each_placement(Add&& add) {
-  using domain::simulated;
-  using hashed = durable::tag::hashed<durable::smallest_tag_table_bytes>;
-  add(durable::flit<hashed, durable::nvtraverse, simulated>{});
-  add(durable::flit<durable::tag::always, durable::nvtraverse, simulated>{});
-  add(durable::flit<durable::tag::adjacent, durable::manual, simulated>{});
-  add(durable::flit<durable::tag::always, durable::manual, simulated>{});
-  add(durable::izraelevitz<simulated>{});
+void for_each_other_policy(Add&& add) {
+  using namespace durable;
+  add(simulated_flit<tag::always, automatic>{});
+  add(simulated_flit<smallest_hashed, automatic>{});
+  add(simulated_flit<smallest_line, automatic>{});
+  add(simulated_flit<tag::adjacent, nvtraverse>{});
+  add(simulated_flit<tag::always, nvtraverse>{});
+  add(simulated_flit<smallest_line, nvtraverse>{});
+  add(simulated_flit<tag::adjacent, manual>{});
+  add(simulated_flit<smallest_hashed, manual>{});
+  add(simulated_flit<smallest_line, manual>{});
+  add(izraelevitz<domain::simulated>{});
 }
 
 template <class Structure>
@@ -60,5 +72,7 @@ void add_lists(list& to);
 void add_tables(list& to);
 void add_roots(list& to);
 void add_regions(list& to);
+void add_lists_of_other_policies(list& to);
+void add_tables_of_other_policies(list& to);
 
 }  // namespace outlast::verify::detail

@@ -1,84 +1,18 @@
-#include <src/verify/catalogue_entries.hpp>
-
-#include <outlast/lockfree/hash_table.hpp>
-
-#include <bit>
+#include <src/verify/catalogue_tables.hpp>
 
 namespace outlast::verify::detail {
-namespace {
-
-/// All keys have one hash: equal order words, one bucket.
-struct colliding_hash {
-  std::uint64_t operator()(std::uint64_t) const noexcept { return 7; }
-};
-
-/// The root block and the segments of sentinels.
-template <class Table>
-std::size_t blocks_of(Table& table) {
-  return 2 + static_cast<std::size_t>(std::countr_zero(table.bucket_count()));
-}
-
-template <class Table>
-typename map_subject<Table>::parts parts_of(std::size_t buckets) {
-  typename map_subject<Table>::parts how;
-  how.make = [buckets](auto& pool) {
-    return std::make_unique<Table>(
-        pool, "subject",
-        lockfree::table_options{.buckets = buckets, .grows = true, .growth_check_interval = 1});
-  };
-  how.blocks = blocks_of<Table>;
-  return how;
-}
-
-template <class Value, class Policy>
-using table_of = lockfree::hash_table<std::uint64_t, Value, Policy,
-                                      base::default_hash<std::uint64_t>, eager_epochs>;
-
-template <class Value, class Policy>
-void add_table(list& to, const std::string& name) {
-  using structure = table_of<Value, Policy>;
-  add_map<structure>(to, name, parts_of<structure>(4));
-}
-
-template <class Policy>
-void add_colliding(list& to) {
-  using structure =
-      lockfree::hash_table<std::uint64_t, std::uint64_t, Policy, colliding_hash, eager_epochs>;
-  add_map<structure>(to, "hash_table_colliding", parts_of<structure>(2));
-}
-
-/// From one bucket, looking at every insertion whether to grow: several doublings.
-template <class Policy>
-void add_growing(list& to) {
-  using structure = table_of<lockfree::no_value, Policy>;
-  auto how = parts_of<structure>(1);
-  how.operations = {map_operation::insert};
-  add_map<structure>(to, "hash_table_growing", how,
-                     {.threads = 2, .operations = 4, .keys = 16, .prefill = 2});
-}
-
-void add_moving_table(list& to) {
-  using structure = table_of<std::uint64_t, simulated_flit<durable::tag::adjacent>>;
-  add_moving_map<structure>(to, "hash_table_moving", parts_of<structure>(4));
-}
-
-}  // namespace
 
 void add_tables(list& to) {
-  for_each_policy([&](auto policy) {
-    using chosen = decltype(policy);
-    add_table<std::uint64_t, chosen>(to, "hash_table");
-    add_table<lockfree::no_value, chosen>(to, "hash_table_set");
-    add_table<wide_value, chosen>(to, "hash_table_wide");
-    add_colliding<chosen>(to);
-    add_growing<chosen>(to);
-  });
-  for_each_placement([&](auto policy) {
+  for_each_representative([&](auto policy) {
     using chosen = decltype(policy);
     add_table<std::uint64_t, chosen>(to, "hash_table");
     add_growing<chosen>(to);
   });
-  add_moving_table(to);
+  add_table<lockfree::no_value, usual_policy>(to, "hash_table_set");
+  add_table<wide_value, usual_policy>(to, "hash_table_wide");
+  add_colliding<usual_policy>(to);
+  using structure = table_of<std::uint64_t, usual_policy>;
+  add_moving_map<structure>(to, "hash_table_moving", parts_of_table<structure>(4));
 }
 
 }  // namespace outlast::verify::detail

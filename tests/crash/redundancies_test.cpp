@@ -41,10 +41,11 @@ TEST(Redundancies, quote_the_lines_that_they_name) {
 }
 
 bool is_tried(const verify::catalogue_entry& entry) {
-  static const std::set<std::string> names = {"harris_list flit<hashed<4096>,automatic>",
-                                              "harris_list_wide flit<always,automatic>",
-                                              "hash_table flit<line<4096>,automatic>",
-                                              "hash_table_growing flit<always,automatic>",
+  static const std::set<std::string> names = {"harris_list flit<always,automatic>",
+                                              "harris_list flit<adjacent,automatic>",
+                                              "harris_list_wide flit<always,manual>",
+                                              "hash_table flit<hashed<4096>,nvtraverse>",
+                                              "hash_table_growing flit<adjacent,automatic>",
                                               "pool_roots none",
                                               "pool_regions none"};
   return names.contains(entry.structure + " " + entry.policy);

@@ -60,7 +60,7 @@ verify::site_coverage cover_the_catalogue() {
     how.within = entry.within;
     how.seed = seed;
     how.seconds = 1e9;
-    how.max_executions = 60;
+    how.max_executions = 300;
     verify::explorer explorer(*tested, how);
     EXPECT_FALSE(explorer.run().found) << entry.structure << ' ' << entry.policy;
     coverage.add(explorer.sites());

@@ -52,12 +52,12 @@ build-%:
 	cmake --build --preset $* -j $(JOBS)
 
 ## bench-quick: list and hash of FliT's Figure 7 and the allocator, a minute (ARGS=... are passed on)
-bench-quick: bench-dependencies build-release
-	build/release/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
+bench-quick: bench-dependencies build-bench
+	build/bench/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
 
 ## bench: every figure and every micro benchmark, the better part of an hour
-bench: bench-dependencies build-release
-	build/release/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
+bench: bench-dependencies build-bench
+	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
 	  $$(find bench/figures -name '*.toml' | sort) $(ARGS)
 
 ## crash: every structure under the policies that differ most, minutes; CRASH_SECONDS for each and each machine

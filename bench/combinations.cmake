@@ -2,12 +2,7 @@
 # and an adapter in bench/adapters/<structure>.hpp; a policy is its name and its type; a domain is the
 # name of a type in outlast::domain.
 
-if(OUTLAST_TESTS)
-  set(all_by_default OFF)
-else()
-  set(all_by_default ON)
-endif()
-option(OUTLAST_BENCH_ALL "Measure every combination, not only the representative ones" ${all_by_default})
+option(OUTLAST_BENCH_ALL "Measure every combination, not only the representative ones" OFF)
 
 set(OUTLAST_BENCH_STRUCTURES harris_list hash_table)
 
@@ -24,14 +19,27 @@ set(OUTLAST_BENCH_OTHERS
     "flit<line<1048576>,automatic>|durable::flit<durable::tag::line<1048576>, durable::automatic, Domain>"
     "flit<always,automatic>|durable::flit<durable::tag::always, durable::automatic, Domain>"
     "flit<adjacent,nvtraverse>|durable::flit<durable::tag::adjacent, durable::nvtraverse, Domain>"
+    "link_and_persist<automatic>|durable::link_and_persist<durable::automatic, Domain>"
     "flit<hashed<1048576>,nvtraverse>|durable::flit<durable::tag::hashed<1048576>, durable::nvtraverse, Domain>"
     "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>"
+    "link_and_persist<nvtraverse>|durable::link_and_persist<durable::nvtraverse, Domain>"
     "flit<adjacent,manual>|durable::flit<durable::tag::adjacent, durable::manual, Domain>"
     "flit<hashed<1048576>,manual>|durable::flit<durable::tag::hashed<1048576>, durable::manual, Domain>"
     "flit<always,manual>|durable::flit<durable::tag::always, durable::manual, Domain>"
+    "link_and_persist<manual>|durable::link_and_persist<durable::manual, Domain>"
     "izraelevitz|durable::izraelevitz<Domain>")
 
 set(OUTLAST_BENCH_DOMAINS process adr)
+
+# Sizes of the table of counters, for one structure, over `adr` alone. [Wei22, Figure 5]
+set(OUTLAST_BENCH_TABLE_SIZES hash_table)
+set(OUTLAST_BENCH_TABLES
+    "flit<hashed<4096>,automatic>|durable::flit<durable::tag::hashed<4096>, durable::automatic, Domain>"
+    "flit<hashed<65536>,automatic>|durable::flit<durable::tag::hashed<65536>, durable::automatic, Domain>"
+    "flit<hashed<16777216>,automatic>|durable::flit<durable::tag::hashed<16777216>, durable::automatic, Domain>"
+    "flit<hashed<67108864>,automatic>|durable::flit<durable::tag::hashed<67108864>, durable::automatic, Domain>"
+    "flit<hashed<4096,one_per_word>,automatic>|durable::flit<durable::tag::hashed<4096, durable::tag::counters::one_per_word>, durable::automatic, Domain>"
+    "flit<hashed<1048576,one_per_word>,automatic>|durable::flit<durable::tag::hashed<1048576, durable::tag::counters::one_per_word>, durable::automatic, Domain>")
 
 # Splits "name|type" of a policy and derives an identifier from the name.
 macro(outlast_bench_split policy)
@@ -74,6 +82,11 @@ function(outlast_bench_generate directory)
       foreach(policy IN LISTS OUTLAST_BENCH_OTHERS)
         outlast_bench_add("${policy}" ${OUTLAST_BENCH_ALL})
       endforeach()
+      if(OUTLAST_BENCH_DOMAIN STREQUAL "adr" AND OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_TABLE_SIZES)
+        foreach(policy IN LISTS OUTLAST_BENCH_TABLES)
+          outlast_bench_add("${policy}" ${OUTLAST_BENCH_ALL})
+        endforeach()
+      endif()
     endforeach()
   endforeach()
   configure_file(${PROJECT_SOURCE_DIR}/bench/all_combinations.cpp.in

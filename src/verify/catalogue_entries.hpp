@@ -9,6 +9,8 @@
 #include <outlast/verify/map_subject.hpp>
 #include <outlast/verify/moving_subject.hpp>
 
+#include <type_traits>
+
 namespace outlast::verify::detail {
 
 using list = std::vector<catalogue_entry>;
@@ -23,6 +25,9 @@ using smallest_line = durable::tag::line<durable::smallest_tag_table_bytes>;
 /// The policy that users get who name none.
 using usual_policy = simulated_flit<durable::tag::adjacent, durable::automatic>;
 
+/// The mark in the word itself; values that fill theirs go with their node.
+using marking_policy = durable::link_and_persist<durable::automatic, domain::simulated>;
+
 /// Calls `add(policy)` with the policies that differ most, which every run of the tests explores:
 /// each placement once, a counter in the pool, a table of counters, and none.
 template <class Add>
@@ -32,8 +37,8 @@ void for_each_representative(Add&& add) {
   add(simulated_flit<durable::tag::always, durable::manual>{});
 }
 
-/// Calls `add(policy)` with all others: the rest of tags times placements, and the original
-/// transformation. Compiled where OUTLAST_WHOLE_CATALOGUE is on.
+/// Calls `add(policy)` with all others: the rest of tags times placements, link-and-persist, and
+/// the original transformation. Compiled where OUTLAST_WHOLE_CATALOGUE is on.
 template <class Add>
 void for_each_other_policy(Add&& add) {
   using namespace durable;
@@ -46,8 +51,15 @@ void for_each_other_policy(Add&& add) {
   add(simulated_flit<tag::adjacent, manual>{});
   add(simulated_flit<smallest_hashed, manual>{});
   add(simulated_flit<smallest_line, manual>{});
+  add(marking_policy{});
+  add(link_and_persist<nvtraverse, domain::simulated>{});
+  add(link_and_persist<manual, domain::simulated>{});
   add(izraelevitz<domain::simulated>{});
 }
+
+/// One of `Policies`.
+template <class Policy, class... Policies>
+inline constexpr bool is_one_of = (std::is_same_v<Policy, Policies> || ...);
 
 template <class Structure>
 void add_map(list& to, const std::string& name, typename map_subject<Structure>::parts how,

@@ -9,9 +9,8 @@ void add_lists(list& to) {
     add_list<wide_value, chosen>(to, "harris_list_wide");
   });
   add_list<lockfree::no_value, usual_policy>(to, "harris_list_set");
-  // What mutants and replays began with: every load flushes.
-  add_list<std::uint64_t, simulated_flit<durable::tag::always, durable::automatic>>(to,
-                                                                                    "harris_list");
+  add_list<std::uint64_t, flushing_policy>(to, "harris_list");
+  add_list<std::uint64_t, marking_policy>(to, "harris_list");
   using structure = list_of<std::uint64_t, usual_policy>;
   add_moving_map<structure>(to, "harris_list_moving", parts_of_list<structure>());
 }

@@ -11,6 +11,7 @@ void add_tables(list& to) {
   add_table<lockfree::no_value, usual_policy>(to, "hash_table_set");
   add_table<wide_value, usual_policy>(to, "hash_table_wide");
   add_colliding<usual_policy>(to);
+  add_table<std::uint64_t, marking_policy>(to, "hash_table");
   using structure = table_of<std::uint64_t, usual_policy>;
   add_moving_map<structure>(to, "hash_table_moving", parts_of_table<structure>(4));
 }

@@ -5,7 +5,9 @@ namespace outlast::verify::detail {
 void add_tables_of_other_policies(list& to) {
   for_each_other_policy([&](auto policy) {
     using chosen = decltype(policy);
-    add_table<std::uint64_t, chosen>(to, "hash_table");
+    if constexpr (!is_one_of<chosen, marking_policy>) {
+      add_table<std::uint64_t, chosen>(to, "hash_table");
+    }
     add_colliding<chosen>(to);
     add_growing<chosen>(to);
   });

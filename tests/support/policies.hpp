@@ -11,6 +11,7 @@ namespace outlast::test {
 using durable::automatic;
 using durable::flit;
 using durable::izraelevitz;
+using durable::link_and_persist;
 using durable::manual;
 using durable::nvtraverse;
 using durable::transient;
@@ -25,6 +26,6 @@ using all_policies = std::tuple<
     flit<tag::adjacent, automatic, domain::native>,
     flit<tag::adjacent, automatic, domain::cache_persistent>, transient<domain::process>,
     flit<tag::hashed<4096>, nvtraverse, domain::adr>, flit<tag::adjacent, manual, domain::adr>,
-    izraelevitz<domain::adr>>;
+    izraelevitz<domain::adr>, link_and_persist<automatic, domain::adr>>;
 
 }  // namespace outlast::test

@@ -82,6 +82,12 @@ struct hardware_access {
   }
   static void schedule_point(const void* = nullptr) noexcept {}
   static void relax() noexcept { hw::pause(); }
+  /// Blocks while `word` holds `old`; may return earlier. Domains without it let their callers
+  /// spin.
+  template <class T>
+  static void wait(const std::atomic<T>& word, std::type_identity_t<T> old) noexcept {
+    word.wait(old);
+  }
 
  private:
   static constexpr std::memory_order failure_order(std::memory_order order) noexcept {

@@ -21,6 +21,7 @@ namespace outlast::durable {
 ///   P::field<T>            immutable once published
 ///   P::volatile_member<T>  rebuilt at each open
 ///   P::operation<R>        the guard of one operation, over reclaimer R
+///   P::holds<T>            whether a cell can hold a T
 ///   P::spare_bits          low bits of a pointer to an 8-byte aligned node that P leaves free
 ///   P::layout()            policies with equal layouts can open each other's pools
 template <class P>
@@ -31,6 +32,7 @@ concept durability_policy = requires {
   typename P::template volatile_member<std::uint64_t>;
   { P::name() } -> std::convertible_to<std::string>;
   { P::layout() } -> std::convertible_to<std::string_view>;
+  { P::template holds<std::uint64_t> } -> std::convertible_to<bool>;
   { P::spare_bits } -> std::convertible_to<unsigned>;
   { P::durable } -> std::convertible_to<bool>;
 };
@@ -53,12 +55,38 @@ struct flit {
   template <class Reclaimer>
   using operation = durable::operation<D, D, Reclaimer>;
 
+  template <class T>
+  static constexpr bool holds = sizeof(T) <= 8;
   static constexpr bool durable = true;
   static constexpr unsigned spare_bits = 3;
   static std::string name() {
     return "flit<" + Tag::name() + "," + std::string(Placement::name()) + ">";
   }
   static std::string_view layout() { return Tag::layout(); }
+};
+
+/// Link and persist: the word itself says whether it is durable, so that a load looks at nothing
+/// else and a cell is no larger than its value. Values that fill their word do not fit: structures
+/// replace their nodes. [Dav18; Wei22, 2]
+template <placement Placement = automatic, domain::persistence_domain D = domain::native>
+struct link_and_persist {
+  using domain_type = D;
+  using placement_type = Placement;
+  template <class T>
+  using cell = linked_cell<T, Placement, D>;
+  template <class T>
+  using field = durable::field<T, D>;
+  template <class T>
+  using volatile_member = durable::volatile_member<T>;
+  template <class Reclaimer>
+  using operation = durable::operation<D, D, Reclaimer>;
+
+  template <class T>
+  static constexpr bool holds = detail::leaves_owner_bits<T>;
+  static constexpr bool durable = true;
+  static constexpr unsigned spare_bits = 3;
+  static std::string name() { return "link_and_persist<" + std::string(Placement::name()) + ">"; }
+  static constexpr std::string_view layout() noexcept { return "marked word"; }
 };
 
 /// The original transformation, for comparison: no tags, and a wait for each load. [Izr16]
@@ -82,6 +110,8 @@ struct transient {
   template <class Reclaimer>
   using operation = durable::operation<D, unflushed, Reclaimer>;
 
+  template <class T>
+  static constexpr bool holds = sizeof(T) <= 8;
   static constexpr bool durable = false;
   static constexpr unsigned spare_bits = 3;
   static std::string name() { return "transient"; }

@@ -92,16 +92,16 @@ struct adjacent {
 
 namespace detail {
 
-/// A counter in the shared volatile table, chosen by `key`.
-template <std::size_t Bytes>
+/// A counter in the shared volatile table, chosen by `key`; one in `Distance` is used.
+template <std::size_t Bytes, std::size_t Distance>
 [[nodiscard]] inline std::atomic<flit_counter>& counter_for(std::uintptr_t key) noexcept {
-  constexpr unsigned index_bits = std::bit_width(Bytes / sizeof(flit_counter)) - 1;
+  constexpr unsigned index_bits = std::bit_width(Bytes / sizeof(flit_counter) / Distance) - 1;
   flit_counter& place =
-      durable::detail::tag_table[(key * 0x9e3779b97f4a7c15ULL) >> (64 - index_bits)];
+      durable::detail::tag_table[((key * 0x9e3779b97f4a7c15ULL) >> (64 - index_bits)) * Distance];
   return reinterpret_cast<base::raw_atomic<flit_counter>&>(place).value;
 }
 
-template <std::size_t Bytes, unsigned AddressShift>
+template <std::size_t Bytes, unsigned AddressShift, std::size_t Distance = 1>
 struct table {
   static_assert(std::has_single_bit(Bytes) && Bytes >= smallest_tag_table_bytes &&
                     Bytes <= largest_tag_table_bytes,
@@ -109,7 +109,7 @@ struct table {
   using beside = nothing;
   static constexpr std::string_view layout() noexcept { return "word"; }
   static std::atomic<flit_counter>& counter(const void* address) noexcept {
-    return counter_for<Bytes>(reinterpret_cast<std::uintptr_t>(address) >> AddressShift);
+    return counter_for<Bytes, Distance>(reinterpret_cast<std::uintptr_t>(address) >> AddressShift);
   }
   template <class D>
   static void create(beside&, domain::site) noexcept {}
@@ -131,10 +131,16 @@ struct table {
 
 }  // namespace detail
 
-/// One counter per word, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).
-template <std::size_t Bytes = std::size_t{1} << 20>
-struct hashed : detail::table<Bytes, 3> {
-  static std::string name() { return "hashed<" + std::to_string(Bytes) + ">"; }
+/// How the counters of a table lie: four to a word, or one, which a table of the same size pays for
+/// with more places per counter and gains fewer threads that write to one line. [Wei22, 5.1]
+enum class counters : unsigned char { packed, one_per_word };
+
+/// One counter per word of the pool, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).
+template <std::size_t Bytes = std::size_t{1} << 20, counters Lie = counters::packed>
+struct hashed : detail::table<Bytes, 3, Lie == counters::packed ? 1 : 4> {
+  static std::string name() {
+    return "hashed<" + std::to_string(Bytes) + (Lie == counters::packed ? ">" : ",one_per_word>");
+  }
 };
 
 /// One counter per cache line, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).

@@ -189,14 +189,14 @@ class harris_list {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
+    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
       return chain(op).replace(head(), probe{key}, [&] {
         return op.template make<node>(session_->arena(), key, value);
       });
     } else {
       node* const found = chain(op).find(head(), probe{key});
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
+      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }

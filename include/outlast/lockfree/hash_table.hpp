@@ -281,7 +281,7 @@ class hash_table {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
+    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
       const way_in in = session_->enter(op, hash_of(key));
       return chain(op).replace(*in.start, in.probe_for(key), [&] {
         return op.template make<node>(session_->arena(), in.order, key, value);
@@ -289,7 +289,7 @@ class hash_table {
     } else {
       node* const found = find(op, key);
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
+      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }

@@ -120,9 +120,8 @@ class map_world final : public world {
       case map_operation::erase: return {structure_->erase(what.key)};
       case map_operation::contains: return {structure_->contains(what.key)};
       case map_operation::get: return get(what.key);
-      case map_operation::put: return {structure_->put(what.key, code::encode(what.argument))};
-      case map_operation::update:
-        return {structure_->update(what.key, code::encode(what.argument))};
+      case map_operation::put: return put(what.key, code::encode(what.argument));
+      case map_operation::update: return update(what.key, code::encode(what.argument));
     }
     return {};
   }
@@ -156,6 +155,15 @@ class map_world final : public world {
   }
 
  private:
+  // What a structure need not have is not drawn for it either.
+  outcome put(std::uint64_t key, const value& to) {
+    if constexpr (requires { structure_->put(key, to); }) return {structure_->put(key, to)};
+    return {};
+  }
+  outcome update(std::uint64_t key, const value& to) {
+    if constexpr (requires { structure_->update(key, to); }) return {structure_->update(key, to)};
+    return {};
+  }
   outcome get(std::uint64_t key) {
     if constexpr (requires { structure_->get(key); }) {
       const std::optional<value> found = structure_->get(key);
@@ -255,8 +263,12 @@ class map_subject final : public subject {
  private:
   static std::vector<map_operation> all_operations() {
     using enum map_operation;
-    if (is_set) return {insert, insert, erase, erase, contains};
-    return {insert, insert, erase, erase, contains, get, put, update};
+    std::vector<map_operation> all = {insert, insert, erase, erase, contains};
+    if (is_set) return all;
+    if (requires(Structure& s, const value& v) { s.get(0); }) all.push_back(get);
+    if (requires(Structure& s, const value& v) { s.put(0, v); }) all.push_back(put);
+    if (requires(Structure& s, const value& v) { s.update(0, v); }) all.push_back(update);
+    return all;
   }
 
   std::string name_;

@@ -40,8 +40,8 @@ class cell_of_tag : public ::testing::Test {
   template <class T, class D = counted>
   using cell = durable::cell<T, Tag, automatic, D>;
 };
-using all_tags =
-    ::testing::Types<tag::always, tag::adjacent, tag::hashed<>, tag::hashed<4096>, tag::line<>>;
+using all_tags = ::testing::Types<tag::always, tag::adjacent, tag::hashed<>, tag::hashed<4096>,
+                                  tag::hashed<4096, tag::counters::one_per_word>, tag::line<>>;
 TYPED_TEST_SUITE(cell_of_tag, all_tags);
 
 enum class colour : std::uint8_t { red, green };

@@ -14,6 +14,9 @@ using uint_of_size = std::conditional_t<
     std::conditional_t<(Size > 2), std::uint32_t,
                        std::conditional_t<(Size > 1), std::uint16_t, std::uint8_t>>>;
 
+/// What a read-modify-write does to a word.
+enum class arithmetic : unsigned char { add, bit_and, bit_or, bit_xor };
+
 /// The integer that stands for a T in a cell.
 template <class T>
 using word_of = uint_of_size<sizeof(T)>;

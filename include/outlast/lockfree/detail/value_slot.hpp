@@ -18,12 +18,12 @@ namespace detail {
 /// update of a node that is deleted meanwhile takes effect just before the deletion.
 enum class value_kind { none, in_place, with_node };
 
-template <class Value>
+template <class Value, class Policy>
 inline constexpr value_kind kind_of_value = std::is_same_v<Value, no_value> ? value_kind::none
-                                            : sizeof(Value) <= 8            ? value_kind::in_place
+                                            : Policy::template holds<Value> ? value_kind::in_place
                                                                             : value_kind::with_node;
 
-template <class Value, class Policy, value_kind Kind = kind_of_value<Value>>
+template <class Value, class Policy, value_kind Kind = kind_of_value<Value, Policy>>
 struct value_slot;
 
 template <class Value, class Policy>

@@ -1,0 +1,199 @@
+// The word of a cell that says by itself whether its value is durable: link-and-persist. [Dav18]
+//
+// The published technique marks a word that is not durable yet by one bit, and whoever stored it
+// takes the bit down by a compare-and-swap once it is. One bit is too few where the same value can
+// come back: the swap of a slow writer then takes down the mark of somebody else's later store of
+// the same value (errata 2.10). Here the mark is the number of the thread that stores, in the 16
+// bits that neither a pointer nor a value of up to six bytes needs, and a thread takes down none
+// but its own: a word that bears its number holds what it is storing now, for it stores one word
+// at a time.
+#pragma once
+
+#include <outlast/base/raw_atomic.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/detail/word.hpp>
+#include <outlast/durable/roles.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+namespace outlast::base {
+template <class T, unsigned Bits>
+class marked_ptr;
+}
+
+namespace outlast::durable::detail {
+
+/// Whether a T leaves 16 bits of a word of 8 bytes free. Addresses do: the kernel hands out none
+/// beyond 2^48 unless asked to.
+template <class T>
+inline constexpr bool leaves_owner_bits = sizeof(T) <= 6 || std::is_pointer_v<T>;
+template <class T, unsigned Bits>
+inline constexpr bool leaves_owner_bits<base::marked_ptr<T, Bits>> = true;
+
+/// What `atomic_interface` is built on. Its stores are compare-and-swaps, for a store must know
+/// whether it overwrites something that is not durable.
+template <class T, class Placement, domain::persistence_domain D>
+class owned_word {
+  static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
+  static_assert(leaves_owner_bits<T>,
+                "link_and_persist needs 16 bits of each word for itself: pointers and values of at "
+                "most 6 bytes leave them; put other values into a node and replace the node, or "
+                "choose flit");
+  static_assert(!Placement::waits_for_loads, "the original transformation has no tags");
+  using word = std::uint64_t;
+  using site = domain::site;
+
+ public:
+  owned_word(const owned_word&) = delete;
+  owned_word& operator=(const owned_word&) = delete;
+
+  /// A traversal that read this cell has ended: what was read is durable before the caller's next
+  /// store to a cell, and before its operation is over, if `Placement` asks for that of `r`.
+  void arrived(role r, site where = site::current()) const {
+    if (!D::flushes() || !Placement::persists_arrival(r)) return;
+    flush_if_owned(D::load(word_.value, std::memory_order_acquire, where), where);
+  }
+
+  /// Stores into a node that nobody else can reach: a private p-store whose flush is the node's.
+  void init(T value, site where = site::current()) {
+    D::store(word_.value, raw_word(value), std::memory_order_relaxed, where);
+  }
+
+  /// After a crash, before the cell is shared: a mark that the crash left goes. Re-entrant.
+  void recover(site where = site::current()) {
+    const word seen = D::load(word_.value, std::memory_order_relaxed, where);
+    if (owner_of(seen) != 0) {
+      D::store(word_.value, seen & value_mask, std::memory_order_relaxed, where);
+    }
+  }
+
+ protected:
+  using value_type = T;
+  using domain_type = D;
+
+  owned_word(T value, site where) {
+    D::store(word_.value, raw_word(value), std::memory_order_relaxed, where);
+  }
+
+  T load_as(std::memory_order order, role r, site where) const {
+    const word seen = D::load(word_.value, order, where);
+    if (Placement::persists_load(r)) flush_if_owned(seen, where);
+    return value_of(seen);
+  }
+
+  void store_as(T value, std::memory_order order, role r, site where) {
+    static_cast<void>(exchange_as(value, order, r, where));
+  }
+
+  T exchange_as(T value, std::memory_order order, role r, site where) {
+    return change(order, r, where, [&](T) { return value; });
+  }
+
+  bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
+    const word wanted = raw_word(expected);
+    word seen = D::load(word_.value, std::memory_order_acquire, where);
+    while ((seen & value_mask) == wanted) {
+      if (replace(seen, desired, order, r, where)) return true;
+    }
+    // A failed p-CAS is a p-load of what it found (errata 2.8).
+    if (Placement::persists_store(r)) flush_if_owned(seen, where);
+    expected = value_of(seen);
+    return false;
+  }
+
+  T fetch_as(arithmetic what, word operand, std::memory_order order, role r, site where) {
+    return change(order, r, where, [&](T before) {
+      return from_word<T>(static_cast<word_of<T>>(apply(what, to_word(before), operand)));
+    });
+  }
+
+  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return word_.value; }
+  [[nodiscard]] std::atomic<word>& raw() noexcept { return word_.value; }
+  [[nodiscard]] static word raw_word(T value) noexcept {
+    const word bits = to_word(value);
+    // No address of a pool is that large: somebody has used the upper bits of a pointer.
+    if ((bits & ~value_mask) != 0) [[unlikely]]
+      std::abort();
+    return bits;
+  }
+
+ private:
+  /// Steps of a p-store, so that the verifier can tell its two fences apart.
+  enum : unsigned { before_store = 1, after_store = 2 };
+
+  static constexpr unsigned value_bits = 48;
+  static constexpr word value_mask = (word{1} << value_bits) - 1;
+
+  [[nodiscard]] static word owner_of(word seen) noexcept { return seen >> value_bits; }
+  /// Never 0, and never more than 16 bits: slots stop short of 2^16 - 1.
+  [[nodiscard]] static word my_mark() { return (word{base::this_thread().slot} + 1) << value_bits; }
+  [[nodiscard]] static T value_of(word seen) noexcept {
+    return from_word<T>(static_cast<word_of<T>>(seen & value_mask));
+  }
+  [[nodiscard]] static word apply(arithmetic what, word left, word right) noexcept {
+    switch (what) {
+      case arithmetic::add: return left + right;
+      case arithmetic::bit_and: return left & right;
+      case arithmetic::bit_or: return left | right;
+      case arithmetic::bit_xor: return left ^ right;
+    }
+    return left;
+  }
+
+  void flush_if_owned(word seen, site where) const {
+    if (!D::flushes()) return;
+    if (owner_of(seen) != 0) [[unlikely]]
+      flush_word(where);
+  }
+
+  /// Out of line: a load that finds no mark should be as small as a load.
+  [[gnu::noinline, gnu::cold]] void flush_word(site where) const {
+    domain::flush<D>(&word_, sizeof(word), where);
+  }
+
+  template <class Next>
+  T change(std::memory_order order, role r, site where, Next next) {
+    word seen = D::load(word_.value, std::memory_order_acquire, where);
+    while (!replace(seen, next(value_of(seen)), order, r, where)) {
+    }
+    return value_of(seen);
+  }
+
+  /// A shared store, if the word is still `seen`; durable at return if the role says so. False:
+  /// `seen` is what the word is now.
+  bool replace(word& seen, T desired, std::memory_order order, role r, site where) {
+    const word after = raw_word(desired);
+    if (!D::flushes()) {
+      D::pfence(where.at(before_store));
+      const bool stored = D::compare_exchange(word_.value, seen, after, order, where);
+      domain::note_store<D>();
+      return stored;
+    }
+    // (P1) persisted-before (P2): everything that this store depends on. Definition 1, condition 4.
+    if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
+    // A v-store that overwrites what is not durable keeps the promise made for that: condition 2.
+    const bool marks = Placement::persists_store(r) || owner_of(seen) != 0;
+    const word stored = marks ? after | my_mark() : after;
+    if (!D::compare_exchange(word_.value, seen, stored, order, where)) return false;
+    if (marks) settle(stored, where);
+    return true;
+  }
+
+  /// (P2) persisted-before (P3): the new value is durable before any load may skip its flush.
+  void settle(word stored, site where) {
+    domain::flush<D>(&word_, sizeof(word), where.at(after_store));
+    domain::fence<D>(where.at(after_store));
+    // (P3) the mark goes, unless another store came meanwhile.
+    D::compare_exchange(word_.value, stored, stored & value_mask, std::memory_order_release, where);
+  }
+
+  alignas(sizeof(word)) base::raw_atomic<word> word_;
+};
+
+}  // namespace outlast::durable::detail

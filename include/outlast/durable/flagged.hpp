@@ -1,0 +1,170 @@
+// Flush if tagged as the paper's users write it: a flag says of each access whether it is a p- or a
+// v-instruction, and a variable has a flag of its own for accesses that say nothing.
+//
+//   struct node {
+//     outlast::durable::persist<int> key;
+//     outlast::durable::persist<std::atomic<node*>> left, right;
+//   };
+//   ...
+//   node* child = parent->left->right;                                   // two p-loads
+//   parent->left.store(fresh, outlast::durable::flush_option::unflushed);  // a v-store
+//   outlast::durable::operation_completion();  // before it answers; `completion guard;` at the top
+//                                               // of an operation says so for all its returns
+//
+// For code that is ported from a plain structure in a hurry. What is written anew names roles
+// instead (`cell`): then one source serves every placement.
+#pragma once
+
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/cell.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/durable/tags.hpp>
+
+#include <atomic>
+#include <type_traits>
+
+namespace outlast::durable {
+
+/// Whether an access is a p-instruction. [Wei22, Figure 1]
+enum class flush_option : unsigned char { unflushed, persisted };
+
+namespace detail {
+
+/// Roles carry nothing but the flag.
+struct by_flag {
+  static constexpr role load(flush_option flag) noexcept {
+    return flag == flush_option::persisted ? role::decide : role::traverse;
+  }
+  static constexpr role store(flush_option flag) noexcept {
+    return flag == flush_option::persisted ? role::link : role::tidy;
+  }
+
+  static constexpr bool waits_for_loads = false;
+  static constexpr std::string_view name() noexcept { return "by_flag"; }
+  static constexpr bool persists_load(role r) noexcept { return r == role::decide; }
+  static constexpr bool persists_arrival(role) noexcept { return false; }
+  static constexpr bool persists_store(role r) noexcept { return r == role::link; }
+  static constexpr bool fences_before(role) noexcept { return true; }
+};
+
+template <class T>
+struct value_in {
+  using type = T;
+};
+template <class T>
+struct value_in<std::atomic<T>> {
+  using type = T;
+};
+
+}  // namespace detail
+
+/// A persistent variable: `T`, or the value of a `std::atomic<T>`; trivially copyable, at most 8
+/// bytes. [Wei22, 5] `Default` is the flag of accesses that name none, and of `->`, `*`, `=` and
+/// conversion, which cannot name one.
+///
+/// Thread-safety: all members may be called concurrently, except construction, the `_private` ones
+/// and `recover`. Progress: lock-free; loads are wait-free. Durability: a p-store is durable when
+/// it returns; what a p-load returned is durable before the caller's next store to a persistent
+/// variable, and before `operation_completion` returns.
+template <class T, flush_option Default = flush_option::persisted, class Tag = tag::adjacent,
+          domain::persistence_domain D = domain::native>
+class persist {
+  using held = typename detail::value_in<T>::type;
+  using site = domain::site;
+  using flags = detail::by_flag;
+
+ public:
+  using value_type = held;
+
+  /// Of a node that nobody else can reach yet: a private store under the default flag.
+  persist(held value = {}, site where = site::current()) : cell_(value, where) {
+    if (Default == flush_option::persisted) domain::flush<D>(&cell_, sizeof(held), where);
+  }
+
+  [[nodiscard]] held load(flush_option flag = Default, site where = site::current()) const {
+    return cell_.load(flags::load(flag), where);
+  }
+  void store(held value, flush_option flag = Default, site where = site::current()) {
+    cell_.store(value, flags::store(flag), where);
+  }
+  held exchange(held value, flush_option flag = Default, site where = site::current()) {
+    return cell_.exchange(value, flags::store(flag), where);
+  }
+  /// Strong. `expected` receives what was found instead.
+  [[nodiscard]] bool compare_exchange(held& expected, held desired, flush_option flag = Default,
+                                      site where = site::current()) {
+    return cell_.compare_exchange(expected, desired, flags::store(flag), where);
+  }
+  /// The same, for code that was written for std::atomic.
+  [[nodiscard]] bool compare_exchange_strong(held& expected, held desired,
+                                             flush_option flag = Default,
+                                             site where = site::current()) {
+    return compare_exchange(expected, desired, flag, where);
+  }
+  [[nodiscard]] bool compare_exchange_weak(held& expected, held desired,
+                                           flush_option flag = Default,
+                                           site where = site::current()) {
+    return compare_exchange(expected, desired, flag, where);
+  }
+  held fetch_add(held operand, flush_option flag = Default, site where = site::current())
+    requires std::is_integral_v<held>
+  {
+    return cell_.fetch_add(operand, flags::store(flag), where);
+  }
+
+  /// A load and a store of what no other thread can reach now. The p-store starts its write-back;
+  /// the next shared store, or the operation's completion, waits for it. [errata 2.3]
+  [[nodiscard]] held load_private(site where = site::current()) const {
+    return cell_.load(role::traverse, where);
+  }
+  void store_private(held value, flush_option flag = Default, site where = site::current()) {
+    cell_.init(value, where);
+    if (flag == flush_option::persisted) domain::flush<D>(&cell_, sizeof(held), where);
+  }
+
+  held operator->() const
+    requires std::is_pointer_v<held>
+  {
+    return load();
+  }
+  auto& operator*() const
+    requires std::is_pointer_v<held>
+  {
+    return *load();
+  }
+  operator held() const { return load(); }
+  held operator=(held value) {
+    store(value);
+    return value;
+  }
+
+  /// After a crash, before the variable is shared: a tag that the crash left raised comes down.
+  void recover(site where = site::current()) { cell_.recover(where); }
+
+ private:
+  cell<held, Tag, flags, D> cell_;
+};
+
+/// The end of an operation: what it p-stored and what it depends on is durable at return.
+template <domain::persistence_domain D = domain::native>
+void operation_completion(domain::site where = domain::site::current()) {
+  domain::complete<D>(where);
+}
+
+/// The same, wherever the operation returns. A named object at the top of the operation: a nameless
+/// one completes at once (in the published code it does, by mistake).
+template <domain::persistence_domain D = domain::native>
+class [[nodiscard]] operation_guard {
+ public:
+  explicit operation_guard(domain::site where = domain::site::current()) : where_(where) {}
+  operation_guard(const operation_guard&) = delete;
+  operation_guard& operator=(const operation_guard&) = delete;
+  ~operation_guard() noexcept(false) { operation_completion<D>(where_); }
+
+ private:
+  domain::site where_;
+};
+using completion = operation_guard<>;
+
+}  // namespace outlast::durable

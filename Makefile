@@ -60,6 +60,13 @@ bench: bench-dependencies build-bench
 	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
 	  $$(find bench/figures -name '*.toml' | sort) $(ARGS)
 
+## plot-PAPER: the figures of one paper, measured and drawn into build/plots (ARGS=--quick: in minutes)
+plot-%: bench-dependencies build-bench
+	mkdir -p build/plots
+	build/bench/bin/outlast bench --json bench/figures/$*/*.toml $(ARGS) >build/plots/$*.jsonl
+	tools/plot build/plots/$*.jsonl build/plots
+	tools/plot --flushes build/plots/$*.jsonl build/plots
+
 ## crash: every structure under the policies that differ most, minutes; CRASH_SECONDS for each and each machine
 crash: build-dev
 	OUTLAST_CRASH_SECONDS=$(CRASH_SECONDS) $(CTEST) --preset dev -L '(^|\+)crash'

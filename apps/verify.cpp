@@ -175,6 +175,7 @@ void print_json(const result& done, bool with_sites) {
   line["crash_images"] = done.explored.crash_images;
   line["images_checked"] = done.explored.images_checked;
   line["nested_checked"] = done.explored.nested_checked;
+  line["kills_checked"] = done.explored.kills_checked;
   line["sampled_points"] = done.explored.sampled_points;
   line["exhausted"] = done.explored.exhausted;
   line["violations"] = done.explored.found ? 1 : 0;

@@ -100,6 +100,11 @@ void explorer::describe_crash(const crash_choice& choice) {
   crashes.insert(crashes.begin(), out.str());
 }
 
+void explorer::describe_kill() {
+  auto& crashes = counts_.found->crashes;
+  crashes.insert(crashes.begin(), "  the process was killed, and every store stayed visible\n");
+}
+
 /// Runs the scenario again in `order`. If that fails too, the new failure takes the place of the
 /// old.
 bool explorer::still_fails(strategy& order, std::uint64_t number) {

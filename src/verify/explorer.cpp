@@ -98,6 +98,7 @@ void explorer::crash_point() {
   } else {
     try_some(sets);
   }
+  consider_kill(sets);
   lives_.back().last_version = media.version();
 }
 
@@ -155,15 +156,35 @@ void explorer::consider(const crash_choice& choice) {
   if (!images_->insert(key)) return;
   ++counts_.images_checked;
   if (lives_.size() > 1) ++counts_.nested_checked;
-  crash(choice, before, key);
+  crash([&] { media.enter(choice); }, before, key, nests(key));
   if (counts_.found) describe_crash(choice);
 }
 
-void explorer::crash(const crash_choice& choice, const life& before, std::uint64_t key) {
+/// The process dies, and the machine does not. What the dead process had stored and not made
+/// durable is there for the next one to see, to build upon and to lose.
+void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets) {
+  if (counts_.found || late_ || how_.killed_one_in == 0 || sets.empty() || lives_.size() > 1) {
+    return;
+  }
+  crash_choice all;
+  for (const auto& each : sets) all.push_back(each.back());
+  const life before = lives_.back();
+  memory& media = machine_.memory();
+  std::uint64_t key =
+      media.image_hash(all) + base::mix64(media.image_hash(crash_choice(all.size())));
+  key = base::mix64(key + before.seen->hash() + hash_of(*before.initial));
+  if (key % how_.killed_one_in != 0 || !images_->insert(key)) return;
+  ++counts_.kills_checked;
+  crash([&] { media.enter_killed(); }, before, key, true);
+  if (counts_.found) describe_kill();
+}
+
+template <class Enter>
+void explorer::crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again) {
   const std::size_t depth = lives_.size();
   const emptied globals(tested_.volatile_globals());
-  machine_.memory().enter(choice);
-  const mishap ended = machine_.run_alone([&] { live_again(before, key); });
+  enter();
+  const mishap ended = machine_.run_alone([&] { live_again(before, key, crashes_again); });
   lives_.resize(depth, before);
   machine_.memory().leave();
   armed_ = true;
@@ -176,8 +197,8 @@ bool explorer::nests(std::uint64_t key) const {
 }
 
 /// On the image of a crash: recover, judge, and go on.
-void explorer::live_again(const life& before, std::uint64_t key) {
-  armed_ = nests(key);
+void explorer::live_again(const life& before, std::uint64_t key, bool crashes_again) {
+  armed_ = crashes_again;
   lives_.push_back({before.initial, before.seen});
   std::unique_ptr<world> recovered = open();
   const struct disarm {  // no crash points while `recovered` is destroyed

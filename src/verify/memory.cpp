@@ -394,6 +394,7 @@ memory::frame& memory::push_frame() {
   f.threads = threads_;
   if (model_.store_buffers) f.buffers = buffers_;
   f.media_hash = media_hash_;
+  f.killed = killed_;
   if (f.pending.size() < dirty_.size()) f.pending.resize(dirty_.size());
   for (std::size_t d = 0; d < dirty_.size(); ++d) {
     touch(dirty_[d]);
@@ -406,6 +407,17 @@ void memory::enter_checkpoint() {
   buffers_.lift_simulated();
   push_frame();
   buffers_.lay_simulated();
+}
+
+void memory::enter_killed() {
+  buffers_.lift_simulated();
+  push_frame();
+  for (unsigned t = 0; t < threads_.size(); ++t) {
+    while (!buffers_.empty(t)) drain_one(t);
+  }
+  for (thread_state& state : threads_) state = {};
+  killed_ = true;
+  ++version_;
 }
 
 void memory::enter(const crash_choice& choice) {
@@ -424,6 +436,7 @@ void memory::enter(const crash_choice& choice) {
   }
   dirty_.clear();
   for (thread_state& state : threads_) state = {};
+  killed_ = false;
   ++version_;
 }
 
@@ -448,6 +461,7 @@ void memory::leave() {
   threads_.swap(f.threads);
   if (model_.store_buffers) std::swap(buffers_, f.buffers);
   media_hash_ = f.media_hash;
+  killed_ = f.killed;
   buffers_.lay_simulated();
   ++version_;
 }

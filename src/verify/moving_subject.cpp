@@ -36,12 +36,12 @@ void poison(std::span<std::byte> memory) {
   }
 }
 
-void copy_what_differs(std::span<const std::byte> from, std::span<std::byte> to) {
+void copy_durably(std::span<const std::byte> from, std::span<std::byte> to) {
   constexpr std::size_t line = base::cache_line_size;
   for (std::size_t at = 0; at + line <= from.size(); at += line) {
-    if (untouched(&from[at]) || std::memcmp(&to[at], &from[at], line) == 0) continue;
-    medium::write(&to[at], &from[at], line);
-    domain::flush<medium>(&to[at], line);
+    if (untouched(&from[at])) continue;
+    if (std::memcmp(&to[at], &from[at], line) != 0) medium::write(&to[at], &from[at], line);
+    domain::flush<medium>(&to[at], line);  // an earlier copy may have died before its fence
   }
 }
 
@@ -60,7 +60,7 @@ std::span<std::byte> moving_subject::move(std::span<std::byte> memory) const {
   auto& in_use = *reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data());
   const std::uint64_t old = medium::load(in_use, std::memory_order_acquire);
   const std::uint64_t next = (old + 1) % places;
-  copy_what_differs(place(memory, old), place(memory, next));
+  copy_durably(place(memory, old), place(memory, next));
   // (P1) persisted-before (P2): a place in use holds everything.
   domain::fence<medium>();
   // (P2) the copy is the subject.

@@ -45,8 +45,8 @@ std::string to_text(const report& done) {
   std::ostringstream out;
   out << done.structure << ' ' << done.policy << ' ' << done.model << ": " << done.executions
       << " executions, " << done.crash_images << " crash images, " << done.images_checked
-      << " checked, " << done.nested_checked << " of them nested, " << done.sites << " sites, "
-      << done.seconds << " s: "
+      << " checked, " << done.nested_checked << " of them nested, " << done.kills_checked
+      << " kills, " << done.sites << " sites, " << done.seconds << " s: "
       << (done.found       ? "FAILED"
           : done.exhausted ? "exhausted, no violation"
                            : "no violation");

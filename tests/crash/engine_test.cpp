@@ -157,7 +157,9 @@ class toy_counter final : public verify::world {
 
  public:
   toy_counter(std::span<std::byte> memory, bool)
-      : value_(reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data())) {}
+      : value_(reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data())) {
+    domain::persist<D>(value_, 8);  // what a killed process left in the caches
+  }
 
   verify::outcome apply(const verify::call&) override {
     if constexpr (How == counting_by::locking) {

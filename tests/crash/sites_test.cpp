@@ -61,6 +61,7 @@ verify::site_coverage cover_the_catalogue() {
     how.seed = seed;
     how.seconds = 1e9;
     how.max_executions = 300;
+    how.killed_one_in = 32;
     verify::explorer explorer(*tested, how);
     EXPECT_FALSE(explorer.run().found) << entry.structure << ' ' << entry.policy;
     coverage.add(explorer.sites());

@@ -43,10 +43,14 @@ class toy_list final : public verify::world {
  public:
   toy_list(std::span<std::byte> memory, bool fresh) : memory_(memory) {
     if (fresh) return;
+    // A killed process may have left in the caches what is about to be built upon.
+    domain::flush<D>(&head(), sizeof(word));
     for (std::uint64_t at = load(head()); at != 0; at = load(here(at).next) & ~mark) {
+      domain::flush<D>(&here(at), sizeof(node));
       used_ = std::max(used_, at / node_bytes);
       if (++steps_ > memory.size() / node_bytes) throw std::runtime_error("a cycle");
     }
+    domain::fence<D>();
   }
 
   verify::outcome apply(const verify::call& what) override {

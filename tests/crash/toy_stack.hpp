@@ -33,7 +33,13 @@ class toy_stack final : public verify::world {
   toy_stack(std::span<std::byte> memory, bool fresh) : memory_(memory) {
     top_ = reinterpret_cast<std::atomic<std::uint64_t>*>(memory.data());
     if (fresh) return;
-    for (std::uint64_t at = top(); at != 0; at = read(at).next) used_ = std::max(used_, at / 64);
+    // A killed process may have left in the caches what is about to be built upon.
+    domain::flush<D>(top_, 8);
+    for (std::uint64_t at = top(); at != 0; at = read(at).next) {
+      domain::flush<D>(memory_.data() + at, sizeof(node));
+      used_ = std::max(used_, at / 64);
+    }
+    domain::fence<D>();
   }
 
   verify::outcome apply(const verify::call& what) override {

@@ -114,8 +114,10 @@ class arena {
     /// Marks a block as in use, by its address. False if it was marked before. Throws corruption,
     /// naming the offset, if it is no block of this arena. Lock-free; several threads may mark.
     bool mark(const void* block) { return arena_->mark(block, large_marks_); }
-    /// Frees all blocks that were not marked. Runs that become free are given back durably; nothing
-    /// else is written, so that a crash in here or later repeats nothing wrong. Called once.
+    /// Makes durable what the marked blocks hold, if the last process may have left it in the
+    /// caches, and frees all blocks that were not marked. Runs that become free are given back
+    /// durably; nothing else is written, so that a crash in here or later repeats nothing wrong.
+    /// Called once.
     void finish() { arena_->finish_recovery(large_marks_); }
 
    private:
@@ -213,6 +215,8 @@ class arena {
   [[noreturn]] void throw_no_block(const void* block) const;
   void finish_recovery(marks& large_marks);
   void free_unmarked_large(marks& large_marks);
+  void persist_marked(const marks& large_marks);
+  void persist_marked_blocks(const span_type& marked) const;
   void invert_marks(span_type& marked);
   void take_over(span_type& recovered, std::size_t free);
   template <class IsLive>

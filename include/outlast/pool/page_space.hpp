@@ -81,6 +81,11 @@ class page_space {
     high_water_known_ = true;
   }
 
+  /// The last process was killed, and the machine went on: blocks may hold what is in the caches
+  /// alone. Whoever recovers an owner's blocks makes those in use durable.
+  void expect_unflushed_blocks() noexcept { blocks_may_be_unflushed_ = true; }
+  [[nodiscard]] bool blocks_may_be_unflushed() const noexcept { return blocks_may_be_unflushed_; }
+
   /// A run of `pages` pages whose address is a multiple of `align_pages` pages, a power of two.
   /// Lock-free; throws out_of_space with no effect. The descriptor is durable at return; in scan
   /// mode also zeros in the first 16 bytes of each block. Contents are undefined otherwise.
@@ -244,6 +249,7 @@ class page_space {
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
   volatile_word<D, std::uint32_t> scanning_{0};
   bool high_water_known_ = false;
+  bool blocks_may_be_unflushed_ = false;
   std::atomic<bool> failure_claimed_{false};
   std::atomic<bool> failure_noted_{false};
   std::exception_ptr failure_;  // written by whoever claims it, read once it is noted

@@ -243,11 +243,13 @@ class basic_pool {
   void start(bool torn);
   void judge(bool torn) const;
   void sync_what_kills_survived(bool torn) const;
+  [[nodiscard]] bool machine_went_on() const;
+  void persist_what_a_kill_left(std::uint32_t lines);
   void mark_dirty();
   void mark_clean(std::uint32_t high_water);
   void require_salvageable() const;
   /// `high_water`: no page from there on was in use at the clean close, if there was one.
-  void open_pages(std::uint32_t high_water);
+  [[nodiscard]] std::uint32_t open_pages(std::uint32_t high_water);
   void commit_pages(std::uint32_t first, std::uint32_t count);
   void map_twins();
   void map_twin(const region_info& region);

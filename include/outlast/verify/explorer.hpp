@@ -47,7 +47,10 @@ struct options {
   /// Every image is recovered and judged; one in so many is also crashed during its recovery and
   /// lives on. 1: all.
   unsigned nested_one_in = 24;
-  unsigned operations_after = 3;    ///< after such a recovery
+  unsigned operations_after = 3;  ///< after such a recovery
+  /// At one crash point in so many the process alone dies: what was not durable is still visible to
+  /// the next one, whose life a power cut then ends. 0: never.
+  unsigned killed_one_in = 4;
   bool close_at_end = true;         ///< some executions end in good order, under crash points
   bool minimise = true;             ///< shorten a counterexample: fewer operations, fewer switches
   bool crash_after_stores = false;  ///< crash points after every store too; slower
@@ -114,8 +117,10 @@ class explorer final : private crash_observer {
   void try_all(const std::vector<std::vector<std::uint64_t>>& sets);
   void try_some(const std::vector<std::vector<std::uint64_t>>& sets);
   void consider(const crash_choice& choice);
-  void crash(const crash_choice& choice, const life& before, std::uint64_t key);
-  void live_again(const life& before, std::uint64_t key);
+  void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets);
+  template <class Enter>
+  void crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again);
+  void live_again(const life& before, std::uint64_t key, bool crashes_again);
   [[nodiscard]] bool nests(std::uint64_t key) const;
   void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
   void judge(world& opened, const life& lived, abstract_state& state, const char* when,
@@ -144,6 +149,7 @@ class explorer final : private crash_observer {
   void fail(const std::string& what);
   void fail_if(const mishap& ended, const char* when);
   void describe_crash(const crash_choice& choice);
+  void describe_kill();
   void describe_history();
   void describe_event(const event& e);
   void minimise();

@@ -130,6 +130,11 @@ class memory {
 
   /// Crashes: live memory becomes the image of `choice`; nothing is pending any more.
   void enter(const crash_choice& choice);
+  /// The process dies and the machine goes on: what was executed stays visible and at risk as it
+  /// was, and nobody fences what the dead have flushed.
+  void enter_killed();
+  /// Whether the last crash killed the process alone.
+  [[nodiscard]] bool was_killed() const noexcept { return killed_; }
   /// Begins a frame without a crash, so that `leave()` returns to this very state.
   void enter_checkpoint();
   /// Undoes everything since the matching `enter()`.
@@ -172,6 +177,7 @@ class memory {
     std::vector<thread_state> threads;
     store_buffers buffers{0};
     std::uint64_t media_hash = 0;
+    bool killed = false;
   };
 
   [[nodiscard]] std::uint64_t* live_word(std::uint32_t line, unsigned offset) const noexcept;
@@ -209,6 +215,7 @@ class memory {
   store_buffers buffers_;
   std::vector<frame> frames_;
   unsigned depth_ = 0;
+  bool killed_ = false;
   std::uint64_t media_hash_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t version_ = 0;

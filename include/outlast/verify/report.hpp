@@ -43,6 +43,7 @@ struct report {
   std::uint64_t crash_points = 0;
   std::uint64_t crash_images = 0;    ///< considered
   std::uint64_t images_checked = 0;  ///< distinct for their history: recovered and judged
+  std::uint64_t kills_checked = 0;   ///< kills after which power was cut
   std::uint64_t nested_checked = 0;  ///< of these, crashes during or after a recovery
   std::uint64_t sampled_points = 0;  ///< crash points at which not every image was considered
   std::uint64_t forced_write_backs = 0;

@@ -139,6 +139,12 @@ struct simulated {
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
   }
+  /// What a pool in a file learns from the number of the boot: has the machine run on since the
+  /// last process died? Its caches then hold what nobody has flushed.
+  static bool machine_went_on() noexcept {
+    auto* const m = verify::machine::current();
+    return m != nullptr && m->memory().was_killed();
+  }
 
  private:
   /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,

@@ -138,6 +138,8 @@ struct broken_flit {
   using operation = broken_operation<Reclaimer, Defect>;
 
   static constexpr bool durable = true;
+  template <class T>
+  static constexpr bool holds = sizeof(T) <= 8;
   static constexpr unsigned spare_bits = 3;
   static std::string name() { return "broken_flit"; }
   static std::string_view layout() { return "broken"; }

@@ -81,7 +81,8 @@ class registers final : public verify::world {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       std::byte* const at = memory.data() + 64 * i;
       words_[i] = fresh ? ::new (at) Word(0) : std::launder(reinterpret_cast<Word*>(at));
-      fresh ? domain::persist<D>(at, sizeof(Word)) : words_[i]->recover();
+      if (!fresh) words_[i]->recover();
+      domain::persist<D>(at, sizeof(Word));  // also what a killed process left in the caches
     }
   }
 

@@ -223,8 +223,30 @@ void arena<D>::throw_no_block(const void* block) const {
 
 template <domain::persistence_domain D>
 void arena<D>::finish_recovery(marks& large_marks) {
+  if (D::flushes() && pages_.blocks_may_be_unflushed()) persist_marked(large_marks);
   for_each_span([this](span_type& each) { invert_marks(each); });
   free_unmarked_large(large_marks);
+}
+
+/// What a dead process stored and did not flush is visible, so its successor goes on from it: first
+/// it is made durable, or a power cut takes away what later stores rest on.
+template <domain::persistence_domain D>
+void arena<D>::persist_marked(const marks& large_marks) {
+  for_each_span([this](const span_type& each) { persist_marked_blocks(each); });
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    if (run.kind != run_kind::large) return;
+    if ((large_marks[first / 64].load(relaxed) >> (first % 64) & 1) == 0) return;
+    domain::flush<D>(pages_.address_of(first), std::size_t{run.pages} * pool_format::page_size);
+  });
+  domain::fence<D>();
+}
+
+template <domain::persistence_domain D>
+void arena<D>::persist_marked_blocks(const span_type& marked) const {
+  for (std::size_t i = 0; i < marked.blocks(); ++i) {
+    const bool in_use = (marked.free_word(i / 64).load(relaxed) >> (i % 64) & 1) != 0;
+    if (in_use) domain::flush<D>(marked.block(i), marked.stride());
+  }
 }
 
 template <domain::persistence_domain D>
@@ -268,17 +290,26 @@ void arena<D>::recover_by_scan(IsLive&& is_live) {
     if (run.kind == run_kind::small) {
       scan_span(describe_run(first, run), line.generation, is_live);
     } else if (run.kind == run_kind::large) {
-      if (!is_live(begin, std::size_t{line.block_size}, line.generation)) pages_.free_run(begin);
+      if (!is_live(begin, std::size_t{line.block_size}, line.generation)) {
+        pages_.free_run(begin);
+      } else if (pages_.blocks_may_be_unflushed()) {
+        domain::flush<D>(begin, std::size_t{run.pages} * pool_format::page_size);
+      }
     }
   });
+  domain::fence<D>();
 }
 
 template <domain::persistence_domain D>
 template <class IsLive>
 void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, IsLive&& is_live) {
+  const bool persists = D::flushes() && pages_.blocks_may_be_unflushed();
   std::size_t free = 0;
   for (std::size_t i = 0; i < scanned.blocks(); ++i) {
-    if (is_live(scanned.block(i), scanned.stride(), generation)) continue;
+    if (is_live(scanned.block(i), scanned.stride(), generation)) {
+      if (persists) domain::flush<D>(scanned.block(i), scanned.stride());
+      continue;
+    }
     put(scanned, i / 64, std::uint64_t{1} << (i % 64));
     ++free;
   }

@@ -165,13 +165,14 @@ void basic_pool<D>::choose_domain() {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::start(bool torn) {
-  open_pages(static_cast<std::uint32_t>(state_.high_water_page));
+  const std::uint32_t lines = open_pages(static_cast<std::uint32_t>(state_.high_water_page));
   roots_.emplace(at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
                  address_space_bytes(), path_);
   regions_.emplace(at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count,
                    *pages_, fixed_.volatile_twin_distance, path_);
   judge(torn);
   map_twins();
+  persist_what_a_kill_left(lines);
   sync_what_kills_survived(torn);
   // The old mark, whose boot tells that the pool is torn, stays until nothing is trusted any more
   // that a torn pool must not be trusted with.
@@ -199,6 +200,31 @@ void basic_pool<D>::judge(bool torn) const {
       pages_->require_no_run_inside(first, run);
     }
   });
+}
+
+/// Has the machine run on since the last process died?
+template <domain::persistence_domain D>
+bool basic_pool<D>::machine_went_on() const {
+  if (file_) return state_.boot == pool_detail::current_boot_id();
+  if constexpr (requires { D::machine_went_on(); }) return D::machine_went_on();
+  return true;
+}
+
+/// A killed process leaves in the caches what it has stored and not flushed. It is visible, so it
+/// would be built upon, and a power cut would take it away from below: it is made durable first.
+/// The header even of a clean pool, whose mark may be all that is left there; what blocks hold,
+/// when recovery knows which are in use. Beyond the first `lines` pages nothing was ever used.
+template <domain::persistence_domain D>
+void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
+  domain::persist<D>(base_, sizeof(pool_format::header_page));
+  if (!was_dirty_ || !machine_went_on()) return;
+  domain::flush<D>(base_ + fixed_.root_table_offset,
+                   fixed_.root_count * sizeof(pool_format::root_entry));
+  domain::flush<D>(base_ + fixed_.region_table_offset,
+                   fixed_.region_count * sizeof(pool_format::region_entry));
+  domain::flush<D>(base_ + fixed_.line_table_offset, lines * sizeof(pool_format::page_line));
+  domain::fence<D>();
+  pages_->expect_unflushed_blocks();
 }
 
 /// What was written in a session that survives kills alone may not have reached the device yet. The
@@ -270,8 +296,9 @@ void basic_pool<D>::write_slot(pool_format::state_slot& slot,
   domain::persist<D>(&slot, sizeof slot);
 }
 
+/// How many pages may have been used.
 template <domain::persistence_domain D>
-void basic_pool<D>::open_pages(std::uint32_t high_water) {
+std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   using geometry = typename page_space<D>::geometry;
   geometry where{base_, at<pool_format::page_line>(fixed_.line_table_offset),
                  static_cast<std::uint32_t>(fixed_.first_data_offset / pool_format::page_bytes),
@@ -288,6 +315,7 @@ void basic_pool<D>::open_pages(std::uint32_t high_water) {
   if (!was_dirty_) pages_->set_high_water(high_water);
   pages_->load();
   pages_->raise_limit(page_count());
+  return where.page_count;
 }
 
 /// The body of page_space's commit function: space for pages and for their lines. The pages of a

@@ -33,6 +33,8 @@ constexpr std::array exceptions = {
               "fences while an exception leaves the operation: no entry runs out of space"},
     exception{"chain.hpp", "::try_unlink(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},
+    exception{"external_tree.hpp", "::retire_one(", 1, false,
+              "a name for domains that note pages; an optimizer sees that this one drops it"},
     exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
     exception{"page_space.hpp", "::zero_headers(", 2, true,
               "for arenas that are recovered by a scan: every entry traces from its root"},

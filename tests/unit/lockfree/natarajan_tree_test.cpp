@@ -341,6 +341,12 @@ TEST_F(spoilt_tree, is_refused_if_its_first_edge_is_tagged) {
   expect_refused();
 }
 
+TEST_F(spoilt_tree, is_refused_if_a_tag_stands_beside_no_flag) {
+  fill({1, 2, 3});
+  left(right(top())) |= detail::tagged;
+  expect_refused();
+}
+
 TEST_F(spoilt_tree, is_refused_if_an_edge_leaves_the_pool) {
   fill({1, 2, 3});
   left(top()) += u64{1} << 40;

@@ -338,7 +338,7 @@ class external_tree {
   edge freeze(cell& staying) {
     edge held = staying.load(role::decide);
     while (!held.has(tagged)) {
-      // No answer depends on the tag: recovery finds the flag and takes the tag off.
+      // No answer depends on the tag: recovery goes by the flag.
       if (staying.compare_exchange(held, held.with(tagged), role::tidy)) break;
       held = staying.load(role::decide);
     }

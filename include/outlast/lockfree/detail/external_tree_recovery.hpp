@@ -21,7 +21,7 @@ namespace outlast::lockfree::detail {
 }
 
 /// Walks a tree after a crash, before it is shared, children before their parents: marks its blocks
-/// as in use, takes out what is flagged, takes off tags, lowers counters. Re-entrant.
+/// as in use, takes out what is flagged, lowers counters. Re-entrant.
 template <class Nodes, domain::persistence_domain D, class Compare>
 class tree_repair {
   using edge = typename Nodes::edge;
@@ -103,8 +103,9 @@ class tree_repair {
       take_out(done, on_the_right, on_the_left);
       return done.left;
     }
-    untag(node.left, on_the_left);
-    untag(node.right, on_the_right);
+    if (on_the_left.has(tagged) || on_the_right.has(tagged)) {
+      report_corrupt_tree(path_, "has a tag that no deletion needs");
+    }
     if (!precedes(*done.left.greatest, node) || precedes(*right.least, node)) {
       report_corrupt_tree(path_, "is out of order");
     }
@@ -123,10 +124,6 @@ class tree_repair {
     if (!last.has(flagged)) return;
     root.store(edge{}, role::unlink);
     unlinked_.add(Nodes::leaf_at(last));
-  }
-
-  static void untag(cell& link, edge held) {
-    if (held.has(tagged)) link.store(held.without(tagged), role::help);
   }
 
   internal& examine_internal(edge at) {

@@ -102,7 +102,7 @@ class external_tree {
     here.arrive();
     if (!here.at || !probe.matches(*Nodes::leaf_at(here.at))) return nullptr;
     if (here.at.has(flagged)) {
-      here.link->arrived(role::passed);
+      here.settle_deletion();
       return nullptr;
     }
     here.settle_answer();
@@ -209,6 +209,8 @@ class external_tree {
     void settle_edge() const {
       if (way_in != nullptr) way_in->arrived(role::edge);
     }
+    /// Before the leaf is taken for deleted: whoever flagged it may not have answered.
+    void settle_deletion() const { link->arrived(role::passed); }
     /// Before the leaf is reported: it was linked by either of these edges.
     void settle_answer() const {
       if (way_in != nullptr) way_in->arrived(role::answer);
@@ -271,7 +273,7 @@ class external_tree {
         here.arrive();
         return here;
       }
-      if (here.at.has(flagged)) here.link->arrived(role::passed);
+      if (here.at.has(flagged)) here.settle_deletion();
       (void)try_unlink(probe, here);
     }
   }

@@ -248,12 +248,12 @@ class natarajan_tree {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value> == detail::value_kind::with_node) {
+    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
       return tree(op).replace(root(), probe{key}, value);
     } else {
       leaf* const found = tree(op).find(root(), probe{key});
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value> == detail::value_kind::in_place) {
+      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }

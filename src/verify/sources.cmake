@@ -5,6 +5,7 @@ outlast_sources(outlast_verify verify
   catalogue_regions.cpp
   catalogue_roots.cpp
   catalogue_tables.cpp
+  catalogue_trees.cpp
   counterexample.cpp
   explorer.cpp
   fiber.cpp
@@ -31,6 +32,7 @@ if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
     catalogue_tables_other.cpp
+    catalogue_trees_other.cpp
   )
 endif()
 set_source_files_properties(

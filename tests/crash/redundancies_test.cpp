@@ -46,6 +46,8 @@ bool is_tried(const verify::catalogue_entry& entry) {
                                               "harris_list_wide flit<always,manual>",
                                               "hash_table flit<hashed<4096>,nvtraverse>",
                                               "hash_table_growing flit<adjacent,automatic>",
+                                              "natarajan_tree flit<always,manual>",
+                                              "natarajan_tree_wide flit<always,manual>",
                                               "pool_roots none",
                                               "pool_regions none"};
   return names.contains(entry.structure + " " + entry.policy);

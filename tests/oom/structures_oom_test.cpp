@@ -7,6 +7,7 @@
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/lockfree/natarajan_tree.hpp>
 
 #include <gtest/gtest.h>
 
@@ -57,7 +58,9 @@ class oom : public ::testing::Test {
 
 using maps = ::testing::Types<harris_list<u64, u64, policy>, hash_table<u64, u64, policy>,
                               harris_list<test::odd_key, test::wide_value, policy>,
-                              hash_table<test::odd_key, test::wide_value, policy>>;
+                              hash_table<test::odd_key, test::wide_value, policy>,
+                              natarajan_tree<u64, u64, policy>,
+                              natarajan_tree<test::odd_key, test::wide_value, policy>>;
 TYPED_TEST_SUITE(oom, maps);
 
 TYPED_TEST(oom, the_nth_allocation_fails_without_effect) {
@@ -95,7 +98,8 @@ TYPED_TEST(oom, a_full_pool_refuses_inserts_and_goes_on_serving) {
   bool full = false;
   try {
     for (; n < most; ++n) {
-      // A list is filled in descending order, so that each insert finds its place at the head.
+      // A list is filled in descending order, so that each insert finds its place at the head. A
+      // tree becomes one.
       ASSERT_TRUE(map->insert(this->key_of(most - n), this->value_of(n)));
     }
   } catch (const out_of_space& e) {

@@ -3,9 +3,11 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -61,6 +63,18 @@ file_definition table(const std::string& name) {
   return define<structure>(name, std::move(how));
 }
 
+template <class Value, class Policy>
+file_definition tree(const std::string& name) {
+  using structure =
+      lockfree::natarajan_tree<key, Value, Policy, std::less<key>, verify::eager_epochs>;
+  typename map_on_disk<structure>::parts how;
+  how.memory_bytes = pool_bytes;
+  how.blocks = [](structure& of) {  // the root block, and an internal node per key but one
+    return std::max(of.size_estimate(), std::size_t{1});
+  };
+  return define<structure>(name, std::move(how));
+}
+
 }  // namespace
 
 std::vector<file_definition> disk_subjects() {
@@ -71,6 +85,8 @@ std::vector<file_definition> disk_subjects() {
       table<lockfree::no_value, adjacent>("hash_table_set"),
       list<verify::wide_value, chosen_by_hand>("harris_list_manual"),
       table<std::uint64_t, traversing>("hash_table_nvtraverse"),
+      tree<std::uint64_t, adjacent>("natarajan_tree"),
+      tree<verify::wide_value, chosen_by_hand>("natarajan_tree_manual"),
   };
 }
 

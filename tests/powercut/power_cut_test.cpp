@@ -51,6 +51,10 @@ TEST(PowerCut, a_table_that_persists_where_it_arrives_loses_nothing) {
   expect_nothing_lost("hash_table_nvtraverse");
 }
 
+TEST(PowerCut, a_tree_of_wide_values_that_persists_what_it_must_loses_nothing) {
+  expect_nothing_lost("natarajan_tree_manual");
+}
+
 TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result once = cut("hash_table", {.seed = 7, .images = 300});
   const cut_result again = cut("hash_table", {.seed = 7, .images = 300});

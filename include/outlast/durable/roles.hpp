@@ -25,6 +25,7 @@ enum class role : unsigned char {
   tidy,    ///< an unlink on which no answer depends: the node's deletion is durable already, and so
            ///< is the way to it
   mark,    ///< deletes a node logically
+  flag,    ///< deletes a node logically, by a mark in another node: in the link that names it
   replace,  ///< deletes a node logically and names the new node that takes its place
   index,    ///< an access to a search aid that recovery can rebuild
   update,   ///< a new value in place
@@ -114,7 +115,8 @@ struct manual {
   }
   static constexpr bool fences_before(role r) noexcept {
     // These say something about their node alone. Where the link to it is lost, so is an insertion
-    // that has not answered, and what was done to the node was done by operations that have not.
+    // that has not answered, and what was done to the node was done by operations that have not. A
+    // `flag` does not: the deleted node can be older than the one that says so.
     return r != role::mark && r != role::update;
   }
 };

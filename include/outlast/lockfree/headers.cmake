@@ -1,9 +1,12 @@
 outlast_headers(outlast_library lockfree
   detail/bucket_index.hpp
   detail/chain.hpp
+  detail/external_tree.hpp
+  detail/external_tree_recovery.hpp
   detail/hash_table_session.hpp
   detail/recovery.hpp
   detail/value_slot.hpp
   harris_list.hpp
   hash_table.hpp
+  natarajan_tree.hpp
 )

@@ -97,8 +97,10 @@ class epochs final : base::thread_exit_listener {
   void flush_awaiting(session mine) {
     if (mine->awaiting_.empty()) return;
     retire_fenced(*mine);
-    for (std::size_t i = mine->flushed_; i < mine->awaiting_.size(); ++i) {
-      D::pwb(mine->awaiting_[i].link);
+    const std::vector<unlinked>& nodes = mine->awaiting_;
+    for (std::size_t i = mine->flushed_; i < nodes.size(); ++i) {
+      // Nodes that one store has unlinked stand together.
+      if (i == mine->flushed_ || nodes[i].link != nodes[i - 1].link) D::pwb(nodes[i].link);
     }
     mine->flushed_ = mine->awaiting_.size();
     mine->flushed_at_ = base::this_thread().fences_issued;

@@ -5,6 +5,7 @@
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/lockfree/natarajan_tree.hpp>
 
 #include <gtest/gtest.h>
 
@@ -89,7 +90,9 @@ using policy = durable::flit<Tag, durable::automatic, domain::process>;
 using maps = ::testing::Types<harris_list<u64, u64, policy<durable::tag::adjacent>>,
                               harris_list<u64, u64, policy<durable::tag::line<>>>,
                               hash_table<u64, u64, policy<durable::tag::adjacent>>,
-                              hash_table<u64, u64, policy<durable::tag::always>>>;
+                              hash_table<u64, u64, policy<durable::tag::always>>,
+                              natarajan_tree<u64, u64, policy<durable::tag::adjacent>>,
+                              natarajan_tree<u64, u64, policy<durable::tag::line<>>>>;
 TYPED_TEST_SUITE(relocation, maps);
 
 TYPED_TEST(relocation, moves_after_a_clean_close) { this->move_often(true); }

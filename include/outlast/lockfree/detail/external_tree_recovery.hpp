@@ -1,0 +1,197 @@
+// What recovery of an external search tree needs: marking, checking, finishing half-done deletions,
+// and moving its edges. Nothing recurses: a tree may be as deep as it has keys.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/lockfree/detail/external_tree.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace outlast::lockfree::detail {
+
+[[noreturn]] inline void report_corrupt_tree(const std::string& path, const char* what) {
+  throw corruption(path, std::string("a search tree ") + what +
+                             "; the pool was damaged outside of Outlast, restore it from a backup");
+}
+
+/// Walks a tree after a crash, before it is shared, children before their parents: marks its blocks
+/// as in use, takes out what is flagged, lowers counters. Re-entrant.
+template <class Nodes, domain::persistence_domain D, class Compare>
+class tree_repair {
+  using edge = typename Nodes::edge;
+  using cell = typename Nodes::cell;
+  using leaf = typename Nodes::leaf;
+  using internal = typename Nodes::internal;
+  using marking = typename alloc::arena<D>::recovery;
+
+ public:
+  tree_repair(const std::string& path, alloc::arena<D>& arena, marking& blocks)
+      : path_(path), arena_(arena), blocks_(blocks) {}
+
+  /// Returns the number of keys. Durable at return, but for what free_unlinked() frees. Throws
+  /// corruption, bad_alloc.
+  std::int64_t run(cell& root) {
+    root.recover();
+    const edge top = root.load();
+    if (top.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
+    if (!top) return 0;
+    extent below = enter(root);
+    while (!open_.empty()) below = go_on(below);
+    remove_flagged_root(root);
+    return keys_;
+  }
+
+  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
+  void free_unlinked() { unlinked_.free_in(arena_); }
+
+ private:
+  /// The outermost leaves of a subtree that are not deleted; null if there are none.
+  struct extent {
+    const leaf* least = nullptr;
+    const leaf* greatest = nullptr;
+  };
+
+  /// An internal node whose children are not all repaired.
+  struct frame {
+    cell* named_by;
+    internal* node;
+    bool left_is_done = false;
+    extent left = {};
+  };
+
+  /// Goes down on the left from `from`, opening internal nodes, to a leaf.
+  extent enter(cell& from) {
+    cell* link = &from;
+    edge at = link->load();
+    while (!at.has(to_leaf)) {
+      internal& node = examine_internal(at);
+      open_.push_back({link, &node});
+      link = &node.left;
+      at = link->load();
+    }
+    return examine_leaf(at);
+  }
+
+  /// One side of the innermost open node is repaired, and `below` is what is left of it.
+  extent go_on(extent below) {
+    frame& innermost = open_.back();
+    if (!innermost.left_is_done) {
+      innermost.left_is_done = true;
+      innermost.left = below;
+      return enter(innermost.node->right);
+    }
+    const frame done = innermost;
+    open_.pop_back();
+    return leave(done, below);
+  }
+
+  extent leave(const frame& done, extent right) {
+    internal& node = *done.node;
+    const edge on_the_left = node.left.load();
+    const edge on_the_right = node.right.load();
+    if (on_the_left.has(flagged)) {
+      take_out(done, on_the_left, on_the_right);
+      return right;
+    }
+    if (on_the_right.has(flagged)) {
+      take_out(done, on_the_right, on_the_left);
+      return done.left;
+    }
+    if (on_the_left.has(tagged) || on_the_right.has(tagged)) {
+      report_corrupt_tree(path_, "has a tag that no deletion needs");
+    }
+    if (!precedes(*done.left.greatest, node) || precedes(*right.least, node)) {
+      report_corrupt_tree(path_, "is out of order");
+    }
+    return {done.left.least, right.greatest};
+  }
+
+  void take_out(const frame& from, edge gone, edge stays) {
+    from.named_by->store(stays.without(tagged), role::unlink);
+    unlinked_.add(Nodes::leaf_at(gone));
+    unlinked_.add(from.node);
+  }
+
+  /// The only leaf.
+  void remove_flagged_root(cell& root) {
+    const edge last = root.load();
+    if (!last.has(flagged)) return;
+    root.store(edge{}, role::unlink);
+    unlinked_.add(Nodes::leaf_at(last));
+  }
+
+  internal& examine_internal(edge at) {
+    if (!at) report_corrupt_tree(path_, "has a node without a child");
+    if (at.has(flagged)) report_corrupt_tree(path_, "has a deleted node that is no leaf");
+    examine_block(at, sizeof(internal));
+    internal& node = *Nodes::internal_at(at);
+    node.left.recover();
+    node.right.recover();
+    return node;
+  }
+
+  extent examine_leaf(edge at) {
+    if (!at) report_corrupt_tree(path_, "has a leaf that is nowhere");
+    examine_block(at, sizeof(leaf));
+    const leaf* const here = Nodes::leaf_at(at);
+    here->value.recover();
+    if (at.has(flagged)) return {};
+    ++keys_;
+    return {here, here};
+  }
+
+  void examine_block(edge at, std::size_t bytes) {
+    if (!blocks_.mark(at.get())) report_corrupt_tree(path_, "runs in a circle");
+    if (arena_.usable_size(at.get()) < bytes) {
+      report_corrupt_tree(path_, "has a node that is too small");
+    }
+  }
+
+  template <class One, class Other>
+  static bool precedes(const One& one, const Other& other) {
+    return Compare{}(one.key.get(), other.key.get());
+  }
+
+  const std::string& path_;
+  alloc::arena<D>& arena_;
+  marking& blocks_;
+  std::vector<frame> open_;
+  unlinked_nodes<D> unlinked_;
+  std::int64_t keys_ = 0;
+};
+
+/// Moves every edge of a tree, from `root` on. Re-entrant; not fenced.
+template <class Nodes, domain::persistence_domain D>
+void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename Nodes::cell& root) {
+  using edge = typename Nodes::edge;
+  using internal = typename Nodes::internal;
+  const relocation<D> move(pool, attached);
+  std::size_t steps_left =
+      std::size_t{pool.pages().limit()} * pool_format::page_bytes / sizeof(edge);
+  std::vector<typename Nodes::cell*> to_move{&root};
+  for (; !to_move.empty(); --steps_left) {
+    typename Nodes::cell& link = *to_move.back();
+    to_move.pop_back();
+    const edge before = link.load();
+    const edge after = edge::raw(move.moved(before.word()));
+    if (after != before) link.store(after, role::help);
+    if (!after || after.has(to_leaf)) continue;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(after.get());
+    if ((after.word() & ~edge::mask) % alignof(internal) != 0 || !pool.pages().contains(bytes) ||
+        !pool.pages().contains(bytes + sizeof(internal) - 1)) {
+      report_corrupt_tree(pool.path(), "leaves the pool");
+    }
+    if (steps_left == 0) report_corrupt_tree(pool.path(), "runs in a circle");
+    internal& node = *Nodes::internal_at(after);
+    to_move.push_back(&node.right);
+    to_move.push_back(&node.left);
+  }
+}
+
+}  // namespace outlast::lockfree::detail

@@ -1,0 +1,364 @@
+// A search tree that outlives its process: a sorted map or set of any size.
+//
+//   outlast::pool pool = outlast::pool::open_or_create("orders.pool");
+//   outlast::lockfree::natarajan_tree<std::uint64_t, std::uint64_t> orders(pool, "orders");
+//   orders.put(7, 42);
+//   orders.for_each_in(0, 100, [](std::uint64_t key, std::uint64_t value) { ... });
+//
+// When not to use: nothing balances the tree. Keys that come in random order lie about 2 ln n
+// levels deep, keys that come in ascending order n levels. Where order does not matter a
+// `hash_table` is faster.
+//
+// Persistent state: a root block with the topmost edge; per key a leaf, and per key but one an
+// internal node. Volatile state (allocator caches, the count) is rebuilt when the root is attached.
+//
+// When is a key gone? The published algorithm deletes a key when it takes the leaf out. Here the
+// flag decides, which comes first: a reader that ends at a flagged edge answers "absent", an
+// insertion takes the leaf out before it adds the key again. So an erase waits for one store, its
+// flag, and taking out is repair, which recovery can do as well: it waits for nothing (role
+// `tidy`).
+//
+// What is durable before what:
+//   * a node before the edge that names it.
+//   * the edge to an internal node before any change of that node's edges, flags included: the leaf
+//     that a flag deletes is mostly older than the node that holds the flag, and would be back if
+//     that node were lost.
+//   * a flag, and what its sibling edge holds, before the tag on the sibling edge. So before
+//     anything is taken out, every deletion that this completes is durable, and so is the way to
+//     what stays.
+//   * "absent" rests on nothing else: a leaf that is gone was flagged. "Present" rests on the two
+//     edges through which the leaf can have been linked: the one that names it, and the one that
+//     names its parent.
+//   * taking out before the nodes are used again: reclamation sees to it.
+// A crash can bring back what was taken out, as long as it is not used again, with keys below it
+// that were added since: they stand where the nodes that come back do not lead, which does not
+// matter, because recovery takes those nodes out again.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/external_tree.hpp>
+#include <outlast/lockfree/detail/external_tree_recovery.hpp>
+#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::lockfree {
+
+/// A sorted set or map; lock-free; as durable as `Policy` says. [Nat14] [Wei22]
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the tree is used.
+/// Invariants:
+///   I1  below an internal node that no deletion is about to take out, keys less than its own are
+///       on the left and all others on the right.
+///   I2  a marked edge gets further marks and is otherwise never changed.
+///   I3  a tagged edge stands beside a flagged one; that flag, and what the tagged edge holds, are
+///       durable.
+///   I4  an internal node is durably linked before its edges change.
+///   I5  a node is retired by the one compare-and-swap that took it out, once that is durable.
+template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
+          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class natarajan_tree {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
+  static_assert(Policy::spare_bits >= 3, "natarajan_tree marks three bits of every edge");
+
+  using D = typename Policy::domain_type;
+  using reclaimer = Reclaimer<D>;
+  using operation = typename Policy::template operation<reclaimer>;
+  using parts = detail::tree_nodes<Key, Value, Policy>;
+  using leaf = typename parts::leaf;
+  using internal = typename parts::internal;
+  using entry = typename parts::entry;
+  using cell = typename parts::cell;
+  using tree_type = detail::external_tree<parts, operation, alloc::arena<D>>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the tree `name` in `pool`; creates it if there is none, recovers it if the last
+  /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
+  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  natarajan_tree(pool_type& pool, std::string_view name)
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(),
+            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
+  ~natarajan_tree() { session_->handle_gone(); }
+  natarajan_tree(const natarajan_tree&) = delete;
+  natarajan_tree& operator=(const natarajan_tree&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op(session_->nodes());
+    const bool erased = tree(op).erase(root(), probe{key});
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op(session_->nodes());
+    return tree(op).find(root(), probe{key}) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op(session_->nodes());
+    const leaf* const found = tree(op).find(root(), probe{key});
+    if (found == nullptr) return std::nullopt;
+    return found->value.load();
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
+  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their leaf, which
+  /// allocates: throws out_of_space without effect.
+  bool update(const Key& key, const Value& value) {
+    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
+  /// return. Throws out_of_space without effect.
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// The least key and its value, or nothing if there is no key. At one moment of the call it was
+  /// the least; the value is one that it had then or later in the call. Lock-free. What it answers
+  /// is durable at return.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> min() const { return outermost<true>(); }
+
+  /// The greatest key and its value; otherwise as min().
+  [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
+
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
+  /// the walk, and perhaps for keys that come and go meanwhile; for no key twice. Holds back
+  /// reclamation while it runs. What it visits is durable at return. Needs volatile memory in
+  /// proportion to the tree's depth: throws bad_alloc, also between two visits.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    walk(everything{}, visit);
+  }
+
+  /// The same for the keys that are not less than `from` and less than `to`. Takes time in
+  /// proportion to the depth and to the number of these keys.
+  template <class Visit>
+  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
+    walk(interval{{}, from, to}, visit);
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Did attaching this tree repair after a crash? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  static bool less(const Key& one, const Key& other) { return Compare{}(one, other); }
+
+  /// Looks for a key.
+  struct probe {
+    const Key& key;
+
+    [[nodiscard]] bool goes_left(const entry& at) const { return less(key, at.key.get()); }
+    [[nodiscard]] bool matches(const leaf& at) const {
+      return !less(key, at.key.get()) && !less(at.key.get(), key);
+    }
+  };
+
+  /// Looks for the least or the greatest key.
+  template <bool Least>
+  struct to_the_end {
+    [[nodiscard]] bool goes_left(const entry&) const noexcept { return Least; }
+    [[nodiscard]] bool matches(const leaf&) const noexcept { return true; }
+  };
+
+  struct everything {
+    [[nodiscard]] static bool precedes(const entry& one, const entry& other) {
+      return less(one.key.get(), other.key.get());
+    }
+    [[nodiscard]] bool begins_before(const entry&) const noexcept { return true; }
+    [[nodiscard]] bool ends_before(const entry&) const noexcept { return false; }
+    [[nodiscard]] bool contains(const entry&) const noexcept { return true; }
+  };
+
+  struct interval : everything {
+    const Key& from;
+    const Key& to;
+
+    interval(everything, const Key& its_begin, const Key& its_end) : from(its_begin), to(its_end) {}
+    [[nodiscard]] bool begins_before(const entry& at) const { return less(from, at.key.get()); }
+    [[nodiscard]] bool ends_before(const entry& at) const { return !less(at.key.get(), to); }
+    [[nodiscard]] bool contains(const entry& at) const {
+      return !less(at.key.get(), from) && !ends_before(at);
+    }
+  };
+
+  static durable::root_type type() {
+    std::string name = "natarajan_tree<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
+    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
+                             typeid(Compare).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] tree_type tree(operation& op) const { return {op, session_->arena()}; }
+  [[nodiscard]] cell& root() const noexcept { return session_->root_edge(); }
+
+  bool insert_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    const bool inserted = tree(op).insert(root(), probe{key}, value) == nullptr;
+    if (inserted) session_->count().add(1);
+    return inserted;
+  }
+
+  bool update_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+      return tree(op).replace(root(), probe{key}, value);
+    } else {
+      leaf* const found = tree(op).find(root(), probe{key});
+      if (found == nullptr) return false;
+      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+        // Visible when the update returns: no compare-and-swap follows that would wait for it.
+        found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
+      }
+      return true;
+    }
+  }
+
+  template <bool Least>
+  [[nodiscard]] std::optional<std::pair<Key, Value>> outermost() const {
+    operation op(session_->nodes());
+    const leaf* const found = tree(op).outermost(root(), to_the_end<Least>{});
+    if (found == nullptr) return std::nullopt;
+    return std::pair<Key, Value>{found->key.get(), found->value.load()};
+  }
+
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->nodes());
+    tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.load()); });
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the tree is attached.
+template <class Key, class Value, durable::durability_policy Policy,
+          std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
+class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
+    : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+
+  /// On media: docs/formats/lockfree.md.
+  struct alignas(base::cache_line_size) root_block {
+    cell root;
+    std::atomic<std::uint64_t> count_at_close;
+  };
+  static_assert(sizeof(root_block) == base::cache_line_size);
+
+ public:
+  using base_type::arena;
+  using base_type::pool;
+
+  session(pool_type& in, const attached_root& attached)
+      : base_type(in, attached), nodes_(in.template service<reclaimer>()) {
+    if (attached.state == root_state::fresh) {
+      create();
+      return;
+    }
+    block_ = this->template object<root_block>();
+    if (attached.pointers_base != in.base()) relocate();
+    if (attached.state == root_state::clean) {
+      arena().load_clean();
+      count_.start_at(
+          static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
+    } else {
+      recover();
+    }
+  }
+
+  bool before_close() override {
+    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(root_block));
+    return true;
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& root_edge() noexcept { return block_->root; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+
+ private:
+  void create() {
+    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(memory, sizeof(root_block));
+    block_ = static_cast<root_block*>(memory);
+    domain::persist<D>(block_, sizeof(root_block));
+    pool().publish_root(this->root().index, block_);
+  }
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    recovered_ = true;
+    auto marking = arena().begin_recovery();
+    marking.mark(block_);
+    detail::tree_repair<parts, D, Compare> repair(pool().path(), arena(), marking);
+    const std::int64_t keys = repair.run(block_->root);
+    marking.finish();
+    repair.free_unlinked();
+    count_.start_at(keys);
+  }
+
+  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  void relocate() {
+    detail::relocate_tree<parts>(pool(), this->root(), block_->root);
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  reclaimer& nodes_;
+  root_block* block_ = nullptr;
+  base::sharded_count count_;
+  bool recovered_ = false;
+};
+
+}  // namespace outlast::lockfree

@@ -4,6 +4,7 @@ outlast_sources(outlast_verify verify
   catalogue_lists.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
+  catalogue_skiplists.cpp
   catalogue_tables.cpp
   counterexample.cpp
   explorer.cpp
@@ -30,6 +31,7 @@ outlast_sources(outlast_verify verify
 if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
+    catalogue_skiplists_other.cpp
     catalogue_tables_other.cpp
   )
 endif()

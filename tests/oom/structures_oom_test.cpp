@@ -7,6 +7,7 @@
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/lockfree/skiplist.hpp>
 
 #include <gtest/gtest.h>
 
@@ -55,9 +56,11 @@ class oom : public ::testing::Test {
   }
 };
 
-using maps = ::testing::Types<harris_list<u64, u64, policy>, hash_table<u64, u64, policy>,
-                              harris_list<test::odd_key, test::wide_value, policy>,
-                              hash_table<test::odd_key, test::wide_value, policy>>;
+using maps =
+    ::testing::Types<skiplist<u64, u64, policy>, skiplist<test::odd_key, test::wide_value, policy>,
+                     harris_list<u64, u64, policy>, hash_table<u64, u64, policy>,
+                     harris_list<test::odd_key, test::wide_value, policy>,
+                     hash_table<test::odd_key, test::wide_value, policy>>;
 TYPED_TEST_SUITE(oom, maps);
 
 TYPED_TEST(oom, the_nth_allocation_fails_without_effect) {

@@ -65,7 +65,7 @@ void add_towers(list& to) {
   auto how = parts_of_skiplist<structure>(1);
   how.operations = {insert, insert, erase, erase, contains};
   add_map<structure>(to, "skiplist_towers", how,
-                     {.threads = 3, .operations = 4, .keys = 2, .prefill = 1});
+                     {.threads = 2, .operations = 4, .keys = 2, .prefill = 1});
 }
 
 template <class Policy>
@@ -75,6 +75,7 @@ void add_ends(list& to) {
   auto how = parts_of_skiplist<structure>(2);
   how.operations = {insert, insert, erase, erase, contains, contains, get, get};
   add_map<structure>(to, "skiplist_ends", how);
+  to.back().type = name_in_functions<skiplist_of<std::uint64_t, Policy>>();
 }
 
 }  // namespace outlast::verify::detail

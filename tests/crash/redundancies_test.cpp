@@ -46,6 +46,7 @@ bool is_tried(const verify::catalogue_entry& entry) {
                                               "harris_list_wide flit<always,manual>",
                                               "hash_table flit<hashed<4096>,nvtraverse>",
                                               "hash_table_growing flit<adjacent,automatic>",
+                                              "skiplist flit<adjacent,automatic>",
                                               "pool_roots none",
                                               "pool_regions none"};
   return names.contains(entry.structure + " " + entry.policy);

@@ -76,11 +76,8 @@ class chain {
   template <class Start, class Probe>
   Node* find(Start& start, const Probe& probe) {
     const cell* before = &cell_of(start);
-    link at = before->load(role::traverse);
-    if (may_be_deleted<Start> && at.has(deleted)) {
-      before->arrived(role::passed);
-      at = at.without(deleted);
-    }
+    // A start that has been deleted since is passed. It precedes: no answer rests on its mark.
+    link at = before->load(role::traverse).without(deleted);
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {

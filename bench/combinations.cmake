@@ -4,7 +4,7 @@
 
 option(OUTLAST_BENCH_ALL "Measure every combination, not only the representative ones" OFF)
 
-set(OUTLAST_BENCH_STRUCTURES harris_list hash_table natarajan_tree)
+set(OUTLAST_BENCH_STRUCTURES harris_list hash_table natarajan_tree skiplist)
 
 # The baseline, over `process` alone.
 set(OUTLAST_BENCH_TWIN "transient|durable::transient<Domain>")

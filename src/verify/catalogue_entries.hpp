@@ -84,9 +84,11 @@ void add_lists(list& to);
 void add_tables(list& to);
 void add_trees(list& to);
 void add_roots(list& to);
+void add_skiplists(list& to);
 void add_regions(list& to);
 void add_lists_of_other_policies(list& to);
 void add_tables_of_other_policies(list& to);
 void add_trees_of_other_policies(list& to);
+void add_skiplists_of_other_policies(list& to);
 
 }  // namespace outlast::verify::detail

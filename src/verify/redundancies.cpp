@@ -8,28 +8,28 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:109 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:116 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:119 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:126 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:139 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:146 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:121 flush", "next.with(deleted), role::mark",
+        "chain.hpp:128 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:143 flush", "link(fresh, deleted), role::replace",
+    redundancy{"chain.hpp:150 flush", "link(fresh, deleted), role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:121/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:128/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:173/1 fence late", "after, role::tidy",
+        "chain.hpp:192/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
@@ -98,6 +98,22 @@ constexpr std::array arguments = {
     redundancy{"natarajan_tree.hpp:319 fence", "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
+    redundancy{
+        "skiplist.hpp:369/1 fence", "found->value.cell.store(value",
+        "before the value: it says something about its node alone, and where the link to the "
+        "node is lost the crash has undone an insertion and an update that both had not "
+        "answered"},
+    redundancy{
+        "skiplist_session.hpp:83 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "creating: the same thread flushes and fences once more, in publish_root, before the "
+        "root that names the block is live"},
+    redundancy{"skiplist_session.hpp:61 fence", "domain::persist<D>(block_, sizeof(root_block))",
+               "closing: the same thread then flushes the occupancy of the blocks, the root's own "
+               "among them, and fences before the root is marked as saved"},
+    redundancy{
+        "tower_index.hpp:191 flush", "node.next.load(durable::role::index)",
+        "whether a node is alive decides where the walk begins, and any start does: the walk "
+        "loads the link of the chosen one again"},
     redundancy{"pool_impl.hpp:119 flush late", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},

@@ -4,6 +4,7 @@ outlast_sources(outlast_verify verify
   catalogue_lists.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
+  catalogue_skiplists.cpp
   catalogue_tables.cpp
   catalogue_trees.cpp
   counterexample.cpp
@@ -31,6 +32,7 @@ outlast_sources(outlast_verify verify
 if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
+    catalogue_skiplists_other.cpp
     catalogue_tables_other.cpp
     catalogue_trees_other.cpp
   )

@@ -48,6 +48,7 @@ bool is_tried(const verify::catalogue_entry& entry) {
                                               "hash_table_growing flit<adjacent,automatic>",
                                               "natarajan_tree flit<always,manual>",
                                               "natarajan_tree_wide flit<always,manual>",
+                                              "skiplist flit<adjacent,automatic>",
                                               "pool_roots none",
                                               "pool_regions none"};
   return names.contains(entry.structure + " " + entry.policy);

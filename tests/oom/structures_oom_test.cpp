@@ -8,6 +8,7 @@
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
+#include <outlast/lockfree/skiplist.hpp>
 
 #include <gtest/gtest.h>
 
@@ -56,11 +57,13 @@ class oom : public ::testing::Test {
   }
 };
 
-using maps = ::testing::Types<harris_list<u64, u64, policy>, hash_table<u64, u64, policy>,
-                              harris_list<test::odd_key, test::wide_value, policy>,
-                              hash_table<test::odd_key, test::wide_value, policy>,
-                              natarajan_tree<u64, u64, policy>,
-                              natarajan_tree<test::odd_key, test::wide_value, policy>>;
+using maps =
+    ::testing::Types<harris_list<u64, u64, policy>, hash_table<u64, u64, policy>,
+                     harris_list<test::odd_key, test::wide_value, policy>,
+                     hash_table<test::odd_key, test::wide_value, policy>,
+                     natarajan_tree<u64, u64, policy>,
+                     natarajan_tree<test::odd_key, test::wide_value, policy>,
+                     skiplist<u64, u64, policy>, skiplist<test::odd_key, test::wide_value, policy>>;
 TYPED_TEST_SUITE(oom, maps);
 
 TYPED_TEST(oom, the_nth_allocation_fails_without_effect) {

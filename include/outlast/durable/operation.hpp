@@ -7,6 +7,7 @@
 #include <outlast/reclaim/concept.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -51,10 +52,16 @@ class [[nodiscard]] operation {
   /// Throws out_of_space; nothing has changed then. See `with_room`.
   template <class Node, class... Args>
   [[nodiscard]] Node* make(alloc::arena<D>& arena, Args&&... args) {
+    return make_in<Node>(arena, sizeof(Node), alignof(Node), std::forward<Args>(args)...);
+  }
+
+  /// The same at the beginning of a block of `bytes` bytes: a node with something behind it.
+  template <class Node, class... Args>
+  [[nodiscard]] Node* make_in(alloc::arena<D>& arena, std::size_t bytes, std::size_t align,
+                              Args&&... args) {
     static_assert(std::is_trivially_destructible_v<Node>,
                   "no destructor runs for a node in a pool: nothing persistent is written in one");
-    void* const memory = arena.allocate(sizeof(Node), alignof(Node));
-    return ::new (memory) Node(std::forward<Args>(args)...);
+    return ::new (arena.allocate(bytes, align)) Node(std::forward<Args>(args)...);
   }
 
   /// Starts the write-back of a node that is about to be linked. The linking store waits for it,
@@ -80,8 +87,9 @@ class [[nodiscard]] operation {
     reclaimer_.retire(node, &arena, dispose<Node>);
   }
 
-  /// Gives back a node whose deletion is durable and which the caller's `tidy` store to `link` has
-  /// unlinked. The operation does not wait for that store to be durable; the node's reuse does.
+  /// Gives back a node whose deletion is durable and which a `tidy` store to `link`, the caller's
+  /// or one that the caller has seen, has unlinked. The operation does not wait for that store to
+  /// be durable; the node's reuse does.
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
                        [[maybe_unused]] site where = site::current()) {

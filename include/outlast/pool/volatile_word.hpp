@@ -11,10 +11,10 @@
 
 namespace outlast {
 
-/// An atomic outside the pool whose accesses matter for interleavings: a std::atomic that is
-/// accessed through `D`, so that the verifier may switch threads before each access, and keeps its
-/// stores behind the thread's earlier ones to the pool. Costs nothing in production. Valid when
-/// filled with zeros.
+/// An atomic outside the pool, or in it but rebuilt at each open, whose accesses matter for
+/// interleavings: a std::atomic that is accessed through `D`, so that the verifier may switch
+/// threads before each access, and keeps its stores behind the thread's earlier ones to the pool.
+/// Costs nothing in production. Valid when filled with zeros.
 template <domain::persistence_domain D, class T>
 class volatile_word {
   static_assert(std::atomic<T>::is_always_lock_free);

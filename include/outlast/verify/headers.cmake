@@ -13,6 +13,7 @@ outlast_headers(outlast_verify verify
   moving_subject.hpp
   mutants.hpp
   oracle.hpp
+  poisoning_epochs.hpp
   prefix_search.hpp
   program_sites.hpp
   queue_check.hpp

@@ -6,6 +6,7 @@
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
+#include <outlast/lockfree/skiplist.hpp>
 
 #include <gtest/gtest.h>
 
@@ -87,7 +88,8 @@ class relocation : public ::testing::Test {
 
 template <class Tag>
 using policy = durable::flit<Tag, durable::automatic, domain::process>;
-using maps = ::testing::Types<harris_list<u64, u64, policy<durable::tag::adjacent>>,
+using maps = ::testing::Types<skiplist<u64, u64, policy<durable::tag::adjacent>>,
+                              harris_list<u64, u64, policy<durable::tag::adjacent>>,
                               harris_list<u64, u64, policy<durable::tag::line<>>>,
                               hash_table<u64, u64, policy<durable::tag::adjacent>>,
                               hash_table<u64, u64, policy<durable::tag::always>>,

@@ -9,6 +9,7 @@
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/durable/roles.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <utility>
 
@@ -41,6 +42,9 @@ struct position {
 ///   ends_at(link)    nothing from this link on can match (at the least: the link is null)
 ///   precedes(entry)  the entry stands before it
 ///   matches(entry)   the entry is it; asked only where precedes() is false
+/// A start is where walks begin: a cell whose entry is never deleted, or an object whose enter()
+/// finds the cell of an entry that precedes the probe, whose own link is durable, and which was not
+/// deleted at some moment of the operation.
 ///
 /// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes
 /// each entry that it meets once.
@@ -54,10 +58,12 @@ class chain {
   chain(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
 
   /// Where the probe belongs; unlinks every deleted entry on the way.
-  template <class Probe>
-  place locate(cell& start, const Probe& probe) {
+  template <class Start, class Probe>
+  place locate(Start& start, const Probe& probe) {
     for (;;) {
-      place here{nullptr, &start, start.load(role::traverse), false};
+      cell& first = cell_of(start);
+      place here{nullptr, &first, first.load(role::traverse), false};
+      if (may_be_deleted<Start> && here.at.has(deleted)) continue;  // since enter() looked at it
       if (!walk(here, probe)) continue;
       here.found = !probe.ends_at(here.at) && probe.matches(*here.at);
       if (here.way_in != nullptr) here.way_in->arrived(role::window);
@@ -67,10 +73,11 @@ class chain {
   }
 
   /// The node that matches, or null. Passes deleted entries without touching them.
-  template <class Probe>
-  Node* find(cell& start, const Probe& probe) {
-    const cell* before = &start;
-    link at = before->load(role::traverse);
+  template <class Start, class Probe>
+  Node* find(Start& start, const Probe& probe) {
+    const cell* before = &cell_of(start);
+    // A start that has been deleted since is passed. It precedes: no answer rests on its mark.
+    link at = before->load(role::traverse).without(deleted);
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {
@@ -90,8 +97,8 @@ class chain {
 
   /// Links what `make()` returns, unless something matches: then returns that. Null if linked.
   /// Throws what make throws, before anything changed.
-  template <class Probe, class Make>
-  Entry* insert(cell& start, const Probe& probe, Make&& make) {
+  template <class Start, class Probe, class Make>
+  Entry* insert(Start& start, const Probe& probe, Make&& make) {
     Node* fresh = nullptr;
     for (;;) {
       const place here = locate(start, probe);
@@ -111,8 +118,8 @@ class chain {
   }
 
   /// Deletes what matches. False if nothing does.
-  template <class Probe>
-  bool erase(cell& start, const Probe& probe) {
+  template <class Start, class Probe>
+  bool erase(Start& start, const Probe& probe) {
     for (;;) {
       const place here = locate(start, probe);
       if (!here.found) return false;
@@ -125,8 +132,8 @@ class chain {
   }
 
   /// Puts what `make()` returns in the place of what matches. False if nothing does.
-  template <class Probe, class Make>
-  bool replace(cell& start, const Probe& probe, Make&& make) {
+  template <class Start, class Probe, class Make>
+  bool replace(Start& start, const Probe& probe, Make&& make) {
     Node* fresh = nullptr;
     for (;;) {
       const place here = locate(start, probe);
@@ -147,6 +154,18 @@ class chain {
   }
 
  private:
+  template <class Start>
+  static constexpr bool may_be_deleted = !std::same_as<Start, cell>;
+
+  template <class Start>
+  static cell& cell_of(Start& start) {
+    if constexpr (may_be_deleted<Start>) {
+      return start.enter();
+    } else {
+      return start;
+    }
+  }
+
   /// Moves on to the first live entry that does not precede the probe. False: start over.
   template <class Probe>
   bool walk(place& here, const Probe& probe) {
@@ -177,8 +196,8 @@ class chain {
 
   /// The caller has deleted the entry at `here`. Where its link is not what it was, another passer
   /// unlinks the entry; a walk of our own makes sure that one does before the operation returns.
-  template <class Probe>
-  void unlink(cell& start, const Probe& probe, const place& here, link after) {
+  template <class Start, class Probe>
+  void unlink(Start& start, const Probe& probe, const place& here, link after) {
     if (!try_unlink(*here.before, here.at, after)) (void)locate(start, probe);
   }
 

@@ -1,0 +1,180 @@
+// What hangs off the pool while a skip list is attached: its towers, its recovery.
+// Part of skiplist.hpp.
+#pragma once
+
+#include <outlast/lockfree/skiplist.hpp>
+
+#include <cstddef>
+
+namespace outlast::lockfree {
+
+template <class Key, class Value, durable::durability_policy Policy,
+          std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
+class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
+    : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+
+  /// On media: docs/formats/lockfree.md. The towers' words are valid after a clean close only.
+  struct alignas(base::cache_line_size) root_block {
+    cell head;
+    std::atomic<std::uint64_t> count_at_close;
+    typename index::head_words towers;
+  };
+  static_assert(sizeof(root_block) == 3 * base::cache_line_size);
+  static_assert(offsetof(root_block, towers) == sizeof(cell) + 8);
+  static_assert(sizeof(node) % 8 == 0 && alignof(node) >= 8, "the tower stands behind the node");
+
+ public:
+  using base_type::arena;
+  using base_type::pool;
+
+  session(pool_type& in, const attached_root& root, const skiplist_options& options)
+      : base_type(in, root),
+        nodes_(in.template service<reclaimer>()),
+        heights_(std::clamp(options.highest, 1U, detail::most_levels_of_tower),
+                 std::max(options.branching, 1U)) {
+    if (root.state == root_state::fresh) {
+      create();
+      return;
+    }
+    block_ = this->template object<root_block>();
+    const bool moved = root.pointers_base != in.base();
+    if (moved) relocate();
+    if (root.state != root_state::clean) {
+      recover();
+      return;
+    }
+    arena().load_clean();
+    count_.start_at(
+        static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
+    if (moved) {
+      build_towers();
+    } else {
+      towers_.attach(block_->towers);
+    }
+  }
+
+  bool before_close() override {
+    towers_.flush_towers();
+    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(root_block));
+    return true;
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& head() noexcept { return block_->head; }
+  /// The link of `before`, or the head's.
+  [[nodiscard]] cell& behind(node* before) noexcept {
+    return before == nullptr ? head() : before->next;
+  }
+  [[nodiscard]] index& towers() noexcept { return towers_; }
+  [[nodiscard]] detail::height_source& heights() noexcept { return heights_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+
+ private:
+  void create() {
+    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(memory, sizeof(root_block));
+    block_ = static_cast<root_block*>(memory);
+    domain::persist<D>(block_, sizeof(root_block));
+    towers_.attach(block_->towers);
+    pool().publish_root(this->root().index, block_);
+  }
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    recovered_ = true;
+    auto marking = arena().begin_recovery();
+    marking.mark(block_);
+    detail::unlinked_nodes<D> unlinked;
+    recover_chain(marking, unlinked);
+    marking.finish();
+    unlinked.free_in(arena());
+  }
+
+  template <class Marking>
+  void recover_chain(Marking& marking, detail::unlinked_nodes<D>& unlinked) {
+    typename index::builder towers(towers_, block_->towers);
+    std::int64_t count = 0;
+    const node* last = nullptr;
+    cell* before = &block_->head;
+    before->recover();
+    if (before->load().marks() != 0) report("begins with a mark");
+    for (link at = before->load(); at;) {
+      node& here = recover_node(at, marking);
+      const link next = here.next.load();
+      if (next.has(detail::deleted)) {
+        before->store(next.without(detail::deleted), durable::role::unlink);
+        unlinked.add(&here);
+      } else {
+        check_order(last, here);
+        towers.append(here);
+        last = &here;
+        before = &here.next;
+        ++count;
+      }
+      at = next.without(detail::deleted);
+    }
+    towers.finish();
+    count_.start_at(count);
+  }
+
+  template <class Marking>
+  node& recover_node(link at, Marking& marking) {
+    if (!marking.mark(at.get())) report("runs in a circle");
+    node& here = *at;
+    check_size(here, arena().usable_size(&here));
+    here.next.recover();
+    here.value.recover();
+    return here;
+  }
+
+  void check_size(const node& here, std::size_t usable) {
+    if (usable < sizeof(node)) report("has a node that is too small");
+    const unsigned height = here.height();
+    if (height < 1 || height > detail::most_levels_of_tower || usable < bytes_of(height)) {
+      report("has a node that is too small for its tower");
+    }
+  }
+
+  void check_order(const node* last, const node& here) {
+    if (last != nullptr && !Compare{}(last->key.get(), here.key.get())) report("is out of order");
+  }
+
+  [[noreturn]] void report(const char* what) { detail::report_corrupt_chain(pool().path(), what); }
+
+  /// Re-entrant: moves each pointer of the chain at most once, whoever moved the others. The towers
+  /// are not moved but built anew.
+  void relocate() {
+    detail::relocate_chain(pool(), this->root(), block_->head);
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  /// The chain is whole: it was closed cleanly.
+  void build_towers() {
+    typename index::builder towers(towers_, block_->towers);
+    const node* last = nullptr;
+    walk(block_->head, [&](node& here) {
+      check_size(here, pool().pages().block_bytes(&here, this->root().index));
+      check_order(last, here);
+      towers.append(here);
+      last = &here;
+      return true;
+    });
+    towers.finish();
+  }
+
+  reclaimer& nodes_;
+  detail::height_source heights_;
+  root_block* block_ = nullptr;
+  index towers_;
+  base::sharded_count count_;
+  bool recovered_ = false;
+};
+
+}  // namespace outlast::lockfree

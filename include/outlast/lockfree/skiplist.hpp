@@ -1,0 +1,380 @@
+// A sorted map of any size that outlives its process.
+//
+//   outlast::pool pool = outlast::pool::open_or_create("events.pool");
+//   outlast::lockfree::skiplist<std::uint64_t, std::uint64_t> events(pool, "events");
+//   events.put(1700, 42);
+//   events.for_each_in(1000, 2000, [](std::uint64_t at, std::uint64_t what) { ... });
+//
+// A chain of all keys in their order [Har01], and above it towers of links that lead to places in
+// the chain: an operation goes down through them and walks a few steps [Fra04, Her08]. The chain is
+// the map and is durable. The towers stand in the nodes, at the height that each node has drawn,
+// but are volatile: never flushed by an operation, built anew after a crash.
+//
+// When not to use: where order does not matter `hash_table` takes a third of the time.
+//
+// Persistent state: a root block with the head link, and one block per key. Opened after a crash,
+// the list unlinks the nodes that were marked, builds the towers, and frees the blocks that nobody
+// reaches. After a clean close it opens without a walk.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/lockfree/detail/height_source.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/lockfree/detail/tower_index.hpp>
+#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::lockfree {
+
+/// How the nodes of a skip list get their heights. Not stored: each process may choose.
+struct skiplist_options {
+  /// The greatest height, 1 to 16.
+  unsigned highest = detail::most_levels_of_tower;
+  /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all nodes are as
+  /// high as may be: for tests.
+  unsigned branching = 4;
+};
+
+/// A sorted set or map; lock-free; as durable as `Policy` says. [Fra04] [Her08] [Har01] [Wei22]
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the list is used.
+/// Invariants, besides those of the towers (detail/tower_index.hpp):
+///   I1  keys strictly increase along the chain's links of unmarked nodes.
+///   I2  a node is durable before the link that names it, that link before the node's tower is
+///       linked, and the node's unlinking before its retirement.
+///   I3  a marked link never changes again.
+template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
+          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class skiplist {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
+  static_assert(Policy::spare_bits >= 1, "skiplist marks one bit of every link");
+
+  using D = typename Policy::domain_type;
+  struct node;
+  using link = base::marked_ptr<node, 2>;
+  using cell = typename Policy::template cell<link>;
+  using reclaimer = Reclaimer<D>;
+  using operation = typename Policy::template operation<reclaimer>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
+  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  skiplist(pool_type& pool, std::string_view name, const skiplist_options& options = {})
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, options);
+            })) {}
+  ~skiplist() { session_->handle_gone(); }
+  skiplist(const skiplist&) = delete;
+  skiplist& operator=(const skiplist&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op(session_->nodes());
+    keeper keeps(*session_, op);
+    way_in in{*session_, {key}};
+    const bool erased = chain(keeps).erase(in, in.what);
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op(session_->nodes());
+    return find(op, key) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op(session_->nodes());
+    const node* const found = find(op, key);
+    if (found == nullptr) return std::nullopt;
+    return found->value.load();
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
+  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
+  /// allocates: throws out_of_space without effect.
+  bool update(const Key& key, const Value& value) {
+    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
+  /// return. Throws out_of_space without effect.
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
+  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
+    operation op(session_->nodes());
+    keeper keeps(*session_, op);
+    const auto here = chain(keeps).locate(session_->head(), any_probe{});
+    if (!here.found) return std::nullopt;
+    here.before->arrived(durable::role::answer);
+    return std::pair(here.at->key.get(), here.at->value.load());
+  }
+
+  /// The greatest key, as min().
+  [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
+    operation op(session_->nodes());
+    keeper keeps(*session_, op);
+    way_to_the_end in{*session_};
+    const auto here = chain(keeps).locate(in, in);
+    if (in.last == nullptr) return std::nullopt;
+    if (here.way_in != nullptr) here.way_in->arrived(durable::role::answer);
+    return std::pair(in.last->key.get(), in.last->value.load());
+  }
+
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
+  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
+  /// is durable at return. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    operation op(session_->nodes());
+    walk(session_->head(), [&](const node& here) {
+      visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
+  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
+  template <class Visit>
+  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
+    operation op(session_->nodes());
+    way_in in{*session_, {from}};
+    walk(in.enter(), [&](const node& here) {
+      if (!Compare{}(here.key.get(), to)) return false;
+      if (!in.what.precedes(here)) visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Did attaching this list repair after a crash? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  /// On media: docs/formats/lockfree.md. Behind it stands the tower.
+  struct node {
+    node(unsigned its_height, const Key& its_key, const Value& its_value)
+        : drawn_height(its_height), key(its_key), value(its_value) {}
+
+    [[nodiscard]] unsigned height() const noexcept { return drawn_height.get(); }
+
+    cell next;
+    typename Policy::template field<std::uint32_t> drawn_height;
+    typename Policy::template field<Key> key;
+    [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
+  };
+  static_assert(std::is_standard_layout_v<cell>);
+  using index = detail::tower_index<D, node>;
+
+  /// What the chain does with nodes, where a node may have a tower.
+  class keeper {
+   public:
+    keeper(session& list, operation& op) : list_(list), operation_(op) {}
+
+    void persist_private(const node& fresh, domain::site where = domain::site::current()) {
+      operation_.persist_private(fresh, where);
+    }
+    void unmake(alloc::arena<D>& arena, node* fresh) noexcept { operation_.unmake(arena, fresh); }
+
+    void retire_unlinked(alloc::arena<D>& arena, node* gone, const void* changed,
+                         domain::site where = domain::site::current()) {
+      if (gone->height() > 1) {
+        if (!index::unlinked(*gone, changed)) return;
+        list_.towers().remove(*gone, probe{gone->key.get()});
+      }
+      operation_.retire_unlinked(arena, gone, changed, where);
+    }
+
+    /// A node like any other, with a height of its own.
+    node* make(const Key& key, const Value& value) {
+      const unsigned height = list_.heights().draw();
+      const std::size_t bytes = bytes_of(height);
+      // What does not fit one line begins with one.
+      const std::size_t align =
+          bytes > base::cache_line_size ? base::cache_line_size : alignof(node);
+      node* const fresh =
+          operation_.template make_in<node>(list_.arena(), bytes, align, height, key, value);
+      index::begin(*fresh);
+      return fresh;
+    }
+
+    /// The chain's link to `fresh` is durable: now its tower.
+    void raise(node& fresh) {
+      if (fresh.height() == 1) return;
+      const probe itself{fresh.key.get()};
+      list_.towers().insert(fresh, itself);
+      const void* const changed = index::end_growth(fresh);
+      if (changed == nullptr) return;
+      list_.towers().remove(fresh, itself);
+      operation_.retire_unlinked(list_.arena(), &fresh, changed);
+    }
+
+   private:
+    session& list_;
+    operation& operation_;
+  };
+
+  using chain_type = detail::chain<node, node, keeper, alloc::arena<D>>;
+
+  /// Looks for a key.
+  struct probe {
+    const Key& key;
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(const node& entry) const { return Compare{}(entry.key.get(), key); }
+    [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
+  };
+
+  /// Looks for whatever comes first.
+  struct any_probe {
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(const node&) const noexcept { return false; }
+    [[nodiscard]] bool matches(const node&) const noexcept { return true; }
+  };
+
+  /// Where an operation on a key enters the chain.
+  struct way_in {
+    session& list;
+    probe what;
+
+    [[nodiscard]] cell& enter() const { return list.behind(list.towers().before(what)); }
+  };
+
+  /// Looks for the end, and knows which node it has passed last.
+  struct way_to_the_end {
+    session& list;
+    mutable const node* last = nullptr;
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(const node& entry) const noexcept {
+      last = &entry;
+      return true;
+    }
+    [[nodiscard]] bool matches(const node&) const noexcept { return false; }
+    [[nodiscard]] cell& enter() const {
+      node* const from = list.towers().before(*this);
+      last = from;
+      return list.behind(from);
+    }
+  };
+
+  static constexpr std::size_t bytes_of(unsigned height) noexcept {
+    return sizeof(node) + index::tower_bytes(height);
+  }
+
+  static durable::root_type type() {
+    std::string name = "skiplist<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
+    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
+                             typeid(Compare).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] chain_type chain(keeper& keeps) const { return {keeps, session_->arena()}; }
+
+  node* find(operation& op, const Key& key) const {
+    keeper keeps(*session_, op);
+    const way_in in{*session_, {key}};
+    return chain(keeps).find(in, in.what);
+  }
+
+  /// Calls `visit(node)` for the live nodes behind `start` until it returns false.
+  template <class Visit>
+  static void walk(cell& start, Visit&& visit) {
+    for (link at = start.load(durable::role::decide).without(detail::deleted); at;) {
+      const link next = at->next.load(durable::role::decide);
+      if (!next.has(detail::deleted) && !visit(*at)) return;
+      at = next.without(detail::deleted);
+    }
+  }
+
+  bool insert_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    keeper keeps(*session_, op);
+    const way_in in{*session_, {key}};
+    node* fresh = nullptr;
+    const auto make = [&] { return fresh = keeps.make(key, value); };
+    if (chain(keeps).insert(in, in.what, make) != nullptr) return false;
+    session_->count().add(1);
+    keeps.raise(*fresh);
+    return true;
+  }
+
+  bool update_once(const Key& key, const Value& value) {
+    operation op(session_->nodes());
+    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+      keeper keeps(*session_, op);
+      const way_in in{*session_, {key}};
+      node* fresh = nullptr;
+      const auto make = [&] { return fresh = keeps.make(key, value); };
+      if (!chain(keeps).replace(in, in.what, make)) return false;
+      keeps.raise(*fresh);
+      return true;
+    } else {
+      node* const found = find(op, key);
+      if (found == nullptr) return false;
+      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+        // Visible when the update returns: no compare-and-swap follows that would wait for it.
+        found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
+      }
+      return true;
+    }
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+}  // namespace outlast::lockfree
+
+#include <outlast/lockfree/detail/skiplist_session.hpp>

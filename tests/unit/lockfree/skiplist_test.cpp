@@ -1,0 +1,293 @@
+// Goal: what is special to the skip list: its order, ranges and ends, its towers, its costs.
+// Method: one thread and a comparison that counts; threads where the ends are at stake.
+#include "tests/support/keys.hpp"
+#include "tests/support/temp_pool.hpp"
+
+#include <outlast/domain.hpp>
+#include <outlast/lockfree/skiplist.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace outlast::lockfree {
+namespace {
+
+using u64 = std::uint64_t;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using ::testing::Pair;
+
+template <class D>
+using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, D>;
+using on_process = adjacent<domain::process>;
+using map = skiplist<u64, u64, on_process>;
+
+template <class Map>
+std::vector<u64> keys_in(const Map& of, u64 from, u64 to) {
+  std::vector<u64> keys;
+  of.for_each_in(from, to, [&](u64 key, const auto&) { keys.push_back(key); });
+  return keys;
+}
+
+class skiplist_test : public ::testing::Test {
+ protected:
+  skiplist_test() {
+    for (const u64 k : {50, 10, 40, 20, 30}) EXPECT_TRUE(map_.insert(k, k * k));
+  }
+
+  test::temp_pool<domain::process> pool_;
+  map map_{*pool_, "map"};
+};
+
+TEST_F(skiplist_test, walks_in_key_order) {
+  std::vector<u64> keys;
+  map_.for_each([&](u64 k, u64 v) {
+    EXPECT_EQ(v, k * k);
+    keys.push_back(k);
+  });
+  EXPECT_THAT(keys, ElementsAre(10, 20, 30, 40, 50));
+}
+
+TEST_F(skiplist_test, a_range_holds_its_first_key_and_not_its_last) {
+  EXPECT_THAT(keys_in(map_, 20, 40), ElementsAre(20, 30));
+  EXPECT_THAT(keys_in(map_, 11, 41), ElementsAre(20, 30, 40));
+  EXPECT_THAT(keys_in(map_, 0, ~u64{0}), ElementsAre(10, 20, 30, 40, 50));
+}
+
+TEST_F(skiplist_test, a_range_that_ends_before_it_begins_is_empty) {
+  EXPECT_THAT(keys_in(map_, 40, 20), IsEmpty());
+  EXPECT_THAT(keys_in(map_, 30, 30), IsEmpty());
+  EXPECT_THAT(keys_in(map_, 60, 70), IsEmpty());
+}
+
+TEST_F(skiplist_test, knows_its_least_and_greatest_key) {
+  EXPECT_THAT(map_.min(), Optional(Pair(10, 100)));
+  EXPECT_THAT(map_.max(), Optional(Pair(50, 2500)));
+  ASSERT_TRUE(map_.erase(10));
+  ASSERT_TRUE(map_.erase(50));
+  ASSERT_TRUE(map_.update(20, 1));
+  EXPECT_THAT(map_.min(), Optional(Pair(20, 1)));
+  EXPECT_THAT(map_.max(), Optional(Pair(40, 1600)));
+  for (const u64 k : {20, 30, 40}) ASSERT_TRUE(map_.erase(k));
+  EXPECT_EQ(map_.min(), std::nullopt);
+  EXPECT_EQ(map_.max(), std::nullopt);
+}
+
+/// Counts comparisons.
+struct counting_less {
+  static inline std::atomic<u64> calls{0};
+  bool operator()(u64 a, u64 b) const noexcept {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    return a < b;
+  }
+};
+
+/// 10,000 keys, half of them updated or erased and inserted anew.
+template <class Value>
+class tall : public ::testing::Test {
+ protected:
+  using structure = skiplist<u64, Value, on_process, counting_less>;
+  static constexpr u64 keys = 10'000;
+
+  tall() {
+    attach();
+    for (u64 k = 0; k < keys; ++k) EXPECT_TRUE(map_->insert(k * 7919 % keys, Value(k)));
+    for (u64 k = 0; k < keys; k += 4) {
+      EXPECT_TRUE(map_->update(k, Value(k + 1)));
+      EXPECT_TRUE(map_->erase(k + 1));
+      EXPECT_TRUE(map_->insert(k + 1, Value(k)));
+    }
+  }
+
+  void attach() { map_ = std::make_unique<structure>(*pool_, "map"); }
+
+  /// Two logarithms would be 27; a walk would be thousands.
+  void expect_short_searches() {
+    const u64 before = counting_less::calls;
+    for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(map_->contains(k));
+    EXPECT_LT((counting_less::calls - before) / keys, 60U);
+  }
+
+  test::temp_pool<domain::process> pool_;
+  std::unique_ptr<structure> map_;
+};
+using value_types = ::testing::Types<u64, test::wide_value>;
+TYPED_TEST_SUITE(tall, value_types);
+
+TYPED_TEST(tall, searches_are_short) { this->expect_short_searches(); }
+
+TYPED_TEST(tall, searches_are_short_after_a_kill) {
+  this->map_.reset();
+  this->pool_.abandon();
+  this->pool_.open();
+  this->attach();
+  ASSERT_TRUE(this->map_->was_recovered());
+  this->expect_short_searches();
+}
+
+TYPED_TEST(tall, opens_after_a_close_without_a_walk_and_searches_are_short) {
+  this->map_.reset();
+  this->pool_.close();
+  this->pool_.open();
+  counting_less::calls = 0;
+  this->attach();
+  EXPECT_EQ(counting_less::calls, 0U);
+  this->expect_short_searches();
+}
+
+struct cost {
+  u64 flushes;
+  u64 fences;
+  friend bool operator==(const cost&, const cost&) = default;
+};
+void PrintTo(const cost& c, std::ostream* out) {
+  *out << c.flushes << " flushes, " << c.fences << " fences";
+}
+
+template <class Action>
+cost cost_of(Action&& action) {
+  const base::thread_context& me = base::this_thread();
+  const cost before{me.flushes, me.fences};
+  action();
+  return {me.flushes - before.flushes, me.fences - before.fences};
+}
+
+TEST(skiplist_costs, updates_flush_two_lines_whatever_the_height_and_clean_reads_none) {
+  using counted = domain::counting<domain::adr>;
+  test::temp_pool<counted> pool;
+  for (const unsigned highest : {1U, 5U, 16U}) {
+    // Of height 16 a node takes three lines; the towers are not flushed.
+    skiplist<u64, u64, adjacent<counted>> list(*pool, "list" + std::to_string(highest),
+                                               {.highest = highest, .branching = 1});
+    for (u64 k = 0; k < 20; k += 2) ASSERT_TRUE(list.insert(k));
+    EXPECT_EQ(cost_of([&] { (void)list.get(8); }), (cost{0, 0}));
+    EXPECT_EQ(cost_of([&] { (void)list.min(); }), (cost{0, 0}));
+    EXPECT_EQ(cost_of([&] { (void)list.max(); }), (cost{0, 0}));
+    EXPECT_EQ(cost_of([&] { (void)keys_in(list, 3, 9); }), (cost{0, 0}));
+    EXPECT_EQ(cost_of([&] { (void)list.insert(8); }), (cost{0, 0}));
+    EXPECT_EQ(cost_of([&] { (void)list.insert(9); }), (cost{2, 2})) << "node and link";
+    EXPECT_EQ(cost_of([&] { (void)list.update(9, 5); }), (cost{1, 1}));
+    EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{1, 1})) << "the mark";
+    EXPECT_EQ(cost_of([&] { (void)list.insert(9); }), (cost{3, 2})) << "and the unlink";
+    EXPECT_EQ(cost_of([&] { (void)list.erase(9); }), (cost{1, 1}));
+    EXPECT_EQ(cost_of([&] { (void)list.insert(21); }), (cost{3, 2})) << "for the next round";
+  }
+}
+
+TEST(skiplist_recovery, refuses_a_node_whose_tower_would_leave_its_block) {
+  test::temp_pool<domain::process> pool;
+  for (const std::uint32_t height : {0U, 9U, 17U}) {
+    const std::string name = "list" + std::to_string(height);
+    {
+      skiplist<u64, u64, on_process> list(*pool, name, {.highest = 1});
+      ASSERT_TRUE(list.insert(1, 1));
+      list.for_each([&](const u64& key, u64) {  // the height stands in front of the key
+        std::memcpy(const_cast<u64*>(&key) - 1, &height, sizeof height);
+      });
+    }
+    pool.abandon();
+    pool.open();
+    EXPECT_THROW((skiplist<u64, u64, on_process>(*pool, name)), corruption) << height;
+  }
+}
+
+TEST(skiplist_ends, never_lie_beyond_keys_that_stay) {
+  test::temp_pool<domain::process> pool;
+  map shared(*pool, "map", {.highest = 4, .branching = 2});
+  constexpr u64 low = 100;
+  constexpr u64 high = 110;
+  ASSERT_TRUE(shared.insert(low, low));
+  ASSERT_TRUE(shared.insert(high, high));
+  std::vector<std::thread> threads;
+  for (u64 t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (u64 i = 0; i < 20'000; ++i) {
+        const u64 below = low - 1 - (i + t) % 5;
+        const u64 above = high + 1 + (i + t) % 5;
+        (void)shared.insert(below, below);
+        (void)shared.insert(above, above);
+        const auto least = shared.min();
+        const auto greatest = shared.max();
+        ASSERT_TRUE(least && least->first <= low && least->second == least->first);
+        ASSERT_TRUE(greatest && greatest->first >= high && greatest->second == greatest->first);
+        ASSERT_THAT(keys_in(shared, low, high + 1), ElementsAre(low, high));
+        (void)shared.erase(below);
+        (void)shared.erase(above);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_THAT(keys_in(shared, 0, ~u64{0}), ElementsAre(low, high));
+}
+
+template <class Map>
+std::size_t blocks_of(Map& of) {
+  std::size_t blocks = 0;
+  of.arena().for_each_block([&](void*, std::size_t) { ++blocks; });
+  return blocks;
+}
+
+/// Inserts, replaces and erases the same few keys.
+template <class Map>
+void race(Map& on) {
+  std::vector<std::thread> threads;
+  for (u64 t = 0; t < 3; ++t) {
+    threads.emplace_back([&on] {
+      for (u64 i = 0; i < 15'000; ++i) {
+        const u64 key = i % 3;
+        if (!on.insert(key, test::wide_value(i))) (void)on.update(key, test::wide_value(i));
+        (void)on.erase(key);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+}
+
+TEST(skiplist_nodes, are_all_given_back_after_races_kills_and_closes) {
+  using structure = skiplist<u64, test::wide_value, on_process>;
+  const skiplist_options tall_towers{.highest = 4, .branching = 1};
+  test::temp_pool<domain::process> pool;
+  for (int round = 0; round < 3; ++round) {
+    {
+      structure list(*pool, "list", tall_towers);
+      EXPECT_EQ(list.was_recovered(), round > 0);
+      for (u64 k = 100; k < 300; ++k) (void)list.insert(k, test::wide_value(k));
+      race(list);
+    }
+    pool.abandon();
+    pool.open();
+    {
+      structure list(*pool, "list", tall_towers);
+      for (u64 k = 100; k < 200; ++k) ASSERT_TRUE(list.erase(k)) << "its tower was built anew";
+      race(list);
+    }
+    pool.close();
+    pool.open();
+    structure list(*pool, "list", tall_towers);
+    EXPECT_EQ(blocks_of(list), 100U + 1U) << "those of the keys, and the root's";
+    pool.abandon();
+    pool.open();
+  }
+}
+
+TEST(skiplist_nodes, are_reused_whatever_their_height) {
+  test::temp_pool<domain::process> pool(std::size_t{2} << 20);
+  skiplist<u64, test::wide_value, on_process> list(*pool, "list", {.branching = 2});
+  for (u64 k = 0; k < 100'000; ++k) {
+    ASSERT_TRUE(list.insert(k % 100, test::wide_value(k)));
+    ASSERT_TRUE(list.update(k % 100, test::wide_value(k + 1)));
+    ASSERT_TRUE(list.erase(k % 100));
+  }
+}
+
+}  // namespace
+}  // namespace outlast::lockfree

@@ -68,7 +68,7 @@ verify::site_coverage cover_the_catalogue() {
     how.within = entry.within;
     how.seed = seed;
     how.seconds = 1e9;
-    how.max_executions = 300;
+    how.max_executions = 500;
     how.killed_one_in = 32;
     verify::explorer explorer(*tested, how);
     EXPECT_FALSE(explorer.run().found) << entry.structure << ' ' << entry.policy;

@@ -55,6 +55,7 @@ class toy_transactions final : public verify::world {
  public:
   toy_transactions(std::span<std::byte> memory, bool)
       : here_(reinterpret_cast<layout*>(memory.data())) {
+    domain::persist<D>(here_, sizeof(layout));  // what a killed process left in the caches
     if (D::load(here_->decision.word, std::memory_order_acquire) == 0) return;
     repeat(Defect == log_defect::recovery_forgets_a_word ? 1 : here_->written.count);
     take_decision_back();

@@ -45,6 +45,8 @@ struct recording : domain::process {
   static constexpr std::string_view name() noexcept { return "recording"; }
   static constexpr domain::kind current_kind() noexcept { return domain::kind::simulated; }
   static constexpr bool flushes() noexcept { return true; }
+  /// A crash is a power cut here: nothing is left in caches.
+  static constexpr bool machine_went_on() noexcept { return false; }
   static void pwb(const void* address, domain::site = domain::site::current()) {
     recorded.flush(address);
   }

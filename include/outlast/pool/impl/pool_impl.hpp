@@ -212,11 +212,16 @@ bool basic_pool<D>::machine_went_on() const {
 
 /// A killed process leaves in the caches what it has stored and not flushed. It is visible, so it
 /// would be built upon, and a power cut would take it away from below: it is made durable first.
-/// The header even of a clean pool, whose mark may be all that is left there; what blocks hold,
-/// when recovery knows which are in use. Beyond the first `lines` pages nothing was ever used.
+/// Of the header magic and state, even of a clean pool, whose mark may be all that is left there;
+/// what blocks hold, when recovery knows which are in use. Beyond the first `lines` pages nothing
+/// was ever used.
 template <domain::persistence_domain D>
 void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
-  domain::persist<D>(base_, sizeof(pool_format::header_page));
+  const pool_format::header_page& page = header();
+  domain::flush<D>(&page, base::cache_line_size);  // the magic is the last that creation writes
+  domain::flush<D>(&page.slot_0, sizeof page.slot_0);
+  domain::flush<D>(&page.slot_1, sizeof page.slot_1);
+  domain::fence<D>();
   if (!was_dirty_ || !machine_went_on()) return;
   domain::flush<D>(base_ + fixed_.root_table_offset,
                    fixed_.root_count * sizeof(pool_format::root_entry));

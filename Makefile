@@ -2,7 +2,7 @@
 # (with sudo where needed); the others expect them.
 
 JOBS ?= $(shell nproc)
-CRASH_SECONDS ?= 4
+CRASH_SECONDS ?= 3
 LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000

@@ -1,6 +1,13 @@
 # The two libraries, and the two functions by which a layer adds its files: a new header or source is
 # one line in include/outlast/<layer>/headers.cmake or src/<layer>/sources.cmake.
 
+# Each public header also compiles alone: a matter of its text, which no sanitizer changes.
+if(OUTLAST_TESTS AND NOT OUTLAST_SANITIZE)
+  set(OUTLAST_HEADERS_ALONE ON)
+else()
+  set(OUTLAST_HEADERS_ALONE OFF)
+endif()
+
 # outlast_add_library(<target> <exported name> <file name>)
 function(outlast_add_library target exported file)
   add_library(${target} STATIC)
@@ -11,7 +18,7 @@ function(outlast_add_library target exported file)
                OUTPUT_NAME ${file}
                LINKER_LANGUAGE CXX
                POSITION_INDEPENDENT_CODE ON
-               VERIFY_INTERFACE_HEADER_SETS ${OUTLAST_TESTS})
+               VERIFY_INTERFACE_HEADER_SETS ${OUTLAST_HEADERS_ALONE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:outlast_own_code>)
   # <src/LAYER/...>: headers that are not installed.

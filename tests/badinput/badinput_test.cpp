@@ -158,7 +158,7 @@ TEST_F(bad_input, any_byte_of_the_header_flipped) {
 
 TEST_F(bad_input, flipped_bytes_seen_by_open_and_check) {
   const std::string good = good_pool(directory_.file("good"));
-  for (std::size_t i = 0; i < sizeof(header_page); i += i < 200 ? 1 : 97) {
+  for (std::size_t i = 0; i < sizeof(header_page); i += i < 8 ? 1 : i < 200 ? 3 : 397) {
     std::string bytes = good;
     bytes[i] = static_cast<char>(bytes[i] ^ 0x01);
     write_file(file(), bytes);

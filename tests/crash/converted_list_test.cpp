@@ -90,7 +90,7 @@ verify::report explore(const verify::memory_model& model) {
   subject tested("number_set", how);
   verify::options options;
   options.seconds = 60;
-  options.max_executions = 600;
+  options.max_executions = 200;
   options.model = model;
   return verify::explorer(tested, options).run();
 }

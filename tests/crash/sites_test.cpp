@@ -1,13 +1,13 @@
 // Goal: no persistence site of the library stays out of the verifier's reach.
-// Method: a few executions of the whole catalogue from fixed seeds on the portable machine. What
-// the program knows and no run has passed must be among the exceptions below, and those must still
-// be exceptions.
+// Method: rounds of executions of the whole catalogue from fixed seeds on the portable machine,
+// until all that no run has passed is among the exceptions below; those must still be exceptions.
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/program_sites.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +39,8 @@ constexpr std::array exceptions = {
               "the fence of a retirement: the store that replaces has been waited for"},
     exception{"external_tree.hpp", "::try_unlink(", 1, false,
               "a load of a flag: only where three threads meet is its counter still up"},
+    exception{"external_tree.hpp", "::freeze(", 1, false,
+              "a failed exchange whose cell another thread is writing: one execution in thousands"},
     exception{"external_tree.hpp", "::retire(", 2, false,
               "loads of flags and tags: only where three threads meet are their counters still up"},
     exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
@@ -59,21 +61,34 @@ std::size_t excepted(const exception& which, const std::vector<verify::program_s
   return sites;
 }
 
-verify::site_coverage cover_the_catalogue() {
-  verify::site_coverage coverage(verify::program_sites());
-  std::uint64_t seed = 1;
+bool is_excepted(const verify::program_site& at) {
+  return std::ranges::any_of(exceptions, [&](const exception& each) { return covers(each, at); });
+}
+
+/// Adds what the next executions of each entry reach.
+void cover_a_round(verify::site_coverage& coverage, std::uint64_t round) {
+  std::uint64_t seed = 1 + round * 1000;
   for (const verify::catalogue_entry& entry : verify::catalogue()) {
     const auto tested = entry.make();
     verify::options how;
     how.within = entry.within;
     how.seed = seed;
     how.seconds = 1e9;
-    how.max_executions = 500;
+    how.max_executions = 60;
     how.killed_one_in = 32;
     verify::explorer explorer(*tested, how);
     EXPECT_FALSE(explorer.run().found) << entry.structure << ' ' << entry.policy;
     coverage.add(explorer.sites());
     seed += 10;  // what is rare in scenarios is rare for each entry anew
+  }
+}
+
+verify::site_coverage cover_the_catalogue() {
+  constexpr std::uint64_t rounds = 20;  // two are enough
+  verify::site_coverage coverage(verify::program_sites());
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    cover_a_round(coverage, round);
+    if (std::ranges::all_of(coverage.unreached(), is_excepted)) break;
   }
   return coverage;
 }
@@ -89,9 +104,7 @@ TEST(Sites, are_all_reached_but_for_the_exceptions) {
         << sites << " in " << each.file << ", " << each.function << ": " << each.reason;
   }
   for (const verify::program_site& each : unreached) {
-    bool known = false;
-    for (const exception& one : exceptions) known = known || covers(one, each);
-    EXPECT_TRUE(known) << each.text() << " is never reached, in " << each.function;
+    EXPECT_TRUE(is_excepted(each)) << each.text() << " is never reached, in " << each.function;
   }
 }
 

@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <source_location>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 namespace outlast::durable {
 namespace {
@@ -25,14 +27,21 @@ using policies = ::testing::Types<
     link_and_persist<manual, domain::process>, transient<domain::process>>;
 TYPED_TEST_SUITE(atomic_interface, policies);
 
+/// One function for all types: hundreds of comparisons are compiled.
+void expect_both(bool same_answers, bool same_values, const std::source_location& at) {
+  EXPECT_TRUE(same_answers) << "step in line " << at.line() << ", " << at.function_name();
+  EXPECT_TRUE(same_values) << "after the step in line " << at.line() << ", " << at.function_name();
+}
+
 /// Calls `step` on a std::atomic and on a cell, both holding `first`, and compares what it returns
 /// and what is left.
 template <class Cell, class Step>
-void expect_same(typename Cell::value_type first, Step&& step) {
+void expect_same(typename Cell::value_type first, Step&& step,
+                 std::source_location at = std::source_location::current()) {
   std::atomic<typename Cell::value_type> model(first);
   Cell c(first);
-  EXPECT_EQ(step(c), step(model));
-  EXPECT_EQ(c.load(), model.load());
+  const bool same_answers = step(c) == step(model);
+  expect_both(same_answers, c.load() == model.load(), at);
 }
 
 template <class Cell>

@@ -4,7 +4,7 @@
 
 option(OUTLAST_BENCH_ALL "Measure every combination, not only the representative ones" OFF)
 
-set(OUTLAST_BENCH_STRUCTURES harris_list hash_table natarajan_tree skiplist)
+set(OUTLAST_BENCH_STRUCTURES harris_list hash_table natarajan_tree skiplist michael_scott_queue stack)
 
 # The baseline, over `process` alone.
 set(OUTLAST_BENCH_TWIN "transient|durable::transient<Domain>")
@@ -31,8 +31,8 @@ set(OUTLAST_BENCH_OTHERS
 
 set(OUTLAST_BENCH_DOMAINS process adr)
 
-# Sizes of the table of counters, for one structure, over `adr` alone. [Wei22, Figure 5]
-set(OUTLAST_BENCH_TABLE_SIZES hash_table)
+# Sizes of the table of counters, for two structures, over `adr` alone. [Wei22, Figure 5]
+set(OUTLAST_BENCH_TABLE_SIZES hash_table natarajan_tree)
 set(OUTLAST_BENCH_TABLES
     "flit<hashed<4096>,automatic>|durable::flit<durable::tag::hashed<4096>, durable::automatic, Domain>"
     "flit<hashed<65536>,automatic>|durable::flit<durable::tag::hashed<65536>, durable::automatic, Domain>"
@@ -40,6 +40,10 @@ set(OUTLAST_BENCH_TABLES
     "flit<hashed<67108864>,automatic>|durable::flit<durable::tag::hashed<67108864>, durable::automatic, Domain>"
     "flit<hashed<4096,one_per_word>,automatic>|durable::flit<durable::tag::hashed<4096, durable::tag::counters::one_per_word>, durable::automatic, Domain>"
     "flit<hashed<1048576,one_per_word>,automatic>|durable::flit<durable::tag::hashed<1048576, durable::tag::counters::one_per_word>, durable::automatic, Domain>")
+
+# Structures that libcds has too: built with OUTLAST_BENCH_ALL where the library is installed.
+set(OUTLAST_BENCH_LIBCDS harris_list hash_table natarajan_tree skiplist)
+find_library(OUTLAST_LIBCDS cds)
 
 # Splits "name|type" of a policy and derives an identifier from the name.
 macro(outlast_bench_split policy)
@@ -89,6 +93,15 @@ function(outlast_bench_generate directory)
       endif()
     endforeach()
   endforeach()
+  if(OUTLAST_LIBCDS AND OUTLAST_BENCH_ALL)
+    string(APPEND OUTLAST_BENCH_DECLARATIONS "void add_libcds(registry& all);\n")
+    string(APPEND OUTLAST_BENCH_CALLS "  add_libcds(all);\n")
+  else()
+    foreach(structure IN LISTS OUTLAST_BENCH_LIBCDS)
+      string(APPEND OUTLAST_BENCH_CALLS
+             "  all.add({{\"${structure}\", \"libcds\", \"process\"}, {}, {}});\n")
+    endforeach()
+  endif()
   configure_file(${PROJECT_SOURCE_DIR}/bench/all_combinations.cpp.in
                  ${directory}/all_combinations.cpp @ONLY)
   list(APPEND sources ${directory}/all_combinations.cpp)

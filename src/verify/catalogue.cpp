@@ -11,6 +11,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_tables(all);
     detail::add_trees(all);
     detail::add_skiplists(all);
+    detail::add_sequences(all);
     detail::add_roots(all);
     detail::add_regions(all);
     if constexpr (OUTLAST_WHOLE_CATALOGUE != 0) {
@@ -18,6 +19,7 @@ const std::vector<catalogue_entry>& catalogue() {
       detail::add_tables_of_other_policies(all);
       detail::add_trees_of_other_policies(all);
       detail::add_skiplists_of_other_policies(all);
+      detail::add_sequences_of_other_policies(all);
     }
     return all;
   }();

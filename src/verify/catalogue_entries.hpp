@@ -25,6 +25,9 @@ using smallest_line = durable::tag::line<durable::smallest_tag_table_bytes>;
 /// The policy that users get who name none.
 using usual_policy = simulated_flit<durable::tag::adjacent, durable::automatic>;
 
+/// Each load flushes: what mutants and replays began with.
+using flushing_policy = simulated_flit<durable::tag::always, durable::automatic>;
+
 /// The mark in the word itself; values that fill theirs go with their node.
 using marking_policy = durable::link_and_persist<durable::automatic, domain::simulated>;
 
@@ -83,6 +86,7 @@ void add_moving_map(list& to, const std::string& name, typename map_subject<Stru
 void add_lists(list& to);
 void add_tables(list& to);
 void add_trees(list& to);
+void add_sequences(list& to);
 void add_roots(list& to);
 void add_skiplists(list& to);
 void add_regions(list& to);
@@ -90,5 +94,6 @@ void add_lists_of_other_policies(list& to);
 void add_tables_of_other_policies(list& to);
 void add_trees_of_other_policies(list& to);
 void add_skiplists_of_other_policies(list& to);
+void add_sequences_of_other_policies(list& to);
 
 }  // namespace outlast::verify::detail

@@ -7,9 +7,6 @@
 
 namespace outlast::verify::detail {
 
-/// Each load flushes: what mutants and replays began with.
-using flushing_policy = simulated_flit<durable::tag::always, durable::automatic>;
-
 template <class Value, class Policy>
 using list_of =
     lockfree::harris_list<std::uint64_t, Value, Policy, std::less<std::uint64_t>, eager_epochs>;

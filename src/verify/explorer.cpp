@@ -44,12 +44,14 @@ class emptied {
 
 namespace {
 
-/// Draining a buffer is a step that looks ahead to nothing.
-const options& possible(const options& how) {
+/// Draining a buffer is a step that looks ahead to nothing. Exhaustive scenarios have two threads,
+/// however many others have.
+options possible(options how) {
   if (how.strategy == strategy_kind::exhaustive && how.reduced && how.model.store_buffers) {
     throw error(errc::bad_argument, "",
                 "an exhaustive exploration knows no store buffers: choose another model");
   }
+  if (how.strategy == strategy_kind::exhaustive) how.within.threads = 2;
   return how;
 }
 
@@ -65,7 +67,7 @@ std::uint64_t executions_of_a_scenario(const options& how) {
 explorer::explorer(subject& tested, const options& how)
     : tested_(tested),
       how_(possible(how)),
-      machine_(tested.memory_bytes(), how.within.threads, how.model, {.threads = how.threads}),
+      machine_(tested.memory_bytes(), how_.within.threads, how.model, {.threads = how.threads}),
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);
   machine_.mutate(how.mutated);

@@ -1,6 +1,7 @@
 #include <outlast/verify/oracle.hpp>
 
 #include <outlast/verify/queue_check.hpp>
+#include <outlast/verify/stack_check.hpp>
 
 #include <array>
 #include <string_view>
@@ -8,7 +9,7 @@
 namespace outlast::verify {
 namespace {
 
-/// From here on a queue is judged by rules about its values rather than by a search.
+/// From here on a sequence is judged by rules about its values rather than by a search.
 constexpr std::size_t long_history = 17;
 
 constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
@@ -187,9 +188,9 @@ bool sequence_oracle::changes(const call&) const { return true; }
 
 bool sequence_oracle::explains(const abstract_state& initial, const history& seen,
                                const abstract_state& found) const {
-  if (order_ == discipline::queue && seen.events().size() >= long_history &&
-      adds_unique_values(initial, seen)) {
-    return queue_linearizable(initial, seen, found, rules_);
+  if (seen.events().size() >= long_history && adds_unique_values(initial, seen)) {
+    return order_ == discipline::queue ? queue_linearizable(initial, seen, found, rules_)
+                                       : stack_linearizable(initial, seen, found, rules_);
   }
   std::vector<const event*> all;
   for (const event& e : seen.events()) all.push_back(&e);

@@ -114,6 +114,55 @@ constexpr std::array arguments = {
         "tower_index.hpp:191 flush", "node.next.load(durable::role::index)",
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
+    redundancy{
+        "michael_scott_queue.hpp:95/1 fence", "expected, marked, durable::role::mark",
+        "before the mark: the node in front is taken, durably, before the head names it; and "
+        "where the link to the node is lost, so is a push that had not answered, of a value "
+        "that somebody has"},
+    redundancy{"michael_scott_queue.hpp:95 flush", "expected, marked, durable::role::mark",
+               "the flush of a failed compare-and-swap: what it found is not used, the pop starts "
+               "over and loads the link again"},
+    redundancy{"michael_scott_queue.hpp:194 flush", "next, to_fresh, durable::role::link",
+               "the flush of a failed compare-and-swap: what it found is not used, the push starts "
+               "over and loads the link again"},
+    redundancy{"michael_scott_queue.hpp:185 flush", "tail().load(durable::role::index)",
+               "the flush of the tail: no recovery reads what the media hold of it; that the link "
+               "to the node which it names is durable comes before the tail names it"},
+    redundancy{"michael_scott_queue.hpp:224 flush", "tail().load(durable::role::index)",
+               "the flush of the tail: no recovery reads what the media hold of it"},
+    redundancy{"michael_scott_queue.hpp:243 flush", "link(to), durable::role::index",
+               "the flush after a failed compare-and-swap on the tail: no recovery reads what the "
+               "media hold of it"},
+    redundancy{
+        "michael_scott_queue.hpp:243/2 flush", "link(to), durable::role::index",
+        "the flush of the new tail: no recovery reads what the media hold of it, and a clean "
+        "close flushes the root block"},
+    redundancy{
+        "michael_scott_queue.hpp:243/2 fence", "link(to), durable::role::index",
+        "behind the new tail: no recovery reads what the media hold of it, and a clean close "
+        "flushes the root block"},
+    redundancy{"sequence_session.hpp:118 fence", "domain::persist<D>(block_, sizeof(Block))",
+               "closing: the same thread then flushes the occupancy of the blocks, the root's own "
+               "among them, and fences before the root is marked as saved"},
+    redundancy{
+        "sequence_session.hpp:153 fence", "domain::persist<D>(block_, sizeof(Block))",
+        "creating: the same thread flushes and fences once more, in publish_root, before the "
+        "root that names the block is live"},
+    redundancy{"stack.hpp:80/1 fence", "first, next, durable::role::unlink",
+               "before the pop: it depends on earlier values of its own word, for which its new "
+               "value stands, and on nodes that were durable before they were linked"},
+    redundancy{
+        "stack.hpp:151 flush", "top().load(durable::role::expect)",
+        "the flush of the load: the push's compare-and-swap is on this very word and flushes "
+        "it or fails"},
+    redundancy{
+        "stack.hpp:157 flush", "below, link(fresh), durable::role::link",
+        "the flush of a failed compare-and-swap: what it found goes into the new node and is "
+        "compared with this very word once more"},
+    redundancy{"natarajan_tree.hpp:258/1 fence", "found->value.cell.store(value",
+               "before the value: it says something about its leaf alone, and where the way to the "
+               "leaf is lost the crash has undone an insertion and an update that both had not "
+               "answered"},
     redundancy{"pool_impl.hpp:119 flush late", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},

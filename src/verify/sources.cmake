@@ -5,6 +5,7 @@ outlast_sources(outlast_verify verify
   catalogue_regions.cpp
   catalogue_roots.cpp
   catalogue_skiplists.cpp
+  catalogue_sequences.cpp
   catalogue_tables.cpp
   catalogue_trees.cpp
   counterexample.cpp
@@ -23,6 +24,7 @@ outlast_sources(outlast_verify verify
   queue_check.cpp
   redundancies.cpp
   report.cpp
+  stack_check.cpp
   store_buffers.cpp
   strategy.cpp
   transaction_oracle.cpp
@@ -33,6 +35,7 @@ if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
     catalogue_skiplists_other.cpp
+    catalogue_sequences_other.cpp
     catalogue_tables_other.cpp
     catalogue_trees_other.cpp
   )

@@ -46,9 +46,13 @@ bool is_tried(const verify::catalogue_entry& entry) {
                                               "harris_list_wide flit<always,manual>",
                                               "hash_table flit<hashed<4096>,nvtraverse>",
                                               "hash_table_growing flit<adjacent,automatic>",
+                                              "natarajan_tree flit<adjacent,automatic>",
                                               "natarajan_tree flit<always,manual>",
                                               "natarajan_tree_wide flit<always,manual>",
                                               "skiplist flit<adjacent,automatic>",
+                                              "michael_scott_queue_three flit<adjacent,automatic>",
+                                              "michael_scott_queue flit<always,automatic>",
+                                              "stack flit<always,automatic>",
                                               "pool_roots none",
                                               "pool_regions none"};
   return names.contains(entry.structure + " " + entry.policy);
@@ -61,7 +65,7 @@ void contradict(const verify::catalogue_entry& entry, std::set<std::string_view>
   how.within = entry.within;
   how.model.weak_same_line = true;
   how.seconds = 0;
-  how.max_executions = entry.within.threads > 1 ? 60 : 20;
+  how.max_executions = entry.within.threads > 1 ? 40 : 20;
   how.nested_one_in = 200;
   verify::explorer sound(*tested, how);
   ASSERT_FALSE(sound.run().found);

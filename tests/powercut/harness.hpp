@@ -58,8 +58,8 @@ class subject {
   virtual ~subject() = default;
   /// What `thread` does next.
   [[nodiscard]] virtual operation draw(std::uint32_t thread, random_source& random) = 0;
-  /// Does it. Called by `thread`; durable at return.
-  virtual void apply(const operation& todo) = 0;
+  /// Does it. Called by `thread`; durable at return. May note the answer in `todo`, for the judge.
+  virtual void apply(operation& todo) = 0;
   /// Everything that is in the structure. Nobody else is at work.
   virtual void list(const std::function<void(entry)>& show) = 0;
   /// The first contradiction in the pool or the structure; empty if there is none.

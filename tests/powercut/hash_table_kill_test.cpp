@@ -21,7 +21,7 @@ using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, domai
 class forgetful : public map_subject<lockfree::hash_table<std::uint64_t, std::uint64_t, adjacent>> {
  public:
   using map_subject::map_subject;
-  void apply(const operation& todo) override {
+  void apply(operation& todo) override {
     if (count_.fetch_add(1) % 50 != 49) map_subject::apply(todo);
   }
 

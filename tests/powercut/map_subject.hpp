@@ -44,7 +44,7 @@ class map_subject : public subject {
     }
   }
 
-  void apply(const operation& todo) override {
+  void apply(operation& todo) override {
     if (todo.what == erase) {
       (void)structure_->erase(todo.key);
     } else if constexpr (is_map) {

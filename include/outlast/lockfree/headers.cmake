@@ -6,11 +6,14 @@ outlast_headers(outlast_library lockfree
   detail/hash_table_session.hpp
   detail/height_source.hpp
   detail/recovery.hpp
+  detail/sequence_session.hpp
   detail/skiplist_session.hpp
   detail/tower_index.hpp
   detail/value_slot.hpp
   harris_list.hpp
   hash_table.hpp
+  michael_scott_queue.hpp
   natarajan_tree.hpp
   skiplist.hpp
+  stack.hpp
 )

@@ -97,11 +97,7 @@ class epochs final : base::thread_exit_listener {
   void flush_awaiting(session mine) {
     if (mine->awaiting_.empty()) return;
     retire_fenced(*mine);
-    const std::vector<unlinked>& nodes = mine->awaiting_;
-    for (std::size_t i = mine->flushed_; i < nodes.size(); ++i) {
-      // Nodes that one store has unlinked stand together.
-      if (i == mine->flushed_ || nodes[i].link != nodes[i - 1].link) D::pwb(nodes[i].link);
-    }
+    flush_links(*mine, mine->flushed_);
     mine->flushed_ = mine->awaiting_.size();
     mine->flushed_at_ = base::this_thread().fences_issued;
   }
@@ -233,6 +229,17 @@ class epochs final : base::thread_exit_listener {
     mine.retired_since_advance_ = 0;
   }
 
+  /// Flushes the words that unlinked what awaits that, from number `first` on. One line that comes
+  /// several times in a row, as the head of a queue does, is flushed once.
+  static void flush_links(const record& owner, std::size_t first,
+                          domain::site where = domain::site::current()) {
+    std::uintptr_t last = 0;
+    for (std::size_t i = first; i < owner.awaiting_.size(); ++i) {
+      const void* const link = owner.awaiting_[i].link;
+      if (std::exchange(last, base::line_of(link)) != base::line_of(link)) D::pwb(link, where);
+    }
+  }
+
   /// Retires the first `count` nodes that await their unlinking: it is durable.
   void retire_awaiting(record& owner, std::size_t count) {
     bag& present = owner.bag_for(epoch_.load(std::memory_order_seq_cst));
@@ -255,7 +262,7 @@ class epochs final : base::thread_exit_listener {
   /// Makes every awaited unlinking of `owner` durable, whoever the owner is.
   void fence_awaiting(record& owner) {
     if (owner.awaiting_.empty()) return;
-    for (const unlinked& each : owner.awaiting_) D::pwb(each.link);
+    flush_links(owner, 0);
     D::pfence();
     retire_awaiting(owner, owner.awaiting_.size());
   }
@@ -283,7 +290,7 @@ class epochs final : base::thread_exit_listener {
     const std::lock_guard lock(orphans_mutex_);
     if (!gone->awaiting_.empty()) {
       bag last{epoch_.load(std::memory_order_seq_cst), {}};
-      for (const unlinked& each : gone->awaiting_) D::pwb(each.link);
+      flush_links(*gone, 0);
       D::pfence();
       if (last.has_room_for(gone->awaiting_.size())) {
         for (const unlinked& each : gone->awaiting_) last.objects.push_back(each.node);

@@ -19,9 +19,12 @@ outlast_headers(outlast_verify verify
   queue_check.hpp
   random.hpp
   report.hpp
+  sequence_subject.hpp
   simulated.hpp
+  stack_check.hpp
   store_buffers.hpp
   strategy.hpp
+  structure_subject.hpp
   subject.hpp
   threading.hpp
   transaction_oracle.hpp

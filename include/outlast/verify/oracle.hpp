@@ -181,8 +181,8 @@ enum class sequence_operation : std::uint8_t {
   take,  ///< pop or dequeue; ok and the value if there was one
 };
 
-/// Stacks (last in, first out) and queues (first in, first out). Long histories of queues are left
-/// to `queue_linearizable` where no value is added twice.
+/// Stacks (last in, first out) and queues (first in, first out). Long histories are left to
+/// `stack_linearizable` and `queue_linearizable` where no value is added twice.
 class sequence_oracle final : public stepwise_oracle {
  public:
   enum class discipline { stack, queue };

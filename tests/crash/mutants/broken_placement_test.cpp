@@ -1,6 +1,8 @@
 // Goal: of what a placement persists at the end of a traversal nothing can be left out, and the
 // verifier notices where it is. Method: the real list under placements with one defect each, and
 // under the two that have none; the seeds are fixed.
+#include <tests/crash/mutants/broken_placements.hpp>
+
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/verify/eager_epochs.hpp>
@@ -20,35 +22,6 @@ namespace {
 using durable::manual;
 using durable::nvtraverse;
 using durable::role;
-
-/// `Placement`, but for one thing that a traversal read.
-template <class Placement, role Forgotten>
-struct forgetting : Placement {
-  static constexpr bool persists_arrival(role r) noexcept {
-    return r != Forgotten && Placement::persists_arrival(r);
-  }
-};
-
-/// Answers with values that nobody made durable.
-struct rash : manual {
-  static constexpr bool persists_load(role r) noexcept {
-    return r != role::decide && manual::persists_load(r);
-  }
-};
-
-/// Lets a new node be named before its content is durable.
-struct unfenced : manual {
-  static constexpr bool fences_before(role r) noexcept {
-    return r != role::link && manual::fences_before(r);
-  }
-};
-
-/// Stores what deletes a node as if nobody answered from it.
-struct forgetful_eraser : manual {
-  static constexpr bool persists_store(role r) noexcept {
-    return r != role::mark && manual::persists_store(r);
-  }
-};
 
 template <class Placement>
 verify::report explore(std::uint64_t executions) {

@@ -1,5 +1,7 @@
 // Goal: reuse of a node must wait until its unlinking is durable, and the verifier notices if it
 // does not. Method: reclaimers with one mistake each, under the real list and policies.
+#include <tests/crash/mutants/hasty_epochs.hpp>
+
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
@@ -14,26 +16,6 @@
 #include <functional>
 
 namespace outlast::test {
-
-/// Retires at once what should await its unlinking.
-template <domain::persistence_domain D>
-class hasty_epochs : public verify::eager_epochs<D> {
- public:
-  using verify::eager_epochs<D>::eager_epochs;
-  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
-    this->retire(object, context, dispose);
-  }
-};
-
-/// Takes an unlinking for durable although the wrong line was flushed.
-template <domain::persistence_domain D>
-class misled_epochs : public verify::eager_epochs<D> {
- public:
-  using verify::eager_epochs<D>::eager_epochs;
-  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
-    verify::eager_epochs<D>::retire_when_durable(object, context, dispose, object);
-  }
-};
 
 namespace {
 

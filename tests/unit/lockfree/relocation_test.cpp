@@ -5,8 +5,10 @@
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/lockfree/skiplist.hpp>
+#include <outlast/lockfree/stack.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace outlast::lockfree {
@@ -36,6 +39,45 @@ class occupied {
 
  private:
   void* page_;
+};
+
+struct entry {
+  u64 key;
+  u64 value;
+};
+
+/// A sequence as a map: what comes out goes back in.
+template <class Sequence>
+class all_values_of {
+ public:
+  template <class Pool>
+  all_values_of(Pool& pool, const char* name) : sequence_(pool, name) {}
+
+  bool insert(u64 key, u64 value) {
+    sequence_.push({key, value});
+    return true;
+  }
+  bool erase(u64 key) {
+    std::vector<entry> others;
+    bool found = false;
+    while (const auto taken = sequence_.pop()) {
+      if (taken->key == key) found = true;
+      if (taken->key != key) others.push_back(*taken);
+    }
+    for (const entry& each : others) sequence_.push(each);
+    return found;
+  }
+  [[nodiscard]] std::optional<u64> get(u64 key) {
+    std::optional<u64> found;
+    sequence_.for_each([&](const entry& each) {
+      if (each.key == key) found = each.value;
+    });
+    return found;
+  }
+  [[nodiscard]] bool contains(u64 key) { return get(key).has_value(); }
+
+ private:
+  Sequence sequence_;
 };
 
 template <class Map>
@@ -88,13 +130,16 @@ class relocation : public ::testing::Test {
 
 template <class Tag>
 using policy = durable::flit<Tag, durable::automatic, domain::process>;
-using maps = ::testing::Types<skiplist<u64, u64, policy<durable::tag::adjacent>>,
-                              harris_list<u64, u64, policy<durable::tag::adjacent>>,
-                              harris_list<u64, u64, policy<durable::tag::line<>>>,
-                              hash_table<u64, u64, policy<durable::tag::adjacent>>,
-                              hash_table<u64, u64, policy<durable::tag::always>>,
-                              natarajan_tree<u64, u64, policy<durable::tag::adjacent>>,
-                              natarajan_tree<u64, u64, policy<durable::tag::line<>>>>;
+using maps =
+    ::testing::Types<skiplist<u64, u64, policy<durable::tag::adjacent>>,
+                     harris_list<u64, u64, policy<durable::tag::adjacent>>,
+                     harris_list<u64, u64, policy<durable::tag::line<>>>,
+                     hash_table<u64, u64, policy<durable::tag::adjacent>>,
+                     hash_table<u64, u64, policy<durable::tag::always>>,
+                     natarajan_tree<u64, u64, policy<durable::tag::adjacent>>,
+                     natarajan_tree<u64, u64, policy<durable::tag::line<>>>,
+                     all_values_of<michael_scott_queue<entry, policy<durable::tag::adjacent>>>,
+                     all_values_of<stack<entry, policy<durable::tag::adjacent>>>>;
 TYPED_TEST_SUITE(relocation, maps);
 
 TYPED_TEST(relocation, moves_after_a_clean_close) { this->move_often(true); }

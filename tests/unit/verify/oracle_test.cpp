@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace outlast::test {
 namespace {
@@ -134,8 +135,20 @@ TEST(StackOracle, loses_nothing_completed) {
 
 TEST(StackOracle, refuses_histories_that_it_cannot_search) {
   history h;
-  for (unsigned i = 0; i < 65; ++i) h.respond(h.invoke(0, add(i)), {});
+  for (unsigned i = 0; i < 65; ++i) h.respond(h.invoke(0, add(i / 2)), {});
   EXPECT_THROW(static_cast<void>(stack_explains(h, {})), std::length_error);
+}
+
+TEST(StackOracle, judges_long_histories_that_add_no_value_twice) {
+  history h;
+  abstract_state all;
+  for (unsigned i = 0; i < 65; ++i) {
+    h.respond(h.invoke(0, add(i)), {});
+    all.push_back(i);
+  }
+  EXPECT_TRUE(stack_explains(h, all));
+  std::swap(all[3], all[40]);
+  EXPECT_FALSE(stack_explains(h, all));
 }
 
 TEST(QueueOracle, is_first_in_first_out) {

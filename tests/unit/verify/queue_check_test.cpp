@@ -1,13 +1,14 @@
 // Goal: the judge of long histories of queues says what the searching judge says. Method: both
 // judge thousands of small random histories, right and wrong; long ones are judged by it alone.
-#include "random_history.hpp"
+#include "sequence_judging.hpp"
 
 #include <outlast/verify/queue_check.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace outlast::test {
 namespace {
@@ -23,39 +24,9 @@ const sequence_oracle& searching() {
   return queue;
 }
 
-verify::call add(std::uint64_t value) {
-  return {static_cast<std::uint8_t>(verify::sequence_operation::add), 0, value};
-}
-verify::call take() { return {static_cast<std::uint8_t>(verify::sequence_operation::take), 0, 0}; }
-
-/// What recovery might have found instead.
-abstract_state damaged(abstract_state found, verify::random& source) {
-  if (!found.empty() && source.one_in(2)) {
-    std::swap(found.front(), found[source.below(found.size())]);
-  } else if (!found.empty() && source.one_in(2)) {
-    found.erase(found.begin() + static_cast<std::ptrdiff_t>(source.below(found.size())));
-  } else {
-    found.push_back(100 + source.below(7));
-  }
-  return found;
-}
-
 TEST(QueueCheck, agrees_with_the_search_on_small_histories) {
-  verify::random source(20'131);
-  unsigned accepted = 0;
-  unsigned refused = 0;
-  for (unsigned round = 0; round < 30'000; ++round) {
-    const abstract_state initial =
-        source.one_in(2) ? abstract_state{} : abstract_state{source.one_in(2) ? 7U : 8U, 9};
-    const history_shape shape{.lie_one_in = source.one_in(2) ? 0U : 6U};
-    const random_run run = history_player(searching(), initial, shape, source).play();
-    const abstract_state found = source.one_in(2) ? run.last : damaged(run.last, source);
-    const bool right = searching().explains(initial, run.seen, found);
-    ASSERT_EQ(queue_linearizable(initial, run.seen, found), right) << "round " << round;
-    ++(right ? accepted : refused);
-  }
-  EXPECT_GT(accepted, 5000U);
-  EXPECT_GT(refused, 5000U);
+  expect_agreement(searching(), 3, 30'000, 20'131,
+                   [](const auto&... of) { return queue_linearizable(of...); });
 }
 
 TEST(QueueCheck, accepts_every_history_that_a_queue_had) {

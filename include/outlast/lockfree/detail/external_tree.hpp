@@ -335,16 +335,15 @@ class external_tree {
     return true;
   }
 
-  /// Tags the edge to what stays of a node whose other edge is flagged. Returns what it holds.
+  /// Tags the edge to what stays of a node whose other edge is flagged. Returns what it names.
   /// Whoever sees the tag may rely on it: the flag and what the edge holds are durable before it.
   edge freeze(cell& staying) {
-    edge held = staying.load(role::decide);
-    while (!held.has(tagged)) {
+    for (;;) {
+      edge held = staying.load(role::decide);
+      if (held.has(tagged)) return held;
       // No answer depends on the tag: recovery goes by the flag.
-      if (staying.compare_exchange(held, held.with(tagged), role::tidy)) break;
-      held = staying.load(role::decide);
+      if (staying.compare_exchange(held, held.with(tagged), role::tidy)) return held;
     }
-    return held;
   }
 
   /// Retires what the caller has taken out: the nodes from the topmost down to the parent, and the

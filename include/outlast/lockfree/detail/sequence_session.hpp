@@ -1,0 +1,186 @@
+// What structures without keys have in common: a chain of nodes that hangs off a root block.
+//
+// A structure says what its root block is and what a node is; this says how such a root is
+// attached, created, closed, moved and recovered.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::lockfree::detail {
+
+/// One pass over the chain of a root that a crash left: marks its blocks, clears their counters.
+/// `Node` has a cell `next` that holds links to nodes. Not re-entrant itself; a crash in it is an
+/// ordinary crash, since it stores nothing but counters.
+template <class Node, domain::persistence_domain D>
+class tracing {
+ public:
+  using link = typename decltype(Node::next)::value_type;
+
+  explicit tracing(durable::root_session<D>& of) : of_(of), marking_(of.arena().begin_recovery()) {}
+
+  /// Calls `visit(Node&)` for each node from `first` on. Throws corruption.
+  template <class Visit>
+  void follow(link first, Visit&& visit) {
+    for (Node* at = first.get(); at != nullptr; at = at->next.load().get()) {
+      if (!marking_.mark(at)) refuse("runs in a circle");
+      if (of_.arena().usable_size(at) < sizeof(Node)) refuse("has a node that is too small");
+      at->next.recover();
+      visit(*at);
+    }
+  }
+  /// The block is in use.
+  void keep(const void* block) { marking_.mark(block); }
+  /// The node is not needed any more; finish() frees it.
+  void drop(Node& node) { unlinked_.add(&node); }
+  /// Everything that was not reached becomes free, and what was dropped, once that is durable.
+  void finish() {
+    marking_.finish();
+    unlinked_.free_in(of_.arena());
+  }
+  [[noreturn]] void refuse(const char* what) const {
+    report_corrupt_chain(of_.pool().path(), what);
+  }
+
+ private:
+  durable::root_session<D>& of_;
+  typename alloc::arena<D>::recovery marking_;
+  unlinked_nodes<D> unlinked_;
+};
+
+/// The root type of a sequence of `Value`s.
+template <class Value, class Policy>
+[[nodiscard]] durable::root_type sequence_type(const std::string& structure) {
+  std::string name =
+      structure + "<" + std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
+  const std::string full = name + typeid(Value).name() + ",1";
+  return {std::move(name), base::hash_bytes(full)};
+}
+
+/// What hangs off the pool while a sequence is attached.
+///
+/// `Block` is the root block on media, with an atomic word `count_at_close` and
+///   create(session)      makes it an empty sequence; it is zero, and flushed afterwards
+///   relocate(session)    moves its links and those of its nodes; re-entrant; fenced afterwards
+///   check(session)       throws corruption if a link that operations begin with names no node
+///   recover(tracing)     follows and repairs the chain; returns how many values there are
+template <class Block, class Node, class Policy, template <class> class Reclaimer>
+class sequence_session final : public durable::root_session<typename Policy::domain_type> {
+ public:
+  using D = typename Policy::domain_type;
+  using base_type = durable::root_session<D>;
+  using reclaimer = Reclaimer<D>;
+  using pool_type = basic_pool<D>;
+  using link = typename decltype(Node::next)::value_type;
+  using base_type::arena;
+  using base_type::pool;
+
+  /// The session of the root `name`. Throws what durable::root_sessions::attach throws.
+  [[nodiscard]] static std::shared_ptr<sequence_session> attach(pool_type& pool,
+                                                                std::string_view name,
+                                                                const durable::root_type& type) {
+    return pool.template service<durable::root_sessions<D>>().template attach<sequence_session>(
+        name, type,
+        [](auto& in, const auto& root) { return std::make_shared<sequence_session>(in, root); });
+  }
+
+  sequence_session(pool_type& in, const attached_root& root)
+      : base_type(in, root), nodes_(in.template service<reclaimer>()) {
+    if (root.state == root_state::fresh) {
+      create();
+      return;
+    }
+    block_ = this->template object<Block>();
+    if (root.pointers_base != in.base()) relocate();
+    if (root.state == root_state::clean) {
+      take_over();
+    } else {
+      recover();
+    }
+  }
+
+  bool before_close() override {
+    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(block_, sizeof(Block));
+    return true;
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] Block& block() noexcept { return *block_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  /// How many values there are; exact at rest.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = count_.sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// A zeroed block. Throws out_of_space.
+  template <class T>
+  [[nodiscard]] T* allocate_zeroed() {
+    void* const memory = arena().allocate(sizeof(T), alignof(T));
+    D::zero(memory, sizeof(T));
+    return static_cast<T*>(memory);
+  }
+
+  /// Throws corruption unless a node of this root begins where `at` points.
+  void require_node(link at) {
+    if (pool().pages().block_bytes(at.get(), this->root().index) >= sizeof(Node)) return;
+    report_corrupt_chain(pool().path(), "is entered where no node is");
+  }
+
+ private:
+  /// Everything that create() of the block allocates is durable before the root is published.
+  void create() {
+    block_ = allocate_zeroed<Block>();
+    block_->create(*this);
+    domain::persist<D>(block_, sizeof(Block));
+    pool().publish_root(this->root().index, block_);
+  }
+
+  void take_over() {
+    block_->check(*this);
+    arena().load_clean();
+    count_.start_at(
+        static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
+  }
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    recovered_ = true;
+    tracing<Node, D> trace(*this);
+    trace.keep(block_);
+    count_.start_at(block_->recover(trace));
+    trace.finish();
+  }
+
+  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  void relocate() {
+    block_->relocate(*this);
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  reclaimer& nodes_;
+  Block* block_ = nullptr;
+  base::sharded_count count_;
+  bool recovered_ = false;
+};
+
+}  // namespace outlast::lockfree::detail

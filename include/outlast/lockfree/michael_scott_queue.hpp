@@ -1,0 +1,298 @@
+// A queue that outlives its process.
+//
+//   outlast::pool pool = outlast::pool::open_or_create("work.pool");
+//   outlast::lockfree::michael_scott_queue<job> jobs(pool, "jobs");
+//   jobs.push(next_job());
+//   while (const auto first = jobs.pop()) run(*first);
+//
+// A job that was popped is gone for good, whether it was run or not: the caller who must know
+// writes that down first, in the same pool.
+//
+// When not to use: all producers meet at one end and all consumers at the other, so more threads
+// do not make it faster.
+//
+// How it survives: as in [Fri18], a value is taken by marking its node, durably; the head follows
+// and is not waited for. Recovery begins at a head that may be old and skips what was taken.
+//
+// Persistent state: a root block with head and tail, one block per value, and one block more: the
+// node that the head names, whose value was the last one taken. Volatile state (allocator caches,
+// the count, the tail after a crash) is rebuilt when the root is attached.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/marked_ptr.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/lockfree/detail/sequence_session.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace outlast::lockfree {
+
+/// First in, first out; lock-free; as durable as `Policy` says. [Mic96] [Fri18] [Wei22]
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the queue is used.
+/// Invariants:
+///   I1  from the head on, taken nodes come first, at least one, then those that nobody has taken.
+///   I2  a node is durable before the link that names it, and that link before the tail names the
+///       node: so what is linked behind the tail hangs on nothing that may be lost. (A node may be
+///       taken, answered with and named by the head before: lost, it is where it should be.)
+///   I3  that a node is taken is durable before the head names it: so whoever has read the head may
+///       take what follows, or answer that nothing does.
+///   I4  the tail is never behind the head, nor a retired node behind the head on the media.
+template <class Value, durable::durability_policy Policy = durable::flit<>,
+          template <class> class Reclaimer = reclaim::epochs>
+class michael_scott_queue {
+  static_assert(std::is_trivially_copyable_v<Value>,
+                "values live in the pool: they must be trivially copyable");
+  static_assert(Policy::spare_bits >= 1, "michael_scott_queue marks one bit of every link");
+
+  using D = typename Policy::domain_type;
+  struct node;
+  struct root_block;
+  using link = base::marked_ptr<node, 1>;
+  using cell = typename Policy::template cell<link>;
+  using session = detail::sequence_session<root_block, node, Policy, Reclaimer>;
+  using operation = typename Policy::template operation<Reclaimer<D>>;
+
+ public:
+  using value_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the queue `name` in `pool`; creates it if there is none, recovers it if the last
+  /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
+  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  michael_scott_queue(pool_type& pool, std::string_view name)
+      : session_(session::attach(pool, name,
+                                 detail::sequence_type<Value, Policy>("michael_scott_queue"))) {}
+  ~michael_scott_queue() { session_->handle_gone(); }
+  michael_scott_queue(const michael_scott_queue&) = delete;
+  michael_scott_queue& operator=(const michael_scott_queue&) = delete;
+
+  /// Adds `value` at the end. Lock-free. Durable at return. Throws out_of_space without effect.
+  void push(const Value& value) {
+    durable::with_room(session_->nodes(), [&] { push_once(value); });
+  }
+
+  /// Takes the first value; nothing if the queue is empty. Lock-free. What it answers is durable at
+  /// return: the value does not come back.
+  [[nodiscard]] std::optional<Value> pop() {
+    operation op(session_->nodes());
+    for (;;) {
+      const place here = front(op);
+      if (here.first == nullptr) return std::nullopt;
+      link expected = here.next;
+      const link marked = here.next.with(taken);
+      if (!here.first->next.compare_exchange(expected, marked, durable::role::mark)) continue;
+      session_->count().add(-1);
+      const std::optional<Value> value(here.first->value.get());
+      advance_head(op, here.before, here.first);
+      return value;
+    }
+  }
+
+  /// Is there no value? Lock-free: helps those who are taking values. What it answers is durable at
+  /// return.
+  [[nodiscard]] bool empty() const {
+    operation op(session_->nodes());
+    const place here = front(op);
+    if (here.first == nullptr) return true;
+    here.before->next.arrived(durable::role::answer);  // that there is one rests on this link
+    return false;
+  }
+
+  /// Calls `visit(const Value&)` from the first on for each value that is there throughout the
+  /// walk, and perhaps for values that come and go meanwhile. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    operation op(session_->nodes());
+    for (link at = head().load(durable::role::decide); at;) {
+      const link next = at->next.load(durable::role::decide);
+      if (!next.has(taken)) visit(at->value.get());
+      at = next.without(taken);
+    }
+  }
+
+  /// How many values there are; exact while no push or pop runs. Wait-free after a thread's first
+  /// call.
+  [[nodiscard]] std::size_t size_estimate() const { return session_->size_estimate(); }
+
+  /// Did attaching this queue repair after a crash? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  /// The mark of a link: the value of the node that holds the link was taken.
+  static constexpr std::uintptr_t taken = 1;
+
+  struct node {
+    explicit node(const Value& its_value) : value(its_value) {}
+
+    cell next;
+    typename Policy::template field<Value> value;
+  };
+
+  /// On media: docs/formats/lockfree.md. Head and tail are two lines apart: they have their threads
+  /// each.
+  struct alignas(2 * base::cache_line_size) root_block {
+    cell head;
+    std::atomic<std::uint64_t> count_at_close;
+    alignas(2 * base::cache_line_size) cell tail;
+
+    void create(session& in);
+    void relocate(session& in);
+    void check(session& in) const;
+    std::int64_t recover(detail::tracing<node, D>& trace);
+  };
+  static_assert(sizeof(root_block) == 4 * base::cache_line_size);
+
+  /// Where values are taken.
+  struct place {
+    node* before;  ///< the last node that was taken; the head has named it
+    node* first;   ///< the next one; null: there is none
+    link next;     ///< what its link held: it is not taken
+  };
+
+  [[nodiscard]] cell& head() const noexcept { return session_->block().head; }
+  [[nodiscard]] cell& tail() const noexcept { return session_->block().tail; }
+
+  void push_once(const Value& value);
+  [[nodiscard]] place front(operation& op) const;
+  void advance_head(operation& op, node* from, node* to) const;
+  void help_tail(node* from, node* to) const;
+  void advance_tail(node* from, node* to) const;
+
+  std::shared_ptr<session> session_;
+};
+
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::push_once(const Value& value) {
+  operation op(session_->nodes());
+  node* const fresh = op.template make<node>(session_->arena(), value);
+  op.persist_private(*fresh);
+  for (;;) {
+    node* const last = tail().load(durable::role::index).get();
+    link next = last->next.load(durable::role::expect);
+    if (next) {
+      help_tail(last, next.get());
+      continue;
+    }
+    // The mark stays: the value of the last node may have been taken. The p-store fences before it
+    // stores: the node is durable before the link that names it.
+    const link to_fresh(fresh, next.marks());
+    if (!last->next.compare_exchange(next, to_fresh, durable::role::link)) continue;
+    advance_tail(last, fresh);
+    session_->count().add(1);
+    return;
+  }
+}
+
+/// Helps whoever has taken a value and not moved the head yet.
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+auto michael_scott_queue<Value, Policy, Reclaimer>::front(operation& op) const -> place {
+  for (;;) {
+    node* const before = head().load(durable::role::traverse).get();
+    const link onward = before->next.load(durable::role::traverse);
+    before->next.arrived(durable::role::window);
+    if (!onward) return {before, nullptr, {}};
+    node* const first = onward.get();
+    const link next = first->next.load(durable::role::traverse);
+    if (!next.has(taken)) return {before, first, next};
+    first->next.arrived(durable::role::passed);
+    advance_head(op, before, first);
+  }
+}
+
+/// `to` comes after `from` and is taken; that is durable, or the caller has flushed it: the store
+/// to the head fences first. (I3)
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::advance_head(operation& op, node* from,
+                                                                 node* to) const {
+  // The head was at `from` before the tail is read, so the tail is there or further on: it does not
+  // stay behind. (I4)
+  if (tail().load(durable::role::index).get() == from) help_tail(from, to);
+  link expected(from);
+  // No answer depends on this: what was taken is marked, durably.
+  if (head().compare_exchange(expected, link(to), durable::role::tidy)) {
+    op.retire_unlinked(session_->arena(), from, &head());
+  }
+}
+
+/// Somebody has linked `to` behind `from`, and may not have waited for that yet. (I2)
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::help_tail(node* from, node* to) const {
+  from->next.arrived(durable::role::edge);
+  advance_tail(from, to);
+}
+
+/// The link from `from` to `to` is durable, or flushed: the store to the tail fences first.
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::advance_tail(node* from, node* to) const {
+  link expected(from);
+  (void)tail().compare_exchange(expected, link(to), durable::role::index);
+}
+
+/// One node that counts as taken: its value was never there.
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::root_block::create(session& in) {
+  node* const first = in.template allocate_zeroed<node>();
+  first->next.init(link(nullptr, taken));
+  domain::flush<D>(first, sizeof(node));
+  head.init(link(first));
+  tail.init(link(first));
+}
+
+/// The tail is right after a clean close only; otherwise recovery, which is next, looks for it.
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::root_block::relocate(session& in) {
+  detail::relocate_chain(in.pool(), in.root(), head);
+  const detail::relocation<D> move(in.pool(), in.root());
+  tail.init(link::raw(move.moved(tail.load().word())));
+}
+
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+void michael_scott_queue<Value, Policy, Reclaimer>::root_block::check(session& in) const {
+  in.require_node(head.load());
+  in.require_node(tail.load());
+}
+
+template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
+std::int64_t michael_scott_queue<Value, Policy, Reclaimer>::root_block::recover(
+    detail::tracing<node, D>& trace) {
+  head.recover();
+  tail.recover();
+  node* last_taken = nullptr;
+  node* last = nullptr;
+  std::int64_t values = 0;
+  trace.follow(head.load(), [&](node& here) {
+    last = &here;
+    if (!here.next.load().has(taken)) {
+      ++values;
+      return;
+    }
+    if (values != 0) trace.refuse("has a taken node behind one that is not");
+    if (last_taken != nullptr) trace.drop(*last_taken);
+    last_taken = &here;
+  });
+  if (last_taken == nullptr) trace.refuse("begins with a node that nobody has taken");
+  if (head.load().get() != last_taken) {
+    // A process that was killed may have marked the node and not waited; the store fences first.
+    domain::flush<D>(&last_taken->next, sizeof(last_taken->next));  // (I3)
+    head.store(link(last_taken), durable::role::unlink);
+  }
+  tail.init(link(last));
+  return values;
+}
+
+}  // namespace outlast::lockfree

@@ -1,0 +1,28 @@
+// Reclaimers with one mistake each, for the verifier to find.
+#pragma once
+
+#include <outlast/verify/eager_epochs.hpp>
+
+namespace outlast::test {
+
+/// Retires at once what should await its unlinking.
+template <domain::persistence_domain D>
+class hasty_epochs : public verify::eager_epochs<D> {
+ public:
+  using verify::eager_epochs<D>::eager_epochs;
+  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
+    this->retire(object, context, dispose);
+  }
+};
+
+/// Takes an unlinking for durable although the wrong line was flushed.
+template <domain::persistence_domain D>
+class misled_epochs : public verify::eager_epochs<D> {
+ public:
+  using verify::eager_epochs<D>::eager_epochs;
+  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
+    verify::eager_epochs<D>::retire_when_durable(object, context, dispose, object);
+  }
+};
+
+}  // namespace outlast::test

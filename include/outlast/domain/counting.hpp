@@ -14,11 +14,11 @@ struct counting : D {
     if (D::flushes()) ++base::this_thread().flushes;
     D::pwb(address, where);
   }
-  static void pfence(site where = site::current()) {
+  static void pfence(site where = site::current()) noexcept(noexcept(D::pfence(where))) {
     if (D::flushes()) ++base::this_thread().fences;
     D::pfence(where);
   }
-  static void psync(site where = site::current()) {
+  static void psync(site where = site::current()) noexcept(noexcept(D::psync(where))) {
     if (D::flushes()) ++base::this_thread().fences;
     D::psync(where);
   }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace outlast::domain {
 
@@ -15,6 +16,11 @@ namespace outlast::domain {
 /// It keeps count itself, so that a fence of another domain never passes for one of its own.
 template <class D>
 concept notes_pages = requires { requires D::notes_pages; };
+
+/// A domain whose fence can throw: one with a device behind it that can fail.
+template <persistence_domain D>
+inline constexpr bool fence_can_fail =
+    !noexcept(D::pfence(std::declval<site>())) || !noexcept(D::psync(std::declval<site>()));
 
 /// Starts the write-back of each line that the `size` bytes at `address` touch.
 template <persistence_domain D>

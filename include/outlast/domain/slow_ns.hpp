@@ -10,11 +10,11 @@ namespace outlast::domain {
 /// without persistent memory; results name it.
 template <persistence_domain D, unsigned FenceNs>
 struct slow_ns : D {
-  static void pfence(site where = site::current()) {
+  static void pfence(site where = site::current()) noexcept(noexcept(D::pfence(where))) {
     D::pfence(where);
     wait();
   }
-  static void psync(site where = site::current()) {
+  static void psync(site where = site::current()) noexcept(noexcept(D::psync(where))) {
     D::psync(where);
     wait();
   }

@@ -37,14 +37,11 @@ class [[nodiscard]] operation {
 
   ~operation() noexcept(false) {
     const leaver leave_after_the_fence{*this};
-    if (std::uncaught_exceptions() == exceptions_before_) {
-      domain::complete<Flushing>();
-      return;
-    }
     try {
       domain::complete<Flushing>();
     } catch (...) {
-      // Another exception is on its way. The pool is poisoned, and its next fence says so.
+      // If another exception is on its way, the pool is poisoned, and its next fence says so.
+      if (!leaving_.by_exception()) throw;
     }
   }
 
@@ -114,9 +111,21 @@ class [[nodiscard]] operation {
     ~leaver() { self.reclaimer_.leave(self.session_); }
   };
 
+  /// Asking costs a call of the run-time library, so only who needs the answer asks.
+  struct asked {
+    int exceptions_before = std::uncaught_exceptions();
+    [[nodiscard]] bool by_exception() const {
+      return std::uncaught_exceptions() != exceptions_before;
+    }
+  };
+  struct not_asked {
+    static constexpr bool by_exception() { return false; }
+  };
+
   Reclaimer& reclaimer_;
   typename Reclaimer::session session_;
-  int exceptions_before_ = std::uncaught_exceptions();
+  [[no_unique_address]] std::conditional_t<domain::fence_can_fail<Flushing>, asked, not_asked>
+      leaving_;
 };
 
 /// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. If it

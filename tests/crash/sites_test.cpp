@@ -29,8 +29,6 @@ struct exception {
 };
 
 constexpr std::array exceptions = {
-    exception{"operation.hpp", "::~operation(", 1, true,
-              "fences while an exception leaves the operation: no entry runs out of space"},
     exception{"chain.hpp", "::try_unlink(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},
     exception{"external_tree.hpp", "::retire_one(", 1, false,

@@ -280,10 +280,26 @@ void memory::drain_one(unsigned thread) {
   } else {
     drain_store(thread, oldest.address);
   }
+  drain_flushes(thread);
+}
+
+void memory::drain_flushes(unsigned thread) {
   while (!buffers_.empty(thread) &&
          buffers_.of(thread).front().what == buffered::instruction::flush) {
     start_write_back(thread, buffers_.pop(thread).address);
   }
+}
+
+/// The CPU goes on with what a dead process had issued. Its own memory is gone: the words that
+/// stand for it here belong to threads that go on when the crash has been examined.
+void memory::drain_dead(unsigned thread) {
+  const buffered& oldest = buffers_.of(thread).front();
+  if (oldest.what != buffered::instruction::store || !oldest.outside) {
+    drain_one(thread);
+    return;
+  }
+  static_cast<void>(buffers_.pop(thread));
+  drain_flushes(thread);
 }
 
 /// The fence saves every line that it guarantees, as all see it.
@@ -413,7 +429,7 @@ void memory::enter_killed() {
   buffers_.lift_simulated();
   push_frame();
   for (unsigned t = 0; t < threads_.size(); ++t) {
-    while (!buffers_.empty(t)) drain_one(t);
+    while (!buffers_.empty(t)) drain_dead(t);
   }
   for (thread_state& state : threads_) state = {};
   killed_ = true;

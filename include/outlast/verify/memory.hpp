@@ -185,6 +185,8 @@ class memory {
   void append(unsigned thread, std::byte* word, const std::uint64_t* value, unsigned words,
               store_kind kind, site_id site);
   void start_write_back(unsigned thread, const void* address);
+  void drain_flushes(unsigned thread);
+  void drain_dead(unsigned thread);
   void drain_fence(unsigned thread);
   void drain_store(unsigned thread, const std::byte* address);
   void execute(unsigned thread, const buffered& waiting);

@@ -402,5 +402,32 @@ TEST(Model, survives_a_trip_through_text) {
   EXPECT_ANY_THROW(static_cast<void>(verify::memory_model_from_text("vax")));
 }
 
+/// Found as a violation that was none: the words that say how far a table has grown changed under
+/// the threads that a kill had left suspended.
+TEST(Machine, keeps_kills_away_from_the_volatile_words_of_suspended_threads) {
+  machine m(4096, 2, {.store_buffers = true}, small());
+  verify::memory& memory = m.memory();
+  const std::uint64_t one = 1;
+  std::uint64_t outside = 0;
+  const auto store_to = [&](void* where) {
+    memory.buffer_store(0, where, &one, sizeof one, verify::store_kind::plain, {}, false);
+  };
+  memory.look_as(1);
+  store_to(&word(m));
+  store_to(&outside);
+  memory.enter_killed();
+  EXPECT_EQ(word(m).load(), 1U) << "what the dead had stored in the pool is there";
+  EXPECT_EQ(outside, 0U);
+  memory.leave();
+  EXPECT_EQ(word(m).load(), 0U);
+  EXPECT_EQ(outside, 0U) << "thread 1 sees a store whose predecessor is still in thread 0's buffer";
+  memory.look_as(0);
+  EXPECT_EQ(word(m).load() + outside, 2U) << "thread 0 sees its own stores";
+  memory.drain_one(0);
+  memory.drain_one(0);
+  memory.look_as(1);
+  EXPECT_EQ(word(m).load() + outside, 2U);
+}
+
 }  // namespace
 }  // namespace outlast::test

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <type_traits>
 
 namespace outlast::bench {
 namespace {
@@ -39,10 +39,8 @@ class attached_thread {
   attached_thread& operator=(const attached_thread&) = delete;
 };
 
-void attach_this_thread() {
-  static const library only;
-  thread_local const attached_thread here;
-}
+void start_library() { static const library only; }
+void attach_this_thread() { thread_local const attached_thread here; }
 
 struct list_traits : cds::container::michael_list::traits {
   using less = std::less<std::uint64_t>;
@@ -71,6 +69,7 @@ template <class Set>
 class libcds_adapter {
  public:
   explicit libcds_adapter(const subject_options& options) : range_(options.mix.range()) {
+    start_library();
     attach_this_thread();
     if constexpr (std::is_constructible_v<Set, std::size_t, std::size_t>) {
       set_ = std::make_unique<Set>(options.mix.size, 1);

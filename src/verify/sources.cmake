@@ -4,8 +4,8 @@ outlast_sources(outlast_verify verify
   catalogue_lists.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
-  catalogue_skiplists.cpp
   catalogue_sequences.cpp
+  catalogue_skiplists.cpp
   catalogue_tables.cpp
   catalogue_trees.cpp
   counterexample.cpp
@@ -34,8 +34,8 @@ outlast_sources(outlast_verify verify
 if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
-    catalogue_skiplists_other.cpp
     catalogue_sequences_other.cpp
+    catalogue_skiplists_other.cpp
     catalogue_tables_other.cpp
     catalogue_trees_other.cpp
   )

@@ -1,0 +1,35 @@
+// A set of ours in a temporary pool, behind the engine's.
+#pragma once
+
+#include <bench/adapters/temporary_pool.hpp>
+#include <bench/engine/subject.hpp>
+#include <outlast/lockfree/detail/value_slot.hpp>
+
+#include <cstdint>
+
+namespace outlast::bench {
+
+template <class Set, class Domain>
+class set_adapter {
+ public:
+  /// `more` are the structure's own arguments, behind pool and name.
+  template <class... More>
+  explicit set_adapter(const subject_options& options, const More&... more)
+      : pool_(options.pool_directory, pool_bytes_for(options.mix.size)),
+        set_(pool_.get(), "set", more...) {}
+
+  bool insert(std::uint64_t key) { return set_.insert(key); }
+  bool erase(std::uint64_t key) { return set_.erase(key); }
+  bool contains(std::uint64_t key) const { return set_.contains(key); }
+  [[nodiscard]] std::uint64_t count() const {
+    std::uint64_t keys = 0;
+    set_.for_each([&](std::uint64_t, lockfree::no_value) { ++keys; });
+    return keys;
+  }
+
+ private:
+  temporary_pool<Domain> pool_;
+  Set set_;
+};
+
+}  // namespace outlast::bench

@@ -52,19 +52,19 @@ constexpr std::array arguments = {
     redundancy{"harris_list.hpp:248 fence", "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"external_tree.hpp:148 flush", "compare_exchange(expected, here.at, role::flag)",
+    redundancy{"external_tree.hpp:164 flush", "compare_exchange(expected, here.at, role::flag)",
                "the flush of a failed compare-and-swap: what it found is not used, the erasure "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:164 flush", "compare_exchange(expected, fresh->edge_to()",
+    redundancy{"external_tree.hpp:180 flush", "compare_exchange(expected, fresh->edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:284 flush", "compare_exchange(expected, fresh.edge_to()",
+    redundancy{"external_tree.hpp:300 flush", "compare_exchange(expected, fresh.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:300 flush", "compare_exchange(expected, parent.edge_to()",
+    redundancy{"external_tree.hpp:316 flush", "compare_exchange(expected, parent.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:333/1 fence late", "stays.without(tagged), role::tidy",
+    redundancy{"external_tree.hpp:349/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
     redundancy{"external_tree_recovery.hpp:41 flush", "const edge top = root.load()",
@@ -84,18 +84,18 @@ constexpr std::array arguments = {
     redundancy{"external_tree_recovery.hpp:125/1 fence", "root.store(edge{}, role::unlink)",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
     redundancy{
-        "natarajan_tree.hpp:335 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+        "natarajan_tree.hpp:337 flush late", "domain::persist<D>(block_, sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:335 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "natarajan_tree.hpp:337 fence", "domain::persist<D>(block_, sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:319 flush late",
+    redundancy{"natarajan_tree.hpp:321 flush late",
                "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:319 fence", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:321 fence", "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{

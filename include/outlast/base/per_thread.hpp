@@ -43,7 +43,7 @@ class per_thread {
   }
 
   /// The calling thread's object. Wait-free once it exists; allocates volatile memory before.
-  [[nodiscard]] T& local() {
+  [[nodiscard, gnu::always_inline]] T& local() {
     thread_context& context = this_thread();
     const std::uint64_t id = id_.load(std::memory_order_relaxed);
     thread_context::cached_local& cached = context.locals[id % thread_context::cached_locals];
@@ -92,7 +92,7 @@ class per_thread {
     return {segment, shifted - (std::uint64_t{8} << segment)};
   }
 
-  T& find(thread_context& context, thread_context::cached_local& cached) {
+  [[gnu::noinline]] T& find(thread_context& context, thread_context::cached_local& cached) {
     if (forbidden_.load(std::memory_order_relaxed)) {
       throw error(errc::forked, "",
                   "this pool was opened before fork(); the child must not use it, only a pool that "

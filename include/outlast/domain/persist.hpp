@@ -34,19 +34,30 @@ inline void flush(const void* address, std::size_t size, site where = site::curr
   if constexpr (!notes_pages<D>) base::this_thread().flush_pending = true;
 }
 
+namespace detail {
+
+/// Out of line: an operation that has nothing to wait for should find that out in a few
+/// instructions.
+template <persistence_domain D>
+[[gnu::noinline]] inline void fence_now(base::thread_context& me, site where) {
+  D::pfence(where);
+  me.flush_pending = false;
+  ++me.fences_issued;
+}
+
+}  // namespace detail
+
 /// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is
 /// not issued. Orders earlier stores before later ones on domains without flushes.
 template <persistence_domain D>
-inline void fence(site where = site::current()) {
+[[gnu::always_inline]] inline void fence(site where = site::current()) {
   if (notes_pages<D> || !D::flushes()) {
     D::pfence(where);
     return;
   }
   base::thread_context& me = base::this_thread();
-  if (!me.flush_pending) return;
-  D::pfence(where);
-  me.flush_pending = false;
-  ++me.fences_issued;
+  if (me.flush_pending) [[unlikely]]
+    detail::fence_now<D>(me, where);
 }
 
 /// A store that needs no flush was made: on persistent caches it may still be in the store buffer,
@@ -58,7 +69,7 @@ inline void note_store() {
 
 /// The end of an operation: what it stored and what it depends on is durable at return.
 template <persistence_domain D>
-inline void complete(site where = site::current()) {
+[[gnu::always_inline]] inline void complete(site where = site::current()) {
   if (D::current_kind() != kind::cache_persistent) return fence<D>(where);
   bool& pending = base::this_thread().flush_pending;
   if (pending) D::psync(where);

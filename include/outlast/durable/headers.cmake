@@ -1,5 +1,6 @@
 outlast_headers(outlast_library durable
   cell.hpp
+  cell_group.hpp
   detail/atomic_interface.hpp
   detail/owned_word.hpp
   detail/tagged_word.hpp

@@ -31,11 +31,12 @@ class [[nodiscard]] operation {
   using site = domain::site;
 
  public:
-  explicit operation(Reclaimer& reclaimer) : reclaimer_(reclaimer), session_(reclaimer.enter()) {}
+  [[gnu::always_inline]] explicit operation(Reclaimer& reclaimer)
+      : reclaimer_(reclaimer), session_(reclaimer.enter()) {}
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 
-  ~operation() noexcept(false) {
+  [[gnu::always_inline]] ~operation() noexcept(false) {
     const leaver leave_after_the_fence{*this};
     try {
       domain::complete<Flushing>();
@@ -108,7 +109,7 @@ class [[nodiscard]] operation {
 
   struct leaver {
     operation& self;
-    ~leaver() { self.reclaimer_.leave(self.session_); }
+    [[gnu::always_inline]] ~leaver() { self.reclaimer_.leave(self.session_); }
   };
 
   /// Asking costs a call of the run-time library, so only who needs the answer asks.

@@ -5,6 +5,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/without_flushes.hpp>
 #include <outlast/durable/cell.hpp>
+#include <outlast/durable/cell_group.hpp>
 #include <outlast/durable/field.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/roles.hpp>
@@ -18,6 +19,7 @@ namespace outlast::durable {
 
 /// A durability policy: the types that a structure declares its members with.
 ///   P::cell<T>             shared and mutable
+///   P::grouped_cell<T>     the same, in a node that has several; they share what P::group holds
 ///   P::field<T>            immutable once published
 ///   P::volatile_member<T>  rebuilt at each open
 ///   P::operation<R>        the guard of one operation, over reclaimer R
@@ -28,6 +30,8 @@ template <class P>
 concept durability_policy = requires {
   typename P::domain_type;
   typename P::template cell<std::uint64_t>;
+  typename P::template grouped_cell<std::uint64_t>;
+  typename P::group;
   typename P::template field<std::uint64_t>;
   typename P::template volatile_member<std::uint64_t>;
   { P::name() } -> std::convertible_to<std::string>;
@@ -48,6 +52,9 @@ struct flit {
   using placement_type = Placement;
   template <class T>
   using cell = durable::cell<T, Tag, Placement, D>;
+  template <class T>
+  using grouped_cell = durable::cell<T, tag::grouped<Tag>, Placement, D>;
+  using group = cell_group<tag::grouped<Tag>, D>;
   template <class T>
   using field = durable::field<T, D>;
   template <class T>
@@ -74,6 +81,9 @@ struct link_and_persist {
   using placement_type = Placement;
   template <class T>
   using cell = linked_cell<T, Placement, D>;
+  template <class T>
+  using grouped_cell = cell<T>;
+  using group = cell_group<tag::always, D>;
   template <class T>
   using field = durable::field<T, D>;
   template <class T>
@@ -103,6 +113,9 @@ struct transient {
   using unflushed = domain::without_flushes<D>;
   template <class T>
   using cell = durable::cell<T, tag::always, automatic, unflushed>;
+  template <class T>
+  using grouped_cell = cell<T>;
+  using group = cell_group<tag::always, unflushed>;
   template <class T>
   using field = durable::field<T, unflushed>;
   template <class T>

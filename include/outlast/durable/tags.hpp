@@ -58,35 +58,92 @@ struct always {
   static void recover(beside&, domain::site) noexcept {}
 };
 
-/// The counter stands beside the value, in the same line: no further cache miss, twice the memory.
-/// It lies in the pool, so a crash can leave it raised: recovery clears it (errata 2.4).
-struct adjacent {
-  struct beside {
-    base::raw_atomic<std::uint64_t> counter;
-  };
+/// A counter that lies in the pool. A crash can leave it raised: recovery clears it (errata 2.4).
+class pool_counter {
+ public:
+  template <class D>
+  void create(domain::site where) {
+    D::store(counter_.value, 0, std::memory_order_relaxed, where);
+  }
+  template <class D>
+  void raise(domain::site where) {
+    domain::count<D>(counter_.value, 1, std::memory_order_relaxed, where);
+  }
+  template <class D>
+  void lower(domain::site where) {
+    domain::count<D>(counter_.value, ~std::uint64_t{0}, std::memory_order_release, where);
+  }
+  template <class D>
+  [[nodiscard]] bool raised(domain::site where) const {
+    return D::load(counter_.value, std::memory_order_acquire, where) != 0;
+  }
+  template <class D>
+  void recover(domain::site where) {
+    if (raised<D>(where)) D::store(counter_.value, 0, std::memory_order_relaxed, where);
+  }
+
+ private:
+  base::raw_atomic<std::uint64_t> counter_;
+};
+
+/// `adjacent` for the cells of a `cell_group`: one counter for all of them, in the last word of the
+/// block of `block_bytes` bytes that they lie in. A load that finds it raised for another cell of
+/// the group flushes in vain.
+struct adjacent_to_group {
+  static constexpr std::size_t block_bytes = 32;
+  using beside = nothing;
   static std::string name() { return "adjacent"; }
   static constexpr std::string_view layout() noexcept { return "word+counter"; }
   template <class D>
-  static void create(beside& place, domain::site where) {
-    D::store(place.counter.value, 0, std::memory_order_relaxed, where);
+  static void create(beside&, domain::site) noexcept {}
+  template <class D>
+  static void raise(beside&, const void* address, domain::site where) {
+    counter(address).template raise<D>(where);
   }
   template <class D>
-  static void raise(beside& place, const void*, domain::site where) {
-    domain::count<D>(place.counter.value, 1, std::memory_order_relaxed, where);
+  static void lower(beside&, const void* address, domain::site where) {
+    counter(address).template lower<D>(where);
   }
   template <class D>
-  static void lower(beside& place, const void*, domain::site where) {
-    domain::count<D>(place.counter.value, ~std::uint64_t{0}, std::memory_order_release, where);
+  static bool raised(const beside&, const void* address, domain::site where) {
+    return counter(address).template raised<D>(where);
   }
   template <class D>
-  static bool raised(const beside& place, const void*, domain::site where) {
-    return D::load(place.counter.value, std::memory_order_acquire, where) != 0;
+  static void recover(beside&, domain::site) noexcept {}
+
+ private:
+  static pool_counter& counter(const void* address) noexcept {
+    const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(address) | (block_bytes - 1);
+    return *reinterpret_cast<pool_counter*>(last + 1 - sizeof(pool_counter));
+  }
+};
+
+/// The counter stands beside the value, in the same line: no further cache miss, twice the memory,
+/// except where cells share a counter.
+struct adjacent {
+  using grouped = adjacent_to_group;
+  using beside = pool_counter;
+  static std::string name() { return "adjacent"; }
+  static constexpr std::string_view layout() noexcept { return "word+counter"; }
+  template <class D>
+  static void create(beside& counter, domain::site where) {
+    counter.create<D>(where);
   }
   template <class D>
-  static void recover(beside& place, domain::site where) {
-    if (raised<D>(place, nullptr, where)) {
-      D::store(place.counter.value, 0, std::memory_order_relaxed, where);
-    }
+  static void raise(beside& counter, const void*, domain::site where) {
+    counter.raise<D>(where);
+  }
+  template <class D>
+  static void lower(beside& counter, const void*, domain::site where) {
+    counter.lower<D>(where);
+  }
+  template <class D>
+  static bool raised(const beside& counter, const void*, domain::site where) {
+    return counter.raised<D>(where);
+  }
+  template <class D>
+  static void recover(beside& counter, domain::site where) {
+    counter.recover<D>(where);
   }
 };
 
@@ -148,5 +205,23 @@ template <std::size_t Bytes = std::size_t{1} << 20>
 struct line : detail::table<Bytes, 6> {
   static std::string name() { return "line<" + std::to_string(Bytes) + ">"; }
 };
+
+namespace detail {
+
+template <class Tag>
+struct grouped {
+  using type = Tag;
+};
+template <class Tag>
+  requires requires { typename Tag::grouped; }
+struct grouped<Tag> {
+  using type = typename Tag::grouped;
+};
+
+}  // namespace detail
+
+/// `Tag` for the cells of one node, which may share what it keeps in the node.
+template <class Tag>
+using grouped = typename detail::grouped<Tag>::type;
 
 }  // namespace outlast::durable::tag

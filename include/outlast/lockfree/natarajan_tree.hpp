@@ -232,7 +232,7 @@ class natarajan_tree {
     std::string name = "natarajan_tree<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",1";
+                             typeid(Compare).name() + ",2";
     return {std::move(name), base::hash_bytes(full)};
   }
 
@@ -289,6 +289,8 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
   struct alignas(base::cache_line_size) root_block {
     cell root;
     std::atomic<std::uint64_t> count_at_close;
+    std::uint64_t unused;
+    [[no_unique_address]] typename parts::group shared;
   };
   static_assert(sizeof(root_block) == base::cache_line_size);
 
@@ -339,6 +341,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
     recovered_ = true;
+    block_->shared.recover();
     auto marking = arena().begin_recovery();
     marking.mark(block_);
     detail::tree_repair<parts, D, Compare> repair(pool().path(), arena(), marking);

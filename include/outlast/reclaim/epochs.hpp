@@ -49,7 +49,7 @@ class epochs final : base::thread_exit_listener {
   ~epochs() { stop_listening(); }
 
   /// Begins an operation of the calling thread.
-  [[nodiscard]] session enter() {
+  [[nodiscard, gnu::always_inline]] session enter() {
     record& mine = records_.local();
     if (mine.nesting_++ != 0) return &mine;
     const std::uint64_t epoch = D::load(epoch_, std::memory_order_relaxed);
@@ -61,7 +61,7 @@ class epochs final : base::thread_exit_listener {
   }
 
   /// Ends it.
-  void leave(session mine) noexcept {
+  [[gnu::always_inline]] void leave(session mine) noexcept {
     if (--mine->nesting_ != 0) return;
     // (3) release; synchronizes-with (2): the operation's loads are over before it is withdrawn.
     D::store(mine->announced_, 0, std::memory_order_release, domain::site::none());

@@ -10,7 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -49,6 +51,30 @@ cost cost_of(Action&& action) {
   const cost before{me.flushes, me.fences};
   action();
   return {me.flushes - before.flushes, me.fences - before.fences};
+}
+
+/// Where the edges of internal nodes with such a key stand, and what the nodes take.
+template <class Key, class Policy>
+std::vector<std::size_t> shape_of_nodes() {
+  using internal = typename detail::tree_nodes<Key, no_value, Policy>::internal;
+  internal node{Key{}, {}, {}};
+  const auto offset = [&](const auto& member) {
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(&member) -
+                                    reinterpret_cast<const char*>(&node));
+  };
+  return {offset(node.left), offset(node.right), sizeof(internal), alignof(internal)};
+}
+
+TEST(natarajan_tree, has_nodes_as_docs_formats_tells) {
+  using shape = std::vector<std::size_t>;
+  using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+  EXPECT_EQ((shape_of_nodes<u64, narrow>()), (shape{8, 16, 24, 8}));
+  EXPECT_EQ((shape_of_nodes<u64, adjacent>()), (shape{8, 16, 32, 32}));
+  EXPECT_EQ((shape_of_nodes<std::uint8_t, narrow>()), (shape{8, 16, 24, 8}));
+  EXPECT_EQ((shape_of_nodes<std::uint8_t, adjacent>()), (shape{8, 16, 32, 32}));
+  EXPECT_EQ((shape_of_nodes<std::array<u64, 2>, narrow>()), (shape{16, 24, 32, 8}));
+  EXPECT_EQ((shape_of_nodes<std::array<u64, 2>, adjacent>()), (shape{40, 48, 64, 32}));
+  EXPECT_EQ((shape_of_nodes<std::array<u64, 5>, adjacent>()), (shape{72, 80, 96, 32}));
 }
 
 TEST(natarajan_tree, clean_reads_flush_nothing_and_an_erase_waits_once) {

@@ -16,6 +16,8 @@
 #include <outlast/durable/roles.hpp>
 #include <outlast/lockfree/detail/value_slot.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,6 +34,14 @@ inline constexpr std::uintptr_t flagged = 1;  ///< the leaf that the edge names 
 inline constexpr std::uintptr_t tagged = 2;   ///< the node that holds the edge is about to go
 inline constexpr std::uintptr_t to_leaf = 4;  ///< the edge names a leaf
 
+/// Room that nothing uses.
+template <std::size_t Bytes>
+struct filler {
+  std::array<std::byte, Bytes> unused;
+};
+template <>
+struct filler<0> {};
+
 /// What a tree is made of. On media: docs/formats/lockfree.md.
 template <class Key, class Value, class Policy>
 struct tree_nodes {
@@ -40,14 +50,21 @@ struct tree_nodes {
     typename Policy::template field<Key> key;
   };
   using edge = base::marked_ptr<entry, 3>;
-  using cell = typename Policy::template cell<edge>;
+  using cell = typename Policy::template grouped_cell<edge>;
+  using group = typename Policy::group;
 
   struct leaf : entry {
     leaf(const Key& its_key, const Value& its_value) : entry(its_key), value(its_value) {}
     [[no_unique_address]] mutable value_slot<Value, Policy> value;
   };
 
-  struct internal : entry {
+  /// Where the edges of an internal node stand: right behind the key if it fits a word, otherwise
+  /// in the next block of their group, in the same place.
+  static constexpr std::size_t group_bytes = std::is_empty_v<group> ? 0 : sizeof(group);
+  static constexpr std::size_t edges_at =
+      sizeof(entry) <= 8 ? 8 : base::round_up(sizeof(entry), group::alignment) + group_bytes;
+
+  struct alignas(std::max({alignof(entry), alignof(cell), group::alignment})) internal : entry {
     internal(const Key& its_key, edge its_left, edge its_right)
         : entry(its_key), left(its_left), right(its_right) {}
 
@@ -56,19 +73,18 @@ struct tree_nodes {
       return &one == &left ? right : left;
     }
 
+    [[no_unique_address]] filler<edges_at - sizeof(entry)> before_the_edges;
     cell left;
     cell right;
+    [[no_unique_address]] group shared;
   };
+  static_assert(sizeof(internal) ==
+                base::round_up(edges_at + 2 * sizeof(cell) + group_bytes, alignof(internal)));
 
-  /// Of the key, and `bytes` bytes behind it that are aligned to `align`, in a `Node`.
-  template <class Node>
-  static constexpr std::size_t size_with(std::size_t bytes, std::size_t align) noexcept {
-    return base::round_up(base::round_up(sizeof(Key), align) + bytes, alignof(Node));
-  }
   using slot = value_slot<Value, Policy>;
-  static_assert(sizeof(internal) == size_with<internal>(2 * sizeof(cell), alignof(cell)));
-  static_assert(sizeof(leaf) ==
-                size_with<leaf>(std::is_empty_v<slot> ? 0 : sizeof(slot), alignof(slot)));
+  static_assert(sizeof(leaf) == base::round_up(base::round_up(sizeof(Key), alignof(slot)) +
+                                                   (std::is_empty_v<slot> ? 0 : sizeof(slot)),
+                                               alignof(leaf)));
 
   [[nodiscard]] static leaf* leaf_at(edge at) noexcept { return static_cast<leaf*>(at.get()); }
   [[nodiscard]] static internal* internal_at(edge at) noexcept {

@@ -133,6 +133,7 @@ class tree_repair {
     internal& node = *Nodes::internal_at(at);
     node.left.recover();
     node.right.recover();
+    node.shared.recover();
     return node;
   }
 

@@ -1,4 +1,5 @@
-// Regions of a pool: reserved or not, whole, in pages of their own. They are never given back.
+// Regions of a pool: reserved or not, whole, in pages of their own. They are never given back. And
+// the growth of a pool, which makes room for them.
 #include <src/verify/pool_subject.hpp>
 
 #include <outlast/base/cache_line.hpp>
@@ -14,6 +15,7 @@ constexpr std::uint64_t page_bytes = pool_format::page_bytes;
 /// The size of a region tells the value, below 4095: one page, two, or three.
 std::size_t bytes_of(std::uint64_t value) { return value % 3 * page_bytes + value + 1; }
 unsigned replicas_of(std::uint64_t value) { return 1 + value % 2; }
+constexpr std::uint64_t most_pages = 6;  // of a region with its replica
 
 std::uint64_t value_of(const region_info& region) {
   const std::uint64_t value = region.bytes % page_bytes - 1;
@@ -53,9 +55,18 @@ class region_world final : public world {
   /// Now and then after an attempt for which there is no room.
   bool insert(std::uint64_t key, std::uint64_t value) {
     if (value % 4 == 3) try_too_much(key);
+    try {
+      reserve(key, value);
+    } catch (const out_of_space&) {
+      pool_->grow(pool_->size_bytes() + most_pages * page_bytes);
+      reserve(key, value);
+    }
+    return true;
+  }
+
+  void reserve(std::uint64_t key, std::uint64_t value) {
     static_cast<void>(
         pool_->reserve_region(name_of(key), region_kind::log, bytes_of(value), replicas_of(value)));
-    return true;
   }
 
   void try_too_much(std::uint64_t key) {
@@ -72,11 +83,14 @@ class region_world final : public world {
 
 }  // namespace
 
-/// At most eight regions of at most six pages: they fit.
+/// At most eight regions: they fit into 64 pages.
 void add_regions(list& to) {
   using enum map_operation;
-  add_pool<region_world>(to, "pool_regions", {insert, insert, contains, get},
+  const std::vector<map_operation> operations{insert, insert, contains, get};
+  add_pool<region_world>(to, "pool_regions", operations,
                          {.threads = 1, .operations = 5, .keys = 8, .prefill = 3});
+  add_pool<region_world>(to, "pool_growing", operations,
+                         {.threads = 1, .operations = 5, .keys = 8, .prefill = 0}, 12);
 }
 
 }  // namespace outlast::verify::detail

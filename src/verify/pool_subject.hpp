@@ -46,12 +46,14 @@ inline abstract_state state_of(std::vector<std::pair<std::uint64_t, std::uint64_
   return state;
 }
 
-/// A pool of 64 pages, its operations made a map by `World(pool)`.
+/// A pool of 64 pages or less, its operations made a map by `World(pool)`.
 template <class World>
 class pool_subject final : public subject {
  public:
-  pool_subject(std::string name, std::vector<map_operation> operations)
-      : name_(std::move(name)), judge_(std::move(operations), true) {}
+  pool_subject(std::string name, std::vector<map_operation> operations, std::size_t pages)
+      : name_(std::move(name)),
+        judge_(std::move(operations), true),
+        size_bytes_(pages * pool_format::page_bytes) {}
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return "none"; }
@@ -61,24 +63,27 @@ class pool_subject final : public subject {
     return holds_pool(memory);
   }
   void format(std::span<std::byte> memory) override {
-    static_cast<void>(open_pool<simulated_pool>(memory, true));
+    static_cast<void>(open_pool<simulated_pool>(memory, true, size_bytes_));
   }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
-    return std::make_unique<World>(open_checked<simulated_pool>(memory, fresh));
+    return std::make_unique<World>(open_checked<simulated_pool>(memory, fresh, size_bytes_));
   }
 
  private:
   std::string name_;
   map_oracle judge_;
+  std::size_t size_bytes_;
 };
 
+/// The pool has `pages` pages at first and can grow to 64.
 template <class World>
 void add_pool(list& to, const std::string& name, const std::vector<map_operation>& operations,
-              scope within) {
-  to.push_back(
-      {name, "none",
-       [name, operations] { return std::make_unique<pool_subject<World>>(name, operations); },
-       within});
+              scope within, std::size_t pages = 64) {
+  to.push_back({name, "none",
+                [name, operations, pages] {
+                  return std::make_unique<pool_subject<World>>(name, operations, pages);
+                },
+                within});
 }
 
 }  // namespace outlast::verify::detail

@@ -35,6 +35,8 @@ constexpr step steps[] = {
     {"pool_roots", "arena_recovery.hpp", "::save_occupancy(", 1},
     {"pool_roots", "arena_recovery.hpp", "::write_occupancy(", 1},
     {"pool_regions", "region_table.hpp", "::reserve(", 6},
+    {"pool_growing", "page_space.hpp", "::retract(", 2},
+    {"pool_growing", "pool_impl.hpp", "::write_slot(", 2},
 };
 
 class PoolMutants : public testing::TestWithParam<step> {
@@ -79,8 +81,9 @@ TEST_P(PoolMutants, are_noticed) {
 }
 
 std::string name_of(const testing::TestParamInfo<step>& at) {
-  std::string name(at.param.file);
-  name.resize(name.find('.'));
+  std::string name(at.param.structure);
+  name += '_';
+  name += at.param.file.substr(0, at.param.file.find('.'));
   name += at.param.function;
   std::erase_if(name, [](unsigned char c) { return c == ':' || c == '('; });
   return name;

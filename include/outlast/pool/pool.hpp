@@ -112,8 +112,9 @@ class basic_pool {
   /// A pool in the caller's memory, aligned to a page, which outlives it: for the simulator,
   /// tests and scratch data. `fresh`: formats it, otherwise attaches what is there, which works
   /// wherever the memory lies as far as the roots can be relocated. There is no file, no lock and
-  /// no boot id. With options.reserve_volatile_twin the memory is twice `bytes`, the second half
-  /// for the twins.
+  /// no boot id. A fresh pool fills the memory, unless options.capacity_bytes is set: then it fills
+  /// options.size_bytes and can grow until it fills the memory. With options.reserve_volatile_twin
+  /// the memory is twice `bytes`, the second half for the twins.
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});
@@ -223,6 +224,7 @@ class basic_pool {
   };
   struct memory_image {
     std::byte* base;
+    std::uint64_t bytes;
     pool_format::parsed_header header;
   };
 
@@ -284,6 +286,7 @@ class basic_pool {
   pool_options options_;
   std::optional<pool_detail::mapped_file> file_;  // none: in memory
   std::byte* base_;
+  std::uint64_t memory_bytes_ = 0;  // of a pool in memory
   pool_format::static_header fixed_;
   pool_format::state_slot state_;
   std::atomic<std::uint64_t> state_size_;

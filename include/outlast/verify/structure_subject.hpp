@@ -76,13 +76,20 @@ void poison(page_space<D>& pages) {
   return "";
 }
 
-/// A pool that never grows: its volatile tables are as small as it is.
+/// A pool whose volatile tables are as small as its memory. It fills `size_bytes` of that at first.
 template <class Pool>
-[[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
+[[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh,
+                                              std::size_t size_bytes) {
   pool_options chosen;
-  chosen.size_bytes = memory.size();
+  chosen.size_bytes = size_bytes;
   chosen.capacity_bytes = memory.size();
   return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
+}
+
+/// A pool that fills its memory.
+template <class Pool>
+[[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
+  return open_pool<Pool>(memory, fresh, memory.size());
 }
 
 /// How a structure is put into its pool.

@@ -427,6 +427,24 @@ TEST(pool, lives_in_memory_of_the_caller) {
   EXPECT_NE(again->guarantee().find("Nothing survives"), std::string::npos);
 }
 
+TEST(pool, grows_in_memory_of_the_caller_until_it_fills_it) {
+  alignas(4096) static std::byte memory[256 << 10];
+  constexpr std::size_t half = sizeof memory / 2;
+  {
+    const auto target = basic_pool<domain::process>::in_memory(
+        memory, sizeof memory, true, {.size_bytes = half, .capacity_bytes = sizeof memory});
+    EXPECT_EQ(target->size_bytes(), half);
+    EXPECT_THROW((void)target->reserve_region("r", region_kind::log, half), out_of_space);
+    target->grow(sizeof memory);
+    EXPECT_EQ(target->size_bytes(), sizeof memory);
+    (void)target->reserve_region("r", region_kind::log, half);
+    EXPECT_THROW(target->grow(sizeof memory + 1), error);
+  }
+  const auto again = basic_pool<domain::process>::in_memory(memory, sizeof memory, false);
+  EXPECT_EQ(again->size_bytes(), sizeof memory);
+  EXPECT_TRUE(again->find_region("r").has_value());
+}
+
 TEST(pool, attaches_roots_from_many_threads) {
   temp_directory directory;
   auto target = pool::create(directory.file("p"), {.size_bytes = 4 << 20});

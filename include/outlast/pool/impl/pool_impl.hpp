@@ -82,7 +82,7 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
     return std::unique_ptr<basic_pool>(
         new basic_pool(format_memory(memory, bytes, options), options));
   auto* const base = static_cast<std::byte*>(memory);
-  const memory_image image{base, pool_detail::judge_header({base, bytes}, "")};
+  const memory_image image{base, bytes, pool_detail::judge_header({base, bytes}, "")};
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
@@ -100,8 +100,10 @@ template <domain::persistence_domain D>
 typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, std::size_t bytes,
                                                                   const pool_options& options) {
   pool_options sized = options;
-  sized.size_bytes = sized.capacity_bytes =
-      bytes / pool_format::page_bytes * pool_format::page_bytes;
+  sized.capacity_bytes = bytes / pool_format::page_bytes * pool_format::page_bytes;
+  sized.size_bytes = options.capacity_bytes == 0
+                         ? sized.capacity_bytes
+                         : std::min(options.size_bytes, sized.capacity_bytes);
   const pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
@@ -117,7 +119,7 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
   // (P2) the magic is written.
   D::write(base, &page, sizeof no_magic);
   domain::persist<D>(base, sizeof no_magic);
-  return {base, pool_detail::judge_header({base, bytes}, "")};
+  return {base, bytes, pool_detail::judge_header({base, bytes}, "")};
 }
 
 // ---- Opening ----
@@ -142,6 +144,7 @@ template <domain::persistence_domain D>
 basic_pool<D>::basic_pool(const memory_image& image, const pool_options& options)
     : options_(options),
       base_(image.base),
+      memory_bytes_(image.bytes),
       fixed_(image.header.fixed),
       state_(image.header.state),
       state_size_(state_.size_bytes),
@@ -458,15 +461,16 @@ auto basic_pool<D>::usable_alone() const -> std::unique_lock<std::recursive_mute
 template <domain::persistence_domain D>
 void basic_pool<D>::grow(std::size_t size_bytes) {
   const auto lock = usable_alone();
-  if (size_bytes > fixed_.capacity_bytes || !file_) {
+  const std::uint64_t limit =
+      file_ ? fixed_.capacity_bytes : std::min(fixed_.capacity_bytes, memory_bytes_);
+  if (size_bytes > limit) {
     throw error(errc::bad_argument, path_,
-                "the pool cannot grow beyond its capacity of " +
-                    std::to_string(fixed_.capacity_bytes) +
+                "the pool cannot grow beyond its capacity of " + std::to_string(limit) +
                     " bytes, which is fixed at creation; create a larger pool and copy");
   }
   const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
   if (wanted <= state_.size_bytes) return;
-  file_->extend(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes));
+  if (file_) file_->extend(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes));
   pool_format::state_slot next = state_;
   next.size_bytes = wanted;
   write_state(next);

@@ -4,6 +4,7 @@ outlast_sources(outlast_verify verify
   catalogue_lists.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
+  catalogue_scanned.cpp
   catalogue_sequences.cpp
   catalogue_skiplists.cpp
   catalogue_tables.cpp

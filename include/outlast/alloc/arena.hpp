@@ -129,7 +129,8 @@ class arena {
   [[nodiscard]] recovery begin_recovery();
 
   /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
-  /// for each block. What it answers false for becomes free. Durable as recovery::finish().
+  /// for each block. What it answers false for becomes free; that may depend on the first 16 bytes
+  /// alone. Durable as recovery::finish().
   template <class IsLive>
   void recover_by_scan(IsLive&& is_live);
 

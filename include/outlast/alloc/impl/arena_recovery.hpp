@@ -306,10 +306,10 @@ void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, IsLive&& 
   const bool persists = D::flushes() && pages_.blocks_may_be_unflushed();
   std::size_t free = 0;
   for (std::size_t i = 0; i < scanned.blocks(); ++i) {
-    if (is_live(scanned.block(i), scanned.stride(), generation)) {
-      if (persists) domain::flush<D>(scanned.block(i), scanned.stride());
-      continue;
-    }
+    const bool live = is_live(scanned.block(i), scanned.stride(), generation);
+    // What says that a block is dead is only visible too: lost, it would be live again, and in use.
+    if (persists) domain::flush<D>(scanned.block(i), live ? scanned.stride() : granule);
+    if (live) continue;
     put(scanned, i / 64, std::uint64_t{1} << (i % 64));
     ++free;
   }

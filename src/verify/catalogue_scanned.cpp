@@ -26,9 +26,9 @@ constexpr std::uint64_t fingerprint = 0x7363616e6e656421;
 
 std::uint64_t proof_of(std::uint64_t entry) { return base::mix64(entry + 1) | 1; }
 
-/// Blocks of several strides, of which one takes several pages.
+/// Blocks of several strides, and one with pages of its own.
 std::size_t bytes_of(std::uint64_t value) {
-  static constexpr std::array<std::size_t, 4> sizes = {24, 6000, 20000, 200};
+  static constexpr std::array<std::size_t, 4> sizes = {24, 6000, 33000, 200};
   return sizes[value / 2 % sizes.size()];
 }
 

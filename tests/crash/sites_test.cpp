@@ -42,8 +42,6 @@ constexpr std::array exceptions = {
     exception{"stack.hpp", "::pop(", 1, true,
               "the fence before a node is retired: the p-store that unlinked it has waited"},
     exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
-    exception{"page_space.hpp", "::zero_headers(", 2, true,
-              "for arenas that are recovered by a scan: every entry traces from its root"},
     exception{"root_directory.hpp", "::forget_occupancy(", 1, true,
               "the pool is a file, and its machine went down where only processes may"},
 };

@@ -1,6 +1,7 @@
 // The entries of the list, for any policy.
 #pragma once
 
+#include <src/verify/by_its_ends.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/lockfree/harris_list.hpp>
@@ -22,6 +23,16 @@ template <class Value, class Policy>
 void add_list(list& to, const std::string& name) {
   using structure = list_of<Value, Policy>;
   add_map<structure>(to, name, parts_of_list<structure>());
+}
+
+template <class Policy>
+void add_ends_of_list(list& to) {
+  using enum map_operation;
+  using structure = by_its_ends<list_of<std::uint64_t, Policy>>;
+  auto how = parts_of_list<structure>();
+  how.operations = {insert, insert, erase, erase, contains, contains, get, get};
+  add_map<structure>(to, "harris_list_ends", how);
+  to.back().type = name_in_functions<list_of<std::uint64_t, Policy>>();
 }
 
 }  // namespace outlast::verify::detail

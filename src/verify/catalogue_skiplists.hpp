@@ -1,42 +1,17 @@
 // The entries of the skip list, for any policy.
 #pragma once
 
+#include <src/verify/by_its_ends.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/lockfree/skiplist.hpp>
 #include <outlast/verify/poisoning_epochs.hpp>
-
-#include <optional>
 
 namespace outlast::verify::detail {
 
 template <class Value, class Policy>
 using skiplist_of =
     lockfree::skiplist<std::uint64_t, Value, Policy, std::less<std::uint64_t>, poisoning_epochs>;
-
-/// A list whose three keys are looked for from its ends and by a range.
-template <class Value, class Policy>
-class skiplist_by_its_ends : public skiplist_of<Value, Policy> {
-  using base = skiplist_of<Value, Policy>;
-
- public:
-  using base::base;
-
-  [[nodiscard]] std::optional<Value> get(std::uint64_t key) const {
-    if (key == 1) return of_key(key, base::min());
-    if (key == 3) return of_key(key, base::max());
-    std::optional<Value> found;
-    base::for_each_in(key, key + 1, [&](std::uint64_t, const Value& held) { found = held; });
-    return found;
-  }
-  [[nodiscard]] bool contains(std::uint64_t key) const { return get(key).has_value(); }
-
- private:
-  static std::optional<Value> of_key(std::uint64_t key,
-                                     const std::optional<std::pair<std::uint64_t, Value>>& end) {
-    return end && end->first == key ? std::optional(end->second) : std::nullopt;
-  }
-};
 
 /// Towers of at most two links: half of the nodes have one, or all have both.
 template <class List>
@@ -71,7 +46,7 @@ void add_towers(list& to) {
 template <class Policy>
 void add_ends(list& to) {
   using enum map_operation;
-  using structure = skiplist_by_its_ends<std::uint64_t, Policy>;
+  using structure = by_its_ends<skiplist_of<std::uint64_t, Policy>>;
   auto how = parts_of_skiplist<structure>(2);
   how.operations = {insert, insert, erase, erase, contains, contains, get, get};
   add_map<structure>(to, "skiplist_ends", how);

@@ -8,48 +8,48 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:116 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:144 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:126 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:154 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:146 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:174 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:128 flush", "next.with(deleted), role::mark",
+        "chain.hpp:156 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:150 flush", "link(fresh, deleted), role::replace",
+    redundancy{"chain.hpp:178 flush", "link(fresh, deleted), role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:128/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:156/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:192/1 fence late", "after, role::tidy",
+        "chain.hpp:220/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:201/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:248/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:264 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+        "harris_list.hpp:311 flush late", "domain::persist<D>(block_, sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:264 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "harris_list.hpp:311 fence", "domain::persist<D>(block_, sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:248 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"harris_list.hpp:295 flush late", "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:248 fence", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"harris_list.hpp:295 fence", "domain::persist<D>(block_, sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{"external_tree.hpp:164 flush", "compare_exchange(expected, here.at, role::flag)",
@@ -99,7 +99,7 @@ constexpr std::array arguments = {
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:369/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:352/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},

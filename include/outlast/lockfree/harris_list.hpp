@@ -121,17 +121,47 @@ class harris_list {
     }
   }
 
+  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
+  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
+    operation op(session_->nodes());
+    const auto here = chain(op).locate(head(), detail::first_probe{});
+    if (!here.found) return std::nullopt;
+    here.before->arrived(durable::role::answer);
+    return std::pair(here.at->key.get(), here.at->value.load());
+  }
+
+  /// The greatest key, as min(). Passes every key.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
+    operation op(session_->nodes());
+    const way_to_the_end in{head()};
+    const auto here = chain(op).locate(in, in);
+    if (in.last == nullptr) return std::nullopt;
+    here.way_in->arrived(durable::role::answer);
+    return std::pair(in.last->key.get(), in.last->value.load());
+  }
+
   /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile. Holds back reclamation while it
-  /// runs.
+  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
+  /// is durable at return. Holds back reclamation while it runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    for (link at = head().load(durable::role::decide); at;) {
-      const link next = at->next.load(durable::role::decide);
-      if (!next.has(detail::deleted)) visit(at->key.get(), at->value.load());
-      at = next.without(detail::deleted);
-    }
+    detail::visit_chain(head(), [&](const node& here) {
+      visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
+  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
+  template <class Visit>
+  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
+    operation op(session_->nodes());
+    detail::visit_chain(head(), [&](const node& here) {
+      if (!Compare{}(here.key.get(), to)) return false;
+      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
+      return true;
+    });
   }
 
   /// How many keys there are; exact while no insert or erase runs.
@@ -166,6 +196,23 @@ class harris_list {
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
     [[nodiscard]] bool precedes(const node& entry) const { return Compare{}(entry.key.get(), key); }
     [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
+  };
+
+  /// Looks for the end, and knows which node it has passed last.
+  struct way_to_the_end {
+    cell& head;
+    mutable const node* last = nullptr;
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(const node& entry) const noexcept {
+      last = &entry;
+      return true;
+    }
+    [[nodiscard]] bool matches(const node&) const noexcept { return false; }
+    [[nodiscard]] cell& enter() const noexcept {
+      last = nullptr;
+      return head;
+    }
   };
 
   static durable::root_type type() {

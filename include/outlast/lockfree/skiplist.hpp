@@ -148,7 +148,7 @@ class skiplist {
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
-    const auto here = chain(keeps).locate(session_->head(), any_probe{});
+    const auto here = chain(keeps).locate(session_->head(), detail::first_probe{});
     if (!here.found) return std::nullopt;
     here.before->arrived(durable::role::answer);
     return std::pair(here.at->key.get(), here.at->value.load());
@@ -171,7 +171,7 @@ class skiplist {
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    walk(session_->head(), [&](const node& here) {
+    detail::visit_chain(session_->head(), [&](const node& here) {
       visit(here.key.get(), here.value.load());
       return true;
     });
@@ -182,7 +182,7 @@ class skiplist {
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
     operation op(session_->nodes());
     way_in in{*session_, {from}};
-    walk(in.enter(), [&](const node& here) {
+    detail::visit_chain(in.enter(), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
       if (!in.what.precedes(here)) visit(here.key.get(), here.value.load());
       return true;
@@ -276,13 +276,6 @@ class skiplist {
     [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
   };
 
-  /// Looks for whatever comes first.
-  struct any_probe {
-    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const node&) const noexcept { return false; }
-    [[nodiscard]] bool matches(const node&) const noexcept { return true; }
-  };
-
   /// Where an operation on a key enters the chain.
   struct way_in {
     session& list;
@@ -327,16 +320,6 @@ class skiplist {
     keeper keeps(*session_, op);
     const way_in in{*session_, {key}};
     return chain(keeps).find(in, in.what);
-  }
-
-  /// Calls `visit(node)` for the live nodes behind `start` until it returns false.
-  template <class Visit>
-  static void walk(cell& start, Visit&& visit) {
-    for (link at = start.load(durable::role::decide).without(detail::deleted); at;) {
-      const link next = at->next.load(durable::role::decide);
-      if (!next.has(detail::deleted) && !visit(*at)) return;
-      at = next.without(detail::deleted);
-    }
   }
 
   bool insert_once(const Key& key, const Value& value) {

@@ -35,6 +35,34 @@ struct position {
   }
 };
 
+/// A probe for whatever comes first.
+struct first_probe {
+  template <class Link>
+  [[nodiscard]] bool ends_at(const Link& at) const noexcept {
+    return !at;
+  }
+  template <class Entry>
+  [[nodiscard]] bool precedes(const Entry&) const noexcept {
+    return false;
+  }
+  template <class Entry>
+  [[nodiscard]] bool matches(const Entry&) const noexcept {
+    return true;
+  }
+};
+
+/// Calls `visit(entry)` for the live entries behind `start`, in their order, until it returns
+/// false. What it visits is durable when the operation is over.
+template <class Cell, class Visit>
+void visit_chain(const Cell& start, Visit&& visit) {
+  using link = typename Cell::value_type;
+  for (link at = start.load(role::decide).without(deleted); at;) {
+    const link next = at->next.load(role::decide);
+    if (!next.has(deleted) && !visit(*at)) return;
+    at = next.without(deleted);
+  }
+}
+
 /// The operations of a chain, as one operation of a structure sees them.
 ///
 /// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only

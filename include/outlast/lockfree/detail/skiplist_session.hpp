@@ -159,7 +159,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   void build_towers() {
     typename index::builder towers(towers_, block_->towers);
     const node* last = nullptr;
-    walk(block_->head, [&](node& here) {
+    detail::visit_chain(block_->head, [&](node& here) {
       check_size(here, pool().pages().block_bytes(&here, this->root().index));
       check_order(last, here);
       towers.append(here);

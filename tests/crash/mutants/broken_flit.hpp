@@ -131,6 +131,9 @@ struct broken_flit {
   template <class T>
   using cell = broken_cell<T, Defect>;
   template <class T>
+  using grouped_cell = cell<T>;
+  using group = durable::cell_group<durable::tag::always, domain::simulated>;
+  template <class T>
   using field = durable::field<T, domain::simulated>;
   template <class T>
   using volatile_member = durable::volatile_member<T>;

@@ -129,7 +129,7 @@ class tree_repair {
   internal& examine_internal(edge at) {
     if (!at) report_corrupt_tree(path_, "has a node without a child");
     if (at.has(flagged)) report_corrupt_tree(path_, "has a deleted node that is no leaf");
-    examine_block(at, sizeof(internal));
+    examine_block(at, sizeof(internal), alignof(internal));
     internal& node = *Nodes::internal_at(at);
     node.left.recover();
     node.right.recover();
@@ -139,7 +139,7 @@ class tree_repair {
 
   extent examine_leaf(edge at) {
     if (!at) report_corrupt_tree(path_, "has a leaf that is nowhere");
-    examine_block(at, sizeof(leaf));
+    examine_block(at, sizeof(leaf), alignof(leaf));
     const leaf* const here = Nodes::leaf_at(at);
     here->value.recover();
     if (at.has(flagged)) return {};
@@ -147,10 +147,13 @@ class tree_repair {
     return {here, here};
   }
 
-  void examine_block(edge at, std::size_t bytes) {
+  void examine_block(edge at, std::size_t bytes, std::size_t align) {
     if (!blocks_.mark(at.get())) report_corrupt_tree(path_, "runs in a circle");
     if (arena_.usable_size(at.get()) < bytes) {
       report_corrupt_tree(path_, "has a node that is too small");
+    }
+    if (reinterpret_cast<std::uintptr_t>(at.get()) % align != 0) {
+      report_corrupt_tree(path_, "has a node at an address that is not aligned");
     }
   }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -377,6 +378,31 @@ TEST_F(spoilt_tree, is_refused_if_an_edge_leaves_the_pool) {
   fill({1, 2, 3});
   left(top()) += u64{1} << 40;
   expect_refused();
+}
+
+TEST(spoilt_tree_with_counters, is_refused_if_a_node_is_not_aligned_like_its_group) {
+  using counters = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+  test::temp_pool<domain::process> pool;
+  std::optional<natarajan_tree<u64, u64, counters>> map(std::in_place, *pool, "map");
+  for (const u64 k : {1, 2, 3}) ASSERT_TRUE(map->insert(k, k));
+  u64* top = nullptr;
+  map->arena().for_each_block([&](void* block, std::size_t usable) {
+    if (usable == 64) top = static_cast<u64*>(block);
+  });
+  ASSERT_NE(top, nullptr);
+  void* askew = map->arena().allocate(72);
+  while (reinterpret_cast<std::uintptr_t>(askew) % 32 == 0) askew = map->arena().allocate(72);
+  std::memcpy(askew, reinterpret_cast<const void*>(*top & ~u64{7}), 32);
+  *top = reinterpret_cast<u64>(askew) | (*top & 7);
+  map.reset();
+  pool.abandon();
+  pool.open();
+  try {
+    map.emplace(*pool, "map");
+    FAIL() << "a node's counter was looked for in another block";
+  } catch (const corruption& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("not aligned"));
+  }
 }
 
 /// Runs on a stack on which nothing can recurse through a deep tree.

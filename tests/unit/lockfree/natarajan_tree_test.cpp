@@ -382,23 +382,25 @@ TEST_F(spoilt_tree, is_refused_if_an_edge_leaves_the_pool) {
 
 TEST(spoilt_tree_with_counters, is_refused_if_a_node_is_not_aligned_like_its_group) {
   using counters = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+  using counting_tree = natarajan_tree<u64, u64, counters>;
   test::temp_pool<domain::process> pool;
-  std::optional<natarajan_tree<u64, u64, counters>> map(std::in_place, *pool, "map");
-  for (const u64 k : {1, 2, 3}) ASSERT_TRUE(map->insert(k, k));
-  u64* top = nullptr;
-  map->arena().for_each_block([&](void* block, std::size_t usable) {
-    if (usable == 64) top = static_cast<u64*>(block);
-  });
-  ASSERT_NE(top, nullptr);
-  void* askew = map->arena().allocate(72);
-  while (reinterpret_cast<std::uintptr_t>(askew) % 32 == 0) askew = map->arena().allocate(72);
-  std::memcpy(askew, reinterpret_cast<const void*>(*top & ~u64{7}), 32);
-  *top = reinterpret_cast<u64>(askew) | (*top & 7);
-  map.reset();
+  {
+    counting_tree map(*pool, "map");
+    for (const u64 k : {1, 2, 3}) ASSERT_TRUE(map.insert(k, k));
+    u64* top = nullptr;
+    map.arena().for_each_block([&](void* block, std::size_t usable) {
+      if (usable == 64) top = static_cast<u64*>(block);
+    });
+    ASSERT_NE(top, nullptr);
+    void* askew = map.arena().allocate(72);
+    while (reinterpret_cast<std::uintptr_t>(askew) % 32 == 0) askew = map.arena().allocate(72);
+    std::memcpy(askew, reinterpret_cast<const void*>(*top & ~u64{7}), 32);
+    *top = reinterpret_cast<u64>(askew) | (*top & 7);
+  }
   pool.abandon();
   pool.open();
   try {
-    map.emplace(*pool, "map");
+    const counting_tree map(*pool, "map");
     FAIL() << "a node's counter was looked for in another block";
   } catch (const corruption& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("not aligned"));

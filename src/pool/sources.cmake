@@ -6,4 +6,5 @@ outlast_sources(outlast_library pool
   machine.cpp
   mapped_file.cpp
   opening.cpp
+  twin.cpp
 )

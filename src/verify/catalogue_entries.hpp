@@ -90,6 +90,7 @@ void add_sequences(list& to);
 void add_roots(list& to);
 void add_skiplists(list& to);
 void add_regions(list& to);
+void add_mirrored(list& to);
 void add_scanned(list& to);
 void add_lists_of_other_policies(list& to);
 void add_tables_of_other_policies(list& to);

@@ -2,6 +2,7 @@ outlast_sources(outlast_verify verify
   buffered_oracle.cpp
   catalogue.cpp
   catalogue_lists.cpp
+  catalogue_mirror.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
   catalogue_scanned.cpp

@@ -143,6 +143,10 @@ class arena {
   /// Calls `visit(void* block, std::size_t usable)` for each allocated block.
   template <class Visit>
   void for_each_block(Visit&& visit);
+  /// Calls `visit(void* first, std::size_t bytes)` for each run of pages of this owner, whether its
+  /// blocks are known or not.
+  template <class Visit>
+  void for_each_run(Visit&& visit) const;
   [[nodiscard]] arena_statistics statistics() const;
 
   /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n,

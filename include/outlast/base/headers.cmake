@@ -9,4 +9,5 @@ outlast_headers(outlast_library base
   raw_atomic.hpp
   sharded_count.hpp
   thread_context.hpp
+  word_pair.hpp
 )

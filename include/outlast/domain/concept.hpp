@@ -17,6 +17,8 @@
 //   L7  A domain only removes work: what is written under one domain can be read under every other.
 #pragma once
 
+#include <outlast/base/word_pair.hpp>
+
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -58,7 +60,8 @@ enum class kind : unsigned {
 template <class D>
 concept persistence_domain = requires(
     const void* address, void* destination, std::size_t size, std::atomic<std::uint64_t>& word,
-    std::uint64_t value, std::uint64_t& expected, std::memory_order order, site where) {
+    std::uint64_t value, std::uint64_t& expected, base::word_pair& pair,
+    base::pair_value& pair_seen, std::memory_order order, site where) {
   /// For people: `process`, `adr`, ...
   { D::name() } -> std::convertible_to<std::string_view>;
   { D::current_kind() } -> std::same_as<kind>;
@@ -73,6 +76,8 @@ concept persistence_domain = requires(
   D::store(word, value, order, where);
   { D::exchange(word, value, order, where) } -> std::same_as<std::uint64_t>;
   { D::compare_exchange(word, expected, value, order, where) } -> std::same_as<bool>;
+  /// Of two words as one, 16 bytes that a crash may tear between them: L5. Acquires and releases.
+  { D::compare_exchange_pair(pair, pair_seen, pair_seen, where) } -> std::same_as<bool>;
   { D::fetch_add(word, value, order, where) } -> std::same_as<std::uint64_t>;
   /// A store that every thread sees before any later load of the caller: base/announce.hpp.
   D::announce(word, value);

@@ -3,6 +3,7 @@
 
 #include <outlast/base/announce.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/hw/double_word.hpp>
 #include <outlast/hw/flush.hpp>
 
 #include <atomic>
@@ -36,6 +37,11 @@ struct hardware_access {
   static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
                                std::memory_order order, site = site::current()) noexcept {
     return word.compare_exchange_strong(expected, desired, order, failure_order(order));
+  }
+  /// Strong. `expected` receives the pair read where it fails.
+  static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
+                                    base::pair_value desired, site = site::current()) noexcept {
+    return hw::compare_exchange_pair(pair, expected, desired);
   }
   template <class T>
   static T fetch_add(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,

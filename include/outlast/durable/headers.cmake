@@ -2,13 +2,16 @@ outlast_headers(outlast_library durable
   cell.hpp
   cell_group.hpp
   detail/atomic_interface.hpp
+  detail/mirrored_word.hpp
   detail/owned_word.hpp
   detail/tagged_word.hpp
   detail/word.hpp
   field.hpp
   flagged.hpp
+  mirror.hpp
   operation.hpp
   policy.hpp
+  replicas.hpp
   root_session.hpp
   roles.hpp
   tag_table.hpp

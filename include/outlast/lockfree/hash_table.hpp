@@ -18,9 +18,9 @@
 #pragma once
 
 #include <outlast/base/hash.hpp>
-#include <outlast/base/raw_atomic.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/bucket_index.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
@@ -187,12 +187,10 @@ class hash_table {
  private:
   /// A link of the chain. On media: docs/formats/lockfree.md.
   struct entry {
-    explicit entry(std::uint64_t its_order) {
-      D::store(order.value, its_order, std::memory_order_relaxed);
-    }
+    explicit entry(std::uint64_t its_order) { order.store(its_order, std::memory_order_relaxed); }
 
     cell next;
-    base::raw_atomic<std::uint64_t> order;  // see bucket_index.hpp; of a node: immutable
+    durable::plain_word<Policy> order;  // see bucket_index.hpp; of a node: immutable
   };
   /// The sentinel of one bucket. All zero until somebody claims it.
   struct alignas(2 * sizeof(cell)) sentinel_entry : entry {};
@@ -249,7 +247,7 @@ class hash_table {
   };
 
   static std::uint64_t order_word(const entry& of) {
-    return D::load(of.order.value, std::memory_order_relaxed);
+    return of.order.load(std::memory_order_relaxed);
   }
 
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.

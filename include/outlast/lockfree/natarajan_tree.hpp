@@ -38,6 +38,7 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/external_tree.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
@@ -300,6 +301,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
 
   session(pool_type& in, const attached_root& attached)
       : base_type(in, attached), nodes_(in.template service<reclaimer>()) {
+    durable::attach_replicas<Policy>(in, arena());
     if (attached.state == root_state::fresh) {
       create();
       return;
@@ -332,7 +334,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
  private:
   void create() {
     void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    D::zero(memory, sizeof(root_block));
+    durable::blank<Policy>(memory, sizeof(root_block));
     block_ = static_cast<root_block*>(memory);
     domain::persist<D>(block_, sizeof(root_block));
     pool().publish_root(this->root().index, block_);

@@ -21,6 +21,7 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
 #include <outlast/lockfree/detail/height_source.hpp>

@@ -15,5 +15,6 @@ outlast_headers(outlast_library pool
   pool.hpp
   pool_options.hpp
   region.hpp
+  replica_pair.hpp
   volatile_word.hpp
 )

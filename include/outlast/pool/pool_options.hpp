@@ -27,6 +27,9 @@ struct pool_options {
   bool per_operation_device_sync = false;
   /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.
   bool reserve_volatile_twin = false;
+  /// Keep the second replica of mirrored roots in a nameless file beside the pool's, not in memory:
+  /// where both are on persistent memory and memory is short. For this opening.
+  bool twin_on_media = false;
   /// The instructions to use, whatever the mapping is; so does the environment variable
   /// OUTLAST_DOMAIN. Never changes what guarantee() says. For pools of the domain `native`.
   std::optional<domain::kind> force_domain = std::nullopt;

@@ -70,6 +70,24 @@ struct simulated {
     put_at_once(word, desired, order, where);
     return true;
   }
+  static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
+                                    base::pair_value desired, site where = site::current()) {
+    begin_locked(&pair);
+    base::pair_value seen;
+    std::memcpy(&seen, static_cast<const void*>(&pair), sizeof seen);
+    if (seen != expected) {
+      expected = seen;
+      return false;
+    }
+    if (auto* const m = verify::machine::current()) {
+      // Nobody sees one word without the other, but a crash may leave that on the media.
+      m->store_at_once(&pair.first, &desired.first, 8, verify::store_kind::release, where);
+      m->store_at_once(&pair.second, &desired.second, 8, verify::store_kind::release, where);
+    } else {
+      std::memcpy(static_cast<void*>(&pair), &desired, sizeof desired);
+    }
+    return true;
+  }
   template <class T>
   static T fetch_add(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
                      site where = site::current()) {

@@ -6,6 +6,7 @@
 #include <outlast/lockfree/detail/value_slot.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/pool/replica_pair.hpp>
 #include <outlast/verify/simulated.hpp>
 #include <outlast/verify/subject.hpp>
 
@@ -142,11 +143,12 @@ class structure_world : public world {
  private:
   using address = const std::byte*;
 
-  /// Where the elements are, ascending.
+  /// Where the elements are, ascending. What is visited may be in the pool's twin.
   std::vector<address> elements() {
     std::vector<address> all;
     structure_->for_each([&](const auto& first, const auto&...) {
-      all.push_back(reinterpret_cast<address>(&first));
+      const auto* const seen = reinterpret_cast<address>(&first);
+      all.push_back(pool_->pages().contains(seen) ? seen : original_of(seen));
     });
     std::sort(all.begin(), all.end());
     return all;

@@ -14,6 +14,14 @@ void arena<D>::for_each_own_run(Visit&& visit) const {
   });
 }
 
+template <domain::persistence_domain D>
+template <class Visit>
+void arena<D>::for_each_run(Visit&& visit) const {
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    visit(pages_.address_of(first), std::size_t{run.pages} * pool_format::page_size);
+  });
+}
+
 /// The spans that are known, each once.
 template <domain::persistence_domain D>
 template <class Visit>

@@ -136,15 +136,6 @@ class owned_word {
   [[nodiscard]] static T value_of(word seen) noexcept {
     return from_word<T>(static_cast<word_of<T>>(seen & value_mask));
   }
-  [[nodiscard]] static word apply(arithmetic what, word left, word right) noexcept {
-    switch (what) {
-      case arithmetic::add: return left + right;
-      case arithmetic::bit_and: return left & right;
-      case arithmetic::bit_or: return left | right;
-      case arithmetic::bit_xor: return left ^ right;
-    }
-    return left;
-  }
 
   void flush_if_owned(word seen, site where) const {
     if (!D::flushes()) return;

@@ -58,4 +58,16 @@ template <class T>
   }
 }
 
+/// What the processor would do, on words. Wraps around.
+[[nodiscard]] inline std::uint64_t apply(arithmetic what, std::uint64_t left,
+                                         std::uint64_t right) noexcept {
+  switch (what) {
+    case arithmetic::add: return left + right;
+    case arithmetic::bit_and: return left & right;
+    case arithmetic::bit_or: return left | right;
+    case arithmetic::bit_xor: return left ^ right;
+  }
+  return left;
+}
+
 }  // namespace outlast::durable::detail

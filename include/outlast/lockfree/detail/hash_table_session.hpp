@@ -33,6 +33,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
         growth_check_interval_(std::max(options.growth_check_interval, 1U)) {
+    durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create(options);
       return;
@@ -97,7 +98,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return segment(place.segment)[place.index];
   }
   static bool is_ready(const sentinel_entry& bucket) {
-    return (D::load(bucket.order.value, std::memory_order_acquire) & detail::ready_bit) != 0;
+    return (bucket.order.load(std::memory_order_acquire) & detail::ready_bit) != 0;
   }
   [[nodiscard]] sentinel_entry& ready_ancestor(std::uint64_t order) const {
     for (;;) {
@@ -118,10 +119,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation
   /// then enters at an ancestor, so a thread that stops in here stops nobody.
   bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
-    std::uint64_t unclaimed = 0;
-    if (!D::compare_exchange(own.order.value, unclaimed, order, std::memory_order_acq_rel)) {
-      return is_ready(own);
-    }
+    if (!own.order.claim(order)) return is_ready(own);
     try {
       link_claimed(op, own, order);
     } catch (...) {
@@ -146,7 +144,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
     // A way in only now that the link is durable: the p-store above has returned. (I3)
-    D::store(own.order.value, order | detail::ready_bit, std::memory_order_release);
+    own.order.store(order | detail::ready_bit, std::memory_order_release);
   }
 
   /// Doubles the buckets. One thread at a time does; the others go on with what there is.
@@ -169,7 +167,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   void add_segment(unsigned s) {
     const std::size_t bytes = detail::sentinels_in(s) * sizeof(sentinel_entry);
     void* const memory = arena().allocate(bytes, base::cache_line_size);
-    D::zero(memory, bytes);
+    durable::blank<Policy>(memory, bytes);
     domain::persist<D>(memory, bytes);
     D::store(block_->segments[s], offset_of(memory), std::memory_order_release);
     domain::persist<D>(&block_->segments[s], sizeof(block_->segments[s]));
@@ -182,7 +180,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   void create(const table_options& options) {
     void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    D::zero(memory, sizeof(root_block));
+    durable::blank<Policy>(memory, sizeof(root_block));
     block_ = static_cast<root_block*>(memory);
     grows_ = options.grows;
     D::store(block_->grows, options.grows ? 1 : 0, std::memory_order_relaxed);
@@ -191,7 +189,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         std::bit_ceil(std::clamp<std::size_t>(options.buckets, 1, std::size_t{1} << 40));
     const auto last = static_cast<unsigned>(std::countr_zero(buckets));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
-    D::store(segment(0)->order.value, detail::ready_bit, std::memory_order_relaxed);
+    segment(0)->order.store(detail::ready_bit, std::memory_order_relaxed);
     domain::persist<D>(segment(0), sizeof(sentinel_entry));
     level_.store(last, std::memory_order_release);
     pool().publish_root(this->root().index, block_);
@@ -277,7 +275,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     entry& here = *at;
     here.next.recover();
     const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
-    if (order_word(here) != order) D::store(here.order.value, order, std::memory_order_relaxed);
+    if (order_word(here) != order) here.order.store(order, std::memory_order_relaxed);
     return here;
   }
 
@@ -304,7 +302,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
         if (reached[s][i] || (order_word(bucket) == 0 && !bucket.next.load())) continue;
-        D::zero(&bucket, sizeof(bucket));
+        durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(&bucket, sizeof(bucket));
       }
     }

@@ -8,6 +8,7 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 
@@ -99,6 +100,7 @@ class sequence_session final : public durable::root_session<typename Policy::dom
 
   sequence_session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
+    durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
@@ -135,7 +137,7 @@ class sequence_session final : public durable::root_session<typename Policy::dom
   template <class T>
   [[nodiscard]] T* allocate_zeroed() {
     void* const memory = arena().allocate(sizeof(T), alignof(T));
-    D::zero(memory, sizeof(T));
+    durable::blank<Policy>(memory, sizeof(T));
     return static_cast<T*>(memory);
   }
 

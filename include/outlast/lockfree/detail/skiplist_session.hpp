@@ -33,6 +33,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
         nodes_(in.template service<reclaimer>()),
         heights_(std::clamp(options.highest, 1U, detail::most_levels_of_tower),
                  std::max(options.branching, 1U)) {
+    durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
@@ -78,7 +79,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
  private:
   void create() {
     void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    D::zero(memory, sizeof(root_block));
+    durable::blank<Policy>(memory, sizeof(root_block));
     block_ = static_cast<root_block*>(memory);
     domain::persist<D>(block_, sizeof(root_block));
     towers_.attach(block_->towers);

@@ -1,0 +1,204 @@
+// The word of a cell that stands twice: where it survives, and where it is read. [Fri21, 4.1]
+//
+// Each replica holds the value and a sequence number, 16 bytes that are changed as one. A store
+// makes the persistent pair one number ahead, makes that durable, and then makes the volatile pair
+// the same; whoever meets a volatile pair that is behind completes the store. So what a load finds
+// in the volatile replica is durable, and a load is a load.
+//
+//   M1  the persistent pair is the volatile one, or the one after it.
+//   M2  it is changed only while the two are equal, by an exchange that compares both words with
+//       what the volatile pair was: were that one stale, the numbers would differ.
+//   M3  a pair is stored into the volatile replica only after it is durable in the persistent one,
+//       if it was stored under a role whose stores have to be.
+//
+// A compare-and-swap fails only on a value that it loaded from the volatile replica; where it loses
+// against another one it begins again, as a strong one has to (docs/papers/mirror.md).
+#pragma once
+
+#include <outlast/base/word_pair.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/detail/word.hpp>
+#include <outlast/durable/replicas.hpp>
+#include <outlast/durable/roles.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace outlast::durable::detail {
+
+/// What `atomic_interface` is built on: accesses with an order, a role and a site.
+template <class T, class Placement, domain::persistence_domain D>
+class mirrored_word {
+  static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
+  static_assert(sizeof(T) <= 8,
+                "a cell holds at most 8 bytes: put larger values into a node and replace the node");
+  using word = std::uint64_t;
+  using pair = base::pair_value;
+  using site = domain::site;
+
+ public:
+  mirrored_word(const mirrored_word&) = delete;
+  mirrored_word& operator=(const mirrored_word&) = delete;
+
+  /// Nothing: what was read is durable.
+  void arrived(role, site = site::current()) const noexcept {}
+
+  /// Stores into a node that nobody else can reach: flushed with its node.
+  void init(T value, site where = site::current()) {
+    D::store(pair_.first, to_word(value), std::memory_order_relaxed, where);
+    if constexpr (has_replicas<D>) {
+      D::store(twin().first, to_word(value), std::memory_order_relaxed, site::none());
+    }
+  }
+
+  /// When its root is attached, before the cell is shared: the volatile replica is made what the
+  /// persistent one is, number included. Stores nothing persistent.
+  void recover(site where = site::current()) {
+    if constexpr (has_replicas<D>) {
+      constexpr auto relaxed = std::memory_order_relaxed;
+      D::store(twin().first, D::load(pair_.first, relaxed, where), relaxed, site::none());
+      D::store(twin().second, D::load(pair_.second, relaxed, where), relaxed, site::none());
+    }
+  }
+
+ protected:
+  using value_type = T;
+  using domain_type = D;
+
+  mirrored_word(T value, site where) {
+    require_replica<D>(this);
+    constexpr auto relaxed = std::memory_order_relaxed;
+    D::store(pair_.first, to_word(value), relaxed, where);
+    D::store(pair_.second, 0, relaxed, where);
+    if constexpr (has_replicas<D>) {
+      D::store(twin().first, to_word(value), relaxed, site::none());
+      D::store(twin().second, 0, relaxed, site::none());
+    }
+  }
+
+  T load_as(std::memory_order order, role, site where) const {
+    return value_of(D::load(visible().first, order, where));
+  }
+
+  void store_as(T value, std::memory_order order, role r, site where) {
+    static_cast<void>(exchange_as(value, order, r, where));
+  }
+
+  T exchange_as(T value, std::memory_order order, role r, site where) {
+    return change(order, r, where, [&](T) { return value; });
+  }
+
+  /// Lock-free: it begins again only where another store to the cell has succeeded.
+  bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
+    const word wanted = to_word(expected);
+    for (;;) {
+      const pair seen = read(where);
+      if (seen.first != wanted) {
+        expected = value_of(seen.first);
+        return false;
+      }
+      if (replace(seen, to_word(desired), order, r, where)) return true;
+    }
+  }
+
+  T fetch_as(arithmetic what, word operand, std::memory_order order, role r, site where) {
+    return change(order, r, where, [&](T before) {
+      return from_word<T>(static_cast<word_of<T>>(apply(what, to_word(before), operand)));
+    });
+  }
+
+  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return visible().first; }
+  [[nodiscard]] std::atomic<word>& raw() noexcept {
+    return const_cast<std::atomic<word>&>(std::as_const(*this).raw());
+  }
+  [[nodiscard]] static word raw_word(T value) noexcept { return to_word(value); }
+
+ private:
+  /// Steps of a store, so that the verifier can tell them apart.
+  enum : unsigned { before_store = 1, after_store = 2, while_helping = 3, publishing = 4 };
+
+  [[nodiscard]] static T value_of(word value) noexcept {
+    return from_word<T>(static_cast<word_of<T>>(value));
+  }
+  [[nodiscard]] base::word_pair& twin() const noexcept {
+    return const_cast<base::word_pair&>(*twin_of(&pair_));
+  }
+  /// The replica that is read.
+  [[nodiscard]] const base::word_pair& visible() const noexcept {
+    if constexpr (has_replicas<D>) {
+      return twin();
+    } else {
+      return pair_;
+    }
+  }
+
+  /// The value that the cell had at one moment, and a number that it had then or later. Not of one
+  /// moment: an exchange that compares with both words finds that out. (M2)
+  [[nodiscard]] pair read(site where) const {
+    const word value = D::load(visible().first, std::memory_order_acquire, where);
+    if constexpr (!has_replicas<D>) return {value, 0};
+    return {value, D::load(visible().second, std::memory_order_acquire, where)};
+  }
+
+  template <class Next>
+  T change(std::memory_order order, role r, site where, Next next) {
+    for (;;) {
+      const pair seen = read(where);
+      const T before = value_of(seen.first);
+      if (replace(seen, to_word(next(before)), order, r, where)) return before;
+    }
+  }
+
+  /// A shared store, if the cell still is what it was `seen` as. Durable at return if the role says
+  /// so. False: another store has taken effect meanwhile.
+  bool replace(const pair& seen, word desired, [[maybe_unused]] std::memory_order order, role r,
+               site where) {
+    if constexpr (!has_replicas<D>) {
+      D::pfence(where.at(before_store));
+      word expected = seen.first;
+      const bool stored = D::compare_exchange(pair_.first, expected, desired, order, where);
+      domain::note_store<D>();
+      return stored;
+    } else {
+      // (P1) persisted-before (P2): everything that this store depends on, its new node first.
+      if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
+      const pair after{desired, seen.second + 1};
+      pair found = seen;
+      if (D::compare_exchange_pair(pair_, found, after, where)) {
+        // (P2) persisted-before (P3): what can be read is durable.
+        if (Placement::persists_store(r)) settle(where.at(after_store));
+        publish(seen, after, where);
+        return true;
+      }
+      help(seen, found, where);
+      return false;
+    }
+  }
+
+  void settle(site where) {
+    if (!D::flushes()) return domain::note_store<D>();
+    domain::flush<D>(&pair_, sizeof(pair), where);
+    domain::fence<D>(where);
+  }
+
+  /// (P3) The volatile replica follows, unless a helper was here already.
+  void publish(pair before, const pair& after, site where) {
+    D::compare_exchange_pair(twin(), before, after, where.at(publishing));
+  }
+
+  /// Completes another thread's store, if the volatile pair is still what it was `seen` as. `found`
+  /// is the whole persistent pair, as the failed exchange read it; it is flushed after that.
+  /// [errata 3.7]
+  void help(const pair& seen, const pair& found, site where) {
+    if (found.second != seen.second + 1) return;
+    if (D::load(twin().second, std::memory_order_acquire, where) != seen.second) return;
+    settle(where.at(while_helping));
+    publish(seen, found, where);
+  }
+
+  base::word_pair pair_;
+};
+
+}  // namespace outlast::durable::detail

@@ -1,0 +1,136 @@
+// Mirror: every byte of a structure stands twice, once where it survives and once where it is read,
+// so that reads never flush and never wait. [Fri21]
+//
+//   outlast::mirror::atomic<int> hits;   // in a node of a pool: std::atomic<int>, but durable
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/cell_group.hpp>
+#include <outlast/durable/detail/atomic_interface.hpp>
+#include <outlast/durable/detail/mirrored_word.hpp>
+#include <outlast/durable/field.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/replicas.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/durable/tags.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace outlast::durable {
+
+/// A cell in two replicas: all members of `std::atomic<T>`, for any trivially copyable T of up to 8
+/// bytes, with two more parameters each, a role and a site, which is not for users to give. 16
+/// bytes in each replica. It lives in a pool, under a root that was attached with
+/// attach_replicas(); the other replica is found by its address.
+///
+/// Thread-safety: all members may be called concurrently, except construction, `init` and
+/// `recover`. Progress: a load is wait-free; everything else is lock-free: a store, too, is a loop
+/// around a compare-and-swap; `wait` blocks. Memory order: loads acquire, stores release,
+/// read-modify-writes are both, whatever an argument asks for less; seq_cst is honoured.
+/// Durability: what a store has stored is durable when it returns, and what a load returns was
+/// durable before: under the roles that `automatic` persists, and those are all but `tidy`.
+template <class T, domain::persistence_domain D>
+class mirrored_cell : public detail::atomic_interface<detail::mirrored_word<T, automatic, D>> {
+  using interface = detail::atomic_interface<detail::mirrored_word<T, automatic, D>>;
+
+ public:
+  mirrored_cell() : mirrored_cell(T{}) {}
+  /// A cell of a node that nobody else can reach yet; flushed with its node. Throws error{refused}
+  /// outside of pools, if the program is built with assertions.
+  explicit mirrored_cell(T value, domain::site where = domain::site::current())
+      : interface(value, where) {}
+  mirrored_cell(const mirrored_cell&) = delete;
+  mirrored_cell& operator=(const mirrored_cell&) = delete;
+  using interface::operator=;
+};
+
+/// `field` in two replicas: immutable, so it needs no sequence number. [Fri21, 4.1.1]
+template <class T, domain::persistence_domain D>
+class mirrored_field {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "what lives in a pool must be trivially copyable: no pointers into the heap, no "
+                "standard containers");
+
+ public:
+  explicit mirrored_field(const T& value, domain::site where = domain::site::current()) {
+    detail::require_replica<D>(this);
+    D::write(bytes_, std::addressof(value), sizeof(T), where);
+    if constexpr (has_replicas<D>) {
+      D::write(twin_of(bytes_), std::addressof(value), sizeof(T), domain::site::none());
+    }
+  }
+  mirrored_field(const mirrored_field&) = delete;
+  mirrored_field& operator=(const mirrored_field&) = delete;
+
+  [[nodiscard]] const T& get() const noexcept {
+    if constexpr (has_replicas<D>) {
+      return *std::launder(reinterpret_cast<const T*>(twin_of(bytes_)));
+    } else {
+      return *std::launder(reinterpret_cast<const T*>(bytes_));
+    }
+  }
+  operator const T&() const noexcept { return get(); }
+
+  /// As mirrored_cell::recover().
+  void recover() {
+    if constexpr (has_replicas<D>)
+      D::write(twin_of(bytes_), bytes_, sizeof(T), domain::site::none());
+  }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+/// How structures under `mirror` change values of up to 8 bytes.
+enum class mirrored_values : unsigned char {
+  with_node,  ///< a new value is a new node: values take their own size, an update waits twice
+  in_place,   ///< a value is a cell of 16 bytes in each replica: an update waits once
+};
+
+/// The policy of two replicas. Under domains that are known to flush nothing when the program is
+/// built there is one: the layout of the pool is the same.
+template <domain::persistence_domain D = domain::native,
+          mirrored_values Values = mirrored_values::with_node>
+struct mirror {
+  using domain_type = D;
+  static constexpr bool mirrored = true;
+  template <class T>
+  using cell = mirrored_cell<T, D>;
+  template <class T>
+  using grouped_cell = cell<T>;
+  using group = cell_group<tag::always, D>;
+  template <class T>
+  using field = mirrored_field<T, D>;
+  template <class T>
+  using volatile_member = durable::volatile_member<T>;
+  template <class Reclaimer>
+  using operation = durable::operation<D, D, Reclaimer>;
+
+  template <class T>
+  static constexpr bool holds = sizeof(T) <= 8 && Values == mirrored_values::in_place;
+  static constexpr bool durable = true;
+  static constexpr unsigned spare_bits = 3;
+  static std::string name() {
+    return Values == mirrored_values::in_place ? "mirror<in_place>" : "mirror";
+  }
+  static constexpr std::string_view layout() noexcept {
+    return Values == mirrored_values::in_place ? "numbered words, values too" : "numbered words";
+  }
+};
+
+}  // namespace outlast::durable
+
+namespace outlast::mirror {
+
+/// `std::atomic<T>` in a pool, durable. [Fri21: patomic]
+template <class T, domain::persistence_domain D = domain::native>
+using atomic = durable::mirrored_cell<T, D>;
+
+}  // namespace outlast::mirror

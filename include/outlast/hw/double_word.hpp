@@ -1,0 +1,89 @@
+// Compare-and-swap of 16 bytes, inline: std::atomic calls a library for it, which may take a lock.
+#pragma once
+
+#include <outlast/base/word_pair.hpp>
+
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define OUTLAST_TELLS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OUTLAST_TELLS_TSAN 1
+#endif
+#endif
+
+#if defined(OUTLAST_TELLS_TSAN)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace outlast::hw {
+
+namespace detail {
+
+/// ThreadSanitizer does not read assembly: what the exchange orders is said of both words.
+inline void tell_before([[maybe_unused]] base::word_pair& at) noexcept {
+#if defined(OUTLAST_TELLS_TSAN)
+  __tsan_release(&at.first);
+  __tsan_release(&at.second);
+#endif
+}
+inline void tell_after([[maybe_unused]] base::word_pair& at) noexcept {
+#if defined(OUTLAST_TELLS_TSAN)
+  __tsan_acquire(&at.first);
+  __tsan_acquire(&at.second);
+#endif
+}
+
+}  // namespace detail
+
+/// Strong: fails only if the pair holds something else, which `expected` then receives, both words
+/// as they were at one moment. Acquires and releases; on x86-64 it is a full barrier. Lock-free.
+/// The address is a multiple of 16, and can be written even where the exchange fails.
+inline bool compare_exchange_pair(base::word_pair& at, base::pair_value& expected,
+                                  base::pair_value desired) noexcept {
+  detail::tell_before(at);
+#if defined(__x86_64__)
+  bool stored = false;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(stored), "+m"(at), "+a"(expected.first), "+d"(expected.second)
+               : "b"(desired.first), "c"(desired.second)
+               : "memory");
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_ATOMICS)
+  register std::uint64_t seen_first asm("x0") = expected.first;
+  register std::uint64_t seen_second asm("x1") = expected.second;
+  register std::uint64_t new_first asm("x2") = desired.first;
+  register std::uint64_t new_second asm("x3") = desired.second;
+  asm volatile("caspal %0, %1, %3, %4, [%5]"
+               : "+r"(seen_first), "+r"(seen_second), "+m"(at)
+               : "r"(new_first), "r"(new_second), "r"(&at)
+               : "memory");
+  const bool stored = seen_first == expected.first && seen_second == expected.second;
+  expected = {seen_first, seen_second};
+#elif defined(__aarch64__)
+  // What an exclusive pair load read is one moment's content only if the exclusive store after it
+  // succeeds: where the pair differs, it is stored as it was.
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  std::uint32_t lost = 0;
+  bool stored = false;
+  do {
+    asm volatile("ldaxp %0, %1, [%2]" : "=&r"(first), "=&r"(second) : "r"(&at) : "memory");
+    stored = first == expected.first && second == expected.second;
+    const std::uint64_t to_first = stored ? desired.first : first;
+    const std::uint64_t to_second = stored ? desired.second : second;
+    asm volatile("stlxp %w0, %1, %2, [%3]"
+                 : "=&r"(lost)
+                 : "r"(to_first), "r"(to_second), "r"(&at)
+                 : "memory");
+  } while (lost != 0);
+  expected = {first, second};
+#else
+#error "Outlast supports x86-64 and ARM64"
+#endif
+  detail::tell_after(at);
+  return stored;
+}
+
+}  // namespace outlast::hw

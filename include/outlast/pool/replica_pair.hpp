@@ -1,0 +1,88 @@
+// The second replica of a pool: ordinary memory at a constant distance from it. [Fri21, 4.3.1]
+//
+// What the pool says is what survives; what its twin says is what threads read. Pointers are
+// addresses in the pool, always: nothing that is stored depends on where the twin lies, so a pool
+// can be opened by a program that was built with another distance, or without twins.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace outlast {
+
+#if defined(__SANITIZE_THREAD__)
+#define OUTLAST_TWIN_NEAR_THE_STACK 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OUTLAST_TWIN_NEAR_THE_STACK 1
+#endif
+#endif
+
+/// From a byte of a pool to its twin, modulo 2^64. Constant, so that a load through it is one
+/// instruction. Below every address that programs, heaps and pools begin at there is room;
+/// ThreadSanitizer wants it elsewhere.
+#if defined(OUTLAST_TWIN_NEAR_THE_STACK)
+inline constexpr std::uintptr_t twin_distance = 0x2970'0000'0000;
+#else
+inline constexpr std::uintptr_t twin_distance = std::uintptr_t{0} - 0x2000'0000'0000;
+#endif
+
+/// The twin of an object of a pool that has one.
+template <class T>
+[[nodiscard]] inline T* twin_of(T* in_pool) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_pool) + twin_distance);
+}
+/// The reverse.
+template <class T>
+[[nodiscard]] inline T* original_of(T* in_twin) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_twin) - twin_distance);
+}
+
+namespace pool_detail {
+
+/// The address range of one twin. Zero-filled when it is made.
+///
+/// A pool in memory can be opened while an earlier opener of the same memory still stands, as it
+/// does where a crash is simulated: the earlier twin is put aside until the later one is gone.
+/// Thread-safety: all members, of different objects too, may be called concurrently.
+class twin_memory {
+ public:
+  /// For the pool at [base, base + bytes). `path`: the pool's file; "": it lies in memory.
+  /// `on_media`: the twin lies in a nameless file beside the pool's. Throws error{address_taken,
+  /// no_space}.
+  twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path, bool on_media);
+  ~twin_memory();
+  twin_memory(const twin_memory&) = delete;
+  twin_memory& operator=(const twin_memory&) = delete;
+
+ private:
+  std::uintptr_t first_;
+  std::size_t bytes_;
+};
+
+/// Some pool's twin has the twin of this address.
+[[nodiscard]] bool has_twin(const void* in_pool) noexcept;
+
+/// Copies many bytes, with several threads where that is worth while. `destination` and `source` do
+/// not overlap.
+void copy_in_parallel(void* destination, const void* source, std::size_t bytes);
+
+}  // namespace pool_detail
+
+/// The pool's twin: a service of it, made where it is needed first, gone with the pool.
+template <domain::persistence_domain D>
+class replica_pair {
+ public:
+  explicit replica_pair(basic_pool<D>& pool)
+      : twin_(pool.base(), pool.address_space_bytes(), pool.path(), pool.twin_on_media()) {}
+
+ private:
+  pool_detail::twin_memory twin_;
+};
+
+}  // namespace outlast

@@ -1,0 +1,170 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/replica_pair.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace outlast::pool_detail {
+namespace {
+
+constexpr int access = PROT_READ | PROT_WRITE;
+constexpr int sparse = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+struct mapping {
+  std::uintptr_t first;
+  std::size_t bytes;
+  void* put_aside;  // where its pages are; null: in their place
+};
+
+/// All twins of the process. Those of one range form a stack: the last is in its place.
+struct registry {
+  std::mutex mutex;
+  std::vector<mapping> twins;
+};
+
+registry& all() {
+  static registry the_only;
+  return the_only;
+}
+
+void* at(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
+
+/// False if some of the range is taken.
+bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd) noexcept {
+  void* const got = ::mmap(at(first), bytes, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
+  if (got == at(first)) return true;
+  if (got != MAP_FAILED) {
+    ::munmap(got, bytes);  // an old kernel took the address for a hint
+    errno = EEXIST;
+  }
+  return false;
+}
+
+/// Moves a twin's pages to where nobody looks. False if there is no room.
+bool put_aside(mapping& one) noexcept {
+  void* const room = ::mmap(nullptr, one.bytes, PROT_NONE, sparse, -1, 0);
+  if (room == MAP_FAILED) return false;
+  if (::mremap(at(one.first), one.bytes, one.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room) ==
+      MAP_FAILED) {
+    ::munmap(room, one.bytes);
+    return false;
+  }
+  one.put_aside = room;
+  return true;
+}
+
+/// A file without a name in the directory of `path`, of `bytes` bytes, sparse.
+unique_fd nameless_file(const std::string& path, std::size_t bytes) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  unique_fd file(::open(parent.empty() ? "." : parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
+  if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+    throw error(errc::no_space, path,
+                "cannot make a nameless file for the second replica beside the pool: " +
+                    std::generic_category().message(errno) +
+                    "; leave pool_options::twin_on_media off to keep it in memory");
+  }
+  return file;
+}
+
+[[noreturn]] void throw_unmapped(const std::string& path, std::size_t bytes, int why) {
+  if (why == EEXIST || why == EINVAL || why == EPERM) {
+    throw error(errc::address_taken, path,
+                "the addresses of the pool's second replica are in use in this process; choose "
+                "another pool_options::base_address");
+  }
+  throw error(errc::no_space, path,
+              "cannot map " + std::to_string(bytes >> 20) +
+                  " MiB for the pool's second replica: " + std::generic_category().message(why) +
+                  "; choose a smaller capacity, or lift the process's limit (ulimit -v)");
+}
+
+}  // namespace
+
+twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path,
+                         bool on_media)
+    : first_(base + twin_distance), bytes_(bytes) {
+  unique_fd file;
+  if (on_media && !path.empty()) file = nameless_file(path, bytes);
+  const int flags = file.get() < 0 ? sparse : MAP_SHARED;
+  registry& known = all();
+  const std::lock_guard lock(known.mutex);
+  const auto earlier =
+      std::find_if(known.twins.rbegin(), known.twins.rend(), [&](const mapping& one) {
+        return one.first == first_ && one.bytes == bytes_ && one.put_aside == nullptr;
+      });
+  const bool nested = path.empty() && earlier != known.twins.rend() && put_aside(*earlier);
+  known.twins.reserve(known.twins.size() + 1);
+  if (!map_new(first_, bytes_, flags, file.get())) {
+    const int why = errno;
+    if (nested) {
+      (void)::mremap(earlier->put_aside, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at(first_));
+      earlier->put_aside = nullptr;
+    }
+    throw_unmapped(path, bytes_, why);
+  }
+  ::madvise(at(first_), bytes_, MADV_DONTFORK);
+  known.twins.push_back({first_, bytes_, nullptr});
+}
+
+twin_memory::~twin_memory() {
+  registry& known = all();
+  const std::lock_guard lock(known.mutex);
+  const auto mine = std::find_if(known.twins.rbegin(), known.twins.rend(), [&](const mapping& one) {
+    return one.first == first_ && one.bytes == bytes_ && one.put_aside == nullptr;
+  });
+  ::munmap(at(first_), bytes_);
+  if (mine == known.twins.rend()) return;
+  known.twins.erase(std::next(mine).base());
+  const auto below =
+      std::find_if(known.twins.rbegin(), known.twins.rend(),
+                   [&](const mapping& one) { return one.first == first_ && one.bytes == bytes_; });
+  if (below == known.twins.rend()) return;
+  (void)::mremap(below->put_aside, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at(first_));
+  below->put_aside = nullptr;
+}
+
+bool has_twin(const void* in_pool) noexcept {
+  const std::uintptr_t twin = reinterpret_cast<std::uintptr_t>(in_pool) + twin_distance;
+  registry& known = all();
+  const std::lock_guard lock(known.mutex);
+  return std::any_of(known.twins.begin(), known.twins.end(), [&](const mapping& one) {
+    return one.put_aside == nullptr && twin - one.first < one.bytes;
+  });
+}
+
+void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {
+  constexpr std::size_t worth_a_thread = std::size_t{16} << 20;
+  constexpr std::size_t most_threads = 16;
+  const std::size_t threads = std::clamp<std::size_t>(
+      std::min<std::size_t>(bytes / worth_a_thread, std::thread::hardware_concurrency()), 1,
+      most_threads);
+  const std::size_t part = base::round_up(bytes / threads, std::size_t{2} << 20);
+  std::vector<std::thread> helpers;
+  auto* const to = static_cast<std::byte*>(destination);
+  auto* const from = static_cast<const std::byte*>(source);
+  for (std::size_t done = part; done < bytes; done += part) {
+    helpers.emplace_back(
+        [=] { std::memcpy(to + done, from + done, std::min(part, bytes - done)); });
+  }
+  std::memcpy(to, from, std::min(part, bytes));
+  for (std::thread& each : helpers) each.join();
+}
+
+}  // namespace outlast::pool_detail

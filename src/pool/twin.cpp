@@ -29,10 +29,9 @@ constexpr int sparse = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 struct mapping {
   std::uintptr_t first;
   std::size_t bytes;
-  void* put_aside;  // where its pages are; null: in their place
 };
 
-/// All twins of the process. Those of one range form a stack: the last is in its place.
+/// All twins of the process.
 struct registry {
   std::mutex mutex;
   std::vector<mapping> twins;
@@ -54,19 +53,6 @@ bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd) noexcep
     errno = EEXIST;
   }
   return false;
-}
-
-/// Moves a twin's pages to where nobody looks. False if there is no room.
-bool put_aside(mapping& one) noexcept {
-  void* const room = ::mmap(nullptr, one.bytes, PROT_NONE, sparse, -1, 0);
-  if (room == MAP_FAILED) return false;
-  if (::mremap(at(one.first), one.bytes, one.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, room) ==
-      MAP_FAILED) {
-    ::munmap(room, one.bytes);
-    return false;
-  }
-  one.put_aside = room;
-  return true;
 }
 
 /// A file without a name in the directory of `path`, of `bytes` bytes, sparse.
@@ -105,48 +91,25 @@ twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::stri
   const int flags = file.get() < 0 ? sparse : MAP_SHARED;
   registry& known = all();
   const std::lock_guard lock(known.mutex);
-  const auto earlier =
-      std::find_if(known.twins.rbegin(), known.twins.rend(), [&](const mapping& one) {
-        return one.first == first_ && one.bytes == bytes_ && one.put_aside == nullptr;
-      });
-  const bool nested = path.empty() && earlier != known.twins.rend() && put_aside(*earlier);
   known.twins.reserve(known.twins.size() + 1);
-  if (!map_new(first_, bytes_, flags, file.get())) {
-    const int why = errno;
-    if (nested) {
-      (void)::mremap(earlier->put_aside, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at(first_));
-      earlier->put_aside = nullptr;
-    }
-    throw_unmapped(path, bytes_, why);
-  }
+  if (!map_new(first_, bytes_, flags, file.get())) throw_unmapped(path, bytes_, errno);
   ::madvise(at(first_), bytes_, MADV_DONTFORK);
-  known.twins.push_back({first_, bytes_, nullptr});
+  known.twins.push_back({first_, bytes_});
 }
 
 twin_memory::~twin_memory() {
   registry& known = all();
   const std::lock_guard lock(known.mutex);
-  const auto mine = std::find_if(known.twins.rbegin(), known.twins.rend(), [&](const mapping& one) {
-    return one.first == first_ && one.bytes == bytes_ && one.put_aside == nullptr;
-  });
   ::munmap(at(first_), bytes_);
-  if (mine == known.twins.rend()) return;
-  known.twins.erase(std::next(mine).base());
-  const auto below =
-      std::find_if(known.twins.rbegin(), known.twins.rend(),
-                   [&](const mapping& one) { return one.first == first_ && one.bytes == bytes_; });
-  if (below == known.twins.rend()) return;
-  (void)::mremap(below->put_aside, bytes_, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at(first_));
-  below->put_aside = nullptr;
+  std::erase_if(known.twins, [&](const mapping& one) { return one.first == first_; });
 }
 
 bool has_twin(const void* in_pool) noexcept {
   const std::uintptr_t twin = reinterpret_cast<std::uintptr_t>(in_pool) + twin_distance;
   registry& known = all();
   const std::lock_guard lock(known.mutex);
-  return std::any_of(known.twins.begin(), known.twins.end(), [&](const mapping& one) {
-    return one.put_aside == nullptr && twin - one.first < one.bytes;
-  });
+  return std::any_of(known.twins.begin(), known.twins.end(),
+                     [&](const mapping& one) { return twin - one.first < one.bytes; });
 }
 
 void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {
@@ -160,8 +123,12 @@ void copy_in_parallel(void* destination, const void* source, std::size_t bytes) 
   auto* const to = static_cast<std::byte*>(destination);
   auto* const from = static_cast<const std::byte*>(source);
   for (std::size_t done = part; done < bytes; done += part) {
-    helpers.emplace_back(
-        [=] { std::memcpy(to + done, from + done, std::min(part, bytes - done)); });
+    const auto copy = [=] { std::memcpy(to + done, from + done, std::min(part, bytes - done)); };
+    try {
+      helpers.emplace_back(copy);
+    } catch (const std::system_error&) {
+      copy();  // no thread is to be had
+    }
   }
   std::memcpy(to, from, std::min(part, bytes));
   for (std::thread& each : helpers) each.join();

@@ -45,13 +45,24 @@ class emptied {
 namespace {
 
 /// Draining a buffer is a step that looks ahead to nothing. Exhaustive scenarios have two threads,
-/// however many others have.
-options possible(options how) {
-  if (how.strategy == strategy_kind::exhaustive && how.reduced && how.model.store_buffers) {
+/// however many others have, unless somebody has written them down; with more than two, a bound on
+/// preemptions and the reduction together would lose interleavings.
+options possible(options how, const oracle& judge) {
+  if (how.strategy == strategy_kind::exhaustive && how.reduced && !how.by_states &&
+      how.model.store_buffers) {
     throw error(errc::bad_argument, "",
                 "an exhaustive exploration knows no store buffers: choose another model");
   }
-  if (how.strategy == strategy_kind::exhaustive) how.within.threads = 2;
+  if (how.strategy != strategy_kind::exhaustive) return how;
+  std::size_t threads = 2;
+  for (const program& each : judge.programs(how.within)) {
+    threads = std::max(threads, each.threads.size());
+  }
+  how.within.threads = static_cast<unsigned>(threads);
+  if (how.by_states && how.model.store_buffers) {
+    throw error(errc::bad_argument, "", "states know no store buffers: choose another model");
+  }
+  if (threads > 2 && how.reduced) how.preemptions = ~0U;
   return how;
 }
 
@@ -66,7 +77,7 @@ std::uint64_t executions_of_a_scenario(const options& how) {
 
 explorer::explorer(subject& tested, const options& how)
     : tested_(tested),
-      how_(possible(how)),
+      how_(possible(how, tested.judge())),
       machine_(tested.memory_bytes(), how_.within.threads, how.model, {.threads = how.threads}),
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);
@@ -315,12 +326,21 @@ void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
 
 /// Two threads, an operation each: unordered pairs, beginnings, closed before or not.
 std::uint64_t explorer::small_scenarios() const {
+  const std::uint64_t programs = tested_.judge().programs(how_.within).size();
+  if (programs != 0) return programs * 2;
   const std::uint64_t calls = tested_.judge().alphabet(how_.within, 0).size();
   return calls * (calls + 1) / 2 * tested_.judge().beginnings(how_.within).size() * 2;
 }
 
 explorer::small_scenario explorer::small_scenario_of(std::uint64_t number) const {
   small_scenario chosen;
+  const std::vector<program> programs = tested_.judge().programs(how_.within);
+  if (!programs.empty()) {
+    const program& written = programs[number / 2];
+    chosen = {written.beginning, written.threads, number % 2 == 1};
+    chosen.calls.resize(how_.within.threads);
+    return chosen;
+  }
   const auto beginnings = tested_.judge().beginnings(how_.within);
   chosen.closed = number % 2 == 1;
   chosen.beginning = beginnings[number / 2 % beginnings.size()];
@@ -469,7 +489,11 @@ void explorer::explore_at_random() {
 
 /// Scenarios are numbered from 0; the seed says with which to begin.
 void explorer::explore_everything() {
-  exhaustive_strategy order(how_.preemptions, how_.reduced);
+  machine_.watch_states(how_.by_states);
+  exhaustive_strategy order =
+      how_.by_states
+          ? exhaustive_strategy([this] { return machine_.state_hash() + history_.hash(); })
+          : exhaustive_strategy(how_.preemptions, how_.reduced);
   everything_ = &order;
   const std::uint64_t end = small_scenarios();
   std::uint64_t number = how_.seed;
@@ -491,7 +515,7 @@ bool explorer::explore_all_interleavings(exhaustive_strategy& order) {
     execute(std::exchange(number, 1), order);
     if (counts_.found || time_is_up() || late_) return false;
     more = order.advance();
-    if (!how_.reduced || !machine_.learn_footprints()) continue;
+    if (!order.looks_ahead() || !machine_.learn_footprints()) continue;
     order.restart();
     more = true;
   }

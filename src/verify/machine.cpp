@@ -164,6 +164,7 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
   for (unsigned t = 0; t < threads; ++t) {
     threads_[t]->context.slot = t + 1;
     threads_[t]->caller = &main_;
+    threads_[t]->seen = 0;
     prepare(*threads_[t], &machine::thread_entry);
   }
   order.begin(decision_source_, buffers_stores_ ? 2 * threads : threads, horizon_);
@@ -356,6 +357,27 @@ void machine::relax() {
   me.next = {};
   go_on(decide(running_thread_));
   me.waiting = false;
+}
+
+// --- states ---
+
+void machine::remember_seen(const void* value, std::size_t size) {
+  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, value, std::min(size, sizeof bits));
+  std::uint64_t& seen = threads_[running_thread_]->seen;
+  seen = base::mix64(seen + bits + 1);
+}
+
+std::uint64_t machine::state_hash() const {
+  std::uint64_t hash = base::mix64(memory_.state_hash() + twins_.hash());
+  for (unsigned t = 0; t < thread_count_; ++t) {
+    const guarded& each = *threads_[t];
+    const std::uint64_t flags = (each.finished ? 1U : 0U) | (each.waiting ? 2U : 0U);
+    hash = base::mix64(hash + each.seen);
+    hash = base::mix64(hash + (std::uint64_t{each.steps} << 2 | flags));
+  }
+  return hash;
 }
 
 // --- footprints ---

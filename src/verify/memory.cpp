@@ -148,6 +148,32 @@ void memory::append(unsigned thread, std::byte* word, const std::uint64_t* value
   ++version_;
 }
 
+std::uint64_t memory::state_hash() const {
+  std::uint64_t hash = media_hash_;  // a sum of independent parts
+  for (const std::uint32_t line : dirty_) {
+    std::uint64_t of_line = base::mix64(line);
+    for (const pending_store& each : lines_[line]) {
+      of_line = base::mix64(of_line + each.value[0]);
+      of_line = base::mix64(of_line + each.value[1]);
+      of_line = base::mix64(
+          of_line + (std::uint64_t{each.offset} << 24 | std::uint64_t{each.words} << 16 |
+                     std::uint64_t{each.thread} << 8 | static_cast<std::uint64_t>(each.kind)));
+    }
+    hash += of_line;
+  }
+  for (std::size_t t = 0; t < threads_.size(); ++t) {
+    for (const flushed& each : threads_[t].flushes) {
+      const std::vector<pending_store>& stores = lines_[each.line];
+      const auto covered = static_cast<std::uint64_t>(
+          std::count_if(stores.begin(), stores.end(),
+                        [&](const pending_store& one) { return one.sequence <= each.upto; }));
+      if (covered != 0) hash += base::mix64(base::mix64(t << 32 | each.line) + covered);
+    }
+    for (const std::uint32_t line : threads_[t].streamed) hash += base::mix64(t << 40 | line);
+  }
+  return hash;
+}
+
 void memory::touch(std::uint32_t line) {
   if (depth_ == 0) return;
   const auto bit = static_cast<std::uint16_t>(1U << (depth_ - 1));

@@ -1,4 +1,5 @@
 outlast_sources(outlast_verify verify
+  bank_oracle.cpp
   buffered_oracle.cpp
   catalogue.cpp
   catalogue_lists.cpp
@@ -30,6 +31,7 @@ outlast_sources(outlast_verify verify
   store_buffers.cpp
   strategy.cpp
   transaction_oracle.cpp
+  twins.cpp
 )
 
 # The policies that the tests do not explore: minutes of compilation.

@@ -128,6 +128,11 @@ unsigned exhaustive_strategy::choose(std::span<const unsigned> runnable, unsigne
 /// The running thread first, then the others, as far as the bound and the sleepers allow.
 void exhaustive_strategy::add_node(std::span<const unsigned> runnable, unsigned current) {
   node& made = path_.emplace_back();
+  if (state_) repeats_ = repeats_ || !met_.insert(state_()).second;
+  if (state_ && repeats_) {
+    made.options.push_back(static_cast<std::uint8_t>(runnable.front()));
+    return;
+  }
   const bool goes_on = runnable.front() == current;
   for (const unsigned thread : runnable) {
     const bool preempts = goes_on && thread != current;

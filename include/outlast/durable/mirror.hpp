@@ -63,7 +63,7 @@ class mirrored_field {
     detail::require_replica<D>(this);
     D::write(bytes_, std::addressof(value), sizeof(T), where);
     if constexpr (has_replicas<D>) {
-      D::write(twin_of(bytes_), std::addressof(value), sizeof(T), domain::site::none());
+      D::write(twin_of<D>(bytes_), std::addressof(value), sizeof(T), domain::site::none());
     }
   }
   mirrored_field(const mirrored_field&) = delete;
@@ -71,7 +71,7 @@ class mirrored_field {
 
   [[nodiscard]] const T& get() const noexcept {
     if constexpr (has_replicas<D>) {
-      return *std::launder(reinterpret_cast<const T*>(twin_of(bytes_)));
+      return *std::launder(reinterpret_cast<const T*>(twin_of<D>(bytes_)));
     } else {
       return *std::launder(reinterpret_cast<const T*>(bytes_));
     }
@@ -81,7 +81,7 @@ class mirrored_field {
   /// As mirrored_cell::recover().
   void recover() {
     if constexpr (has_replicas<D>)
-      D::write(twin_of(bytes_), bytes_, sizeof(T), domain::site::none());
+      D::write(twin_of<D>(bytes_), bytes_, sizeof(T), domain::site::none());
   }
 
  private:

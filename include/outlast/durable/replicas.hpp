@@ -37,7 +37,7 @@ inline constexpr bool keeps_replicas<Policy> = has_replicas<typename Policy::dom
 template <domain::persistence_domain D>
 inline void require_replica([[maybe_unused]] const void* at) {
 #if !defined(NDEBUG)
-  if constexpr (has_replicas<D>) {
+  if constexpr (has_replicas<D> && !keeps_twins<D>) {
     if (pool_detail::has_twin(at)) return;
     throw error(errc::refused, "",
                 "a mirrored cell or field is made outside of a pool, or before its root was "
@@ -56,7 +56,7 @@ void attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
   if constexpr (detail::keeps_replicas<Policy>) {
     (void)pool.template service<replica_pair<D>>();
     arena.for_each_run([](void* first, std::size_t bytes) {
-      pool_detail::copy_in_parallel(twin_of(first), first, bytes);
+      pool_detail::copy_in_parallel(twin_of<D>(first), first, bytes);
     });
   }
 }
@@ -66,7 +66,7 @@ template <class Policy, domain::persistence_domain D = typename Policy::domain_t
 void blank(void* memory, std::size_t bytes, domain::site where = domain::site::current()) {
   D::zero(memory, bytes, where);
   if constexpr (detail::keeps_replicas<Policy>) {
-    D::zero(twin_of(static_cast<std::byte*>(memory)), bytes, domain::site::none());
+    D::zero(twin_of<D>(static_cast<std::byte*>(memory)), bytes, domain::site::none());
   }
 }
 
@@ -100,7 +100,7 @@ class plain_word {
   [[nodiscard]] std::atomic<word>& visible() const noexcept {
     auto& original = const_cast<base::raw_atomic<word>&>(original_);
     if constexpr (detail::keeps_replicas<Policy>) {
-      return twin_of(&original)->value;
+      return twin_of<D>(&original)->value;
     } else {
       return original.value;
     }

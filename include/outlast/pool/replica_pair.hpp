@@ -8,10 +8,10 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 
 namespace outlast {
 
@@ -32,23 +32,39 @@ inline constexpr std::uintptr_t twin_distance = 0x2970'0000'0000;
 inline constexpr std::uintptr_t twin_distance = std::uintptr_t{0} - 0x2000'0000'0000;
 #endif
 
+/// A domain that keeps twins itself: the simulated one, in which a process that lost its power still
+/// stands while the next one opens the same pool.
+template <class D>
+concept keeps_twins = requires(std::uintptr_t base, std::size_t bytes) {
+  { D::twin_distance() } -> std::same_as<std::uintptr_t>;
+  D::open_twin(base, bytes);
+  D::close_twin(bytes);
+};
+
+/// From a byte of a pool under `D` to its twin, modulo 2^64.
+template <domain::persistence_domain D>
+[[nodiscard]] inline std::uintptr_t distance_to_twin() noexcept {
+  if constexpr (keeps_twins<D>) {
+    return D::twin_distance();
+  } else {
+    return twin_distance;
+  }
+}
+
 /// The twin of an object of a pool that has one.
-template <class T>
+template <domain::persistence_domain D, class T>
 [[nodiscard]] inline T* twin_of(T* in_pool) noexcept {
-  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_pool) + twin_distance);
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_pool) + distance_to_twin<D>());
 }
 /// The reverse.
-template <class T>
+template <domain::persistence_domain D, class T>
 [[nodiscard]] inline T* original_of(T* in_twin) noexcept {
-  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_twin) - twin_distance);
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_twin) - distance_to_twin<D>());
 }
 
 namespace pool_detail {
 
 /// The address range of one twin. Zero-filled when it is made.
-///
-/// A pool in memory can be opened while an earlier opener of the same memory still stands, as it
-/// does where a crash is simulated: the earlier twin is put aside until the later one is gone.
 /// Thread-safety: all members, of different objects too, may be called concurrently.
 class twin_memory {
  public:
@@ -78,11 +94,28 @@ void copy_in_parallel(void* destination, const void* source, std::size_t bytes);
 template <domain::persistence_domain D>
 class replica_pair {
  public:
-  explicit replica_pair(basic_pool<D>& pool)
-      : twin_(pool.base(), pool.address_space_bytes(), pool.path(), pool.twin_on_media()) {}
+  explicit replica_pair(basic_pool<D>& of)
+      : twin_(of.base(), of.address_space_bytes(), of.path(), of.twin_on_media()) {}
 
  private:
   pool_detail::twin_memory twin_;
+};
+
+template <domain::persistence_domain D>
+  requires keeps_twins<D>
+class replica_pair<D> {
+ public:
+  explicit replica_pair(basic_pool<D>& of) : pool_(of) {
+    D::open_twin(of.base(), of.address_space_bytes());
+  }
+  ~replica_pair() {
+    D::close_twin(std::size_t{pool_.pages().high_water()} * pool_format::page_bytes);
+  }
+  replica_pair(const replica_pair&) = delete;
+  replica_pair& operator=(const replica_pair&) = delete;
+
+ private:
+  basic_pool<D>& pool_;
 };
 
 }  // namespace outlast

@@ -39,7 +39,11 @@ struct options {
   unsigned preemptions = 2;        ///< of an exhaustive exploration
   bool only_one_scenario = false;  ///< the one that the seed names
   bool reduced = true;  ///< an exhaustive exploration leaves out equivalent interleavings
-  scope within;         ///< scenarios are of this size or smaller
+  /// An exhaustive exploration goes on once from each state of memory and threads, with any number
+  /// of preemptions. For subjects that keep all that their threads share in the memory that they
+  /// are given and in its twin, and reach it through the domain alone: bare ones.
+  bool by_states = false;
+  scope within;  ///< scenarios are of this size or smaller
   memory_model model;
   unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
   unsigned eviction_samples = 16;  ///< random ones where there are more

@@ -1,4 +1,5 @@
 outlast_headers(outlast_verify verify
+  bank_oracle.hpp
   buffered_oracle.hpp
   catalogue.hpp
   eager_epochs.hpp
@@ -28,4 +29,5 @@ outlast_headers(outlast_verify verify
   subject.hpp
   threading.hpp
   transaction_oracle.hpp
+  twins.hpp
 )

@@ -17,6 +17,7 @@
 #include <outlast/verify/mutants.hpp>
 #include <outlast/verify/strategy.hpp>
 #include <outlast/verify/threading.hpp>
+#include <outlast/verify/twins.hpp>
 
 #include <array>
 #include <csignal>
@@ -65,6 +66,7 @@ class machine {
 
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
   [[nodiscard]] bool caches_persist() const noexcept { return memory_.model().cache_persistent; }
+  [[nodiscard]] verify::twins& twins() noexcept { return twins_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
   /// Makes the flush or fence of one site defective.
@@ -102,6 +104,11 @@ class machine {
   [[nodiscard]] bool learn_footprints();
   /// The decisions taken in the last `run_threads`.
   [[nodiscard]] const schedule& decisions() const noexcept { return decisions_; }
+  /// From the next `run_threads` on: keeps in mind what threads have read.
+  void watch_states(bool wanted) noexcept { watches_states_ = wanted; }
+  /// Equal for equal states of the threads that run and of everything that they share, as far as
+  /// that is in the machine's memory and its twin. Only if states are watched.
+  [[nodiscard]] std::uint64_t state_hash() const;
   /// Ends the running body here, for good, as a mishap.
   [[noreturn]] void abandon(std::string what);
 
@@ -109,6 +116,11 @@ class machine {
 
   /// A scheduling point, in front of an access of `address`; null: of several volatile places.
   void access(const void* address, bool writes);
+  /// A thread has read `size` bytes, which are at `value`.
+  void saw(const void* value, std::size_t size) {
+    if (watches_states_) [[unlikely]]
+      remember_seen(value, size);
+  }
   /// A scheduling point at which the caller cannot go on until another thread has moved.
   void relax();
   void store(void* destination, const void* source, std::size_t size, store_kind kind,
@@ -146,6 +158,7 @@ class machine {
     std::uint32_t operation_ends = no_bound;  // after this step it has taken too long
     intent next;
     std::uint64_t drain_seed = 0;
+    std::uint64_t seen = 0;  // everything that it has read
     fiber* caller = nullptr;
   };
 
@@ -178,6 +191,7 @@ class machine {
   void end_alone(bool wrecked);
   void go_on(unsigned thread);
   void yield(const intent& next);
+  void remember_seen(const void* value, std::size_t size);
   [[nodiscard]] bool may_matter(const intent& next);
   void record_footprint(std::uint32_t line, bool writes);
   void pass_silently();
@@ -201,6 +215,7 @@ class machine {
   static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;
   std::uint64_t mark_ = mark;
   verify::memory memory_;
+  verify::twins twins_;
   site_table sites_;
   limits bounds_;
   bool buffers_stores_;
@@ -226,6 +241,7 @@ class machine {
   std::optional<unsigned> to_park_;
   std::uint32_t park_at_ = 0;
   bool looks_ahead_ = false;
+  bool watches_states_ = false;
   std::vector<intent> intents_;
   /// Of each line of the memory: bit t: touched by thread t; bit 8 + t: written by it.
   std::vector<std::uint16_t> footprints_;

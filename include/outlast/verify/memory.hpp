@@ -125,6 +125,9 @@ class memory {
   [[nodiscard]] std::vector<std::uint64_t> survivor_sets(std::uint32_t line) const;
   /// Identifies the media content that `choice` leaves, without materialising it.
   [[nodiscard]] std::uint64_t image_hash(const crash_choice& choice) const;
+  /// Equal for equal content, equal stores at risk and equal write-backs under way. What waits in
+  /// store buffers is left out.
+  [[nodiscard]] std::uint64_t state_hash() const;
   /// Changes whenever the set of possible crash images may have changed.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 

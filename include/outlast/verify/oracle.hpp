@@ -35,6 +35,13 @@ struct scope {
   unsigned prefill = 2;  ///< operations before the exploration begins
 };
 
+/// A scenario that somebody has written down: what leads to its beginning, and what each thread
+/// does.
+struct program {
+  std::vector<call> beginning;
+  std::vector<std::vector<call>> threads;
+};
+
 /// Deliberate defects of a judge, for the tests that prove a judge can fail.
 struct judging {
   bool keeps_real_time = true;
@@ -79,6 +86,12 @@ class oracle {
   [[nodiscard]] virtual std::vector<std::vector<call>> beginnings(const scope& within) const {
     static_cast<void>(within);
     return {{}};
+  }
+  /// What exhaustive explorations explore instead of each pair of operations, if there is any; with
+  /// every number of preemptions where it has more than two threads.
+  [[nodiscard]] virtual std::vector<program> programs(const scope& within) const {
+    static_cast<void>(within);
+    return {};
   }
   [[nodiscard]] virtual std::string describe(const call& what) const = 0;
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;

@@ -44,7 +44,7 @@ struct simulated {
   template <class T>
   static T load(const std::atomic<T>& word, std::memory_order, site = site::none()) {
     if (auto* const m = verify::machine::current()) m->access(&word, false);
-    return peek(word);
+    return seen(peek(word));
   }
   template <class T>
   static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
@@ -62,9 +62,9 @@ struct simulated {
   static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
                                std::memory_order order, site where = site::current()) {
     begin_locked(&word);
-    const T seen = peek(word);
-    if (std::memcmp(&seen, &expected, sizeof(T)) != 0) {
-      expected = seen;
+    const T now = seen(peek(word));
+    if (std::memcmp(&now, &expected, sizeof(T)) != 0) {
+      expected = now;
       return false;
     }
     put_at_once(word, desired, order, where);
@@ -73,10 +73,12 @@ struct simulated {
   static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
                                     base::pair_value desired, site where = site::current()) {
     begin_locked(&pair);
-    base::pair_value seen;
-    std::memcpy(&seen, static_cast<const void*>(&pair), sizeof seen);
-    if (seen != expected) {
-      expected = seen;
+    base::pair_value now;
+    std::memcpy(&now, static_cast<const void*>(&pair), sizeof now);
+    static_cast<void>(seen(now.first));
+    static_cast<void>(seen(now.second));
+    if (now != expected) {
+      expected = now;
       return false;
     }
     if (auto* const m = verify::machine::current()) {
@@ -157,6 +159,10 @@ struct simulated {
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
   }
+  /// See outlast::keeps_twins.
+  static std::uintptr_t twin_distance() noexcept { return twins().distance(); }
+  static void open_twin(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
+  static void close_twin(std::size_t used_bytes) { twins().close(used_bytes); }
   /// What a pool in a file learns from the number of the boot: has the machine run on since the
   /// last process died? Its caches then hold what nobody has flushed.
   static bool machine_went_on() noexcept {
@@ -165,12 +171,23 @@ struct simulated {
   }
 
  private:
+  static verify::twins& twins() noexcept {
+    static thread_local verify::twins of_pools_without_a_machine;
+    auto* const m = verify::machine::current();
+    return m != nullptr ? m->twins() : of_pools_without_a_machine;
+  }
   /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
   /// and 16-byte words need no library.
   template <class T>
   static T peek(const std::atomic<T>& word) {
     T value;
     std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
+    return value;
+  }
+  /// What a thread does next depends on what it has read.
+  template <class T>
+  static T seen(T value) {
+    if (auto* const m = verify::machine::current()) m->saw(&value, sizeof(T));
     return value;
   }
   static verify::store_kind kind_of(std::memory_order order) noexcept {
@@ -205,7 +222,7 @@ struct simulated {
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
     begin_locked(&word);
-    const T old = peek(word);
+    const T old = seen(peek(word));
     put_at_once(word, static_cast<T>(next(old)), order, where);
     return old;
   }

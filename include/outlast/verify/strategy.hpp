@@ -4,9 +4,12 @@
 #include <outlast/verify/random.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace outlast::verify {
@@ -64,6 +67,10 @@ class exhaustive_strategy final : public strategy {
   /// Without `reduced`: all of them, equivalent ones too, for tests of the reduction.
   explicit exhaustive_strategy(unsigned preemptions, bool reduced = true)
       : bound_(preemptions), reduced_(reduced) {}
+  /// From each state that `state` tells, each thread goes on once: any number of preemptions. For
+  /// subjects whose whole state `state` knows.
+  explicit exhaustive_strategy(std::function<std::uint64_t()> state)
+      : bound_(~0U), reduced_(false), state_(std::move(state)) {}
 
   void begin(random source, unsigned threads, std::uint32_t horizon) override;
   [[nodiscard]] unsigned choose(std::span<const unsigned> runnable, unsigned current) override;
@@ -73,7 +80,10 @@ class exhaustive_strategy final : public strategy {
   /// After an execution: prepares the next one. False if there is none left.
   [[nodiscard]] bool advance();
   /// Forgets everything: for a new scenario.
-  void restart() { path_.clear(); }
+  void restart() {
+    path_.clear();
+    met_.clear();
+  }
   /// The rest of this execution repeats another one: it need not be examined.
   [[nodiscard]] bool repeats() const noexcept { return repeats_; }
 
@@ -95,6 +105,8 @@ class exhaustive_strategy final : public strategy {
   std::uint64_t asleep_ = 0;  // threads whose next step was tried first, and nothing changed since
   unsigned preempted_ = 0;
   bool repeats_ = false;
+  std::function<std::uint64_t()> state_;
+  std::unordered_set<std::uint64_t> met_;  // states
 };
 
 }  // namespace outlast::verify

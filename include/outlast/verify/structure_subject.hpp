@@ -148,7 +148,7 @@ class structure_world : public world {
     std::vector<address> all;
     structure_->for_each([&](const auto& first, const auto&...) {
       const auto* const seen = reinterpret_cast<address>(&first);
-      all.push_back(pool_->pages().contains(seen) ? seen : original_of(seen));
+      all.push_back(pool_->pages().contains(seen) ? seen : original_of<domain::simulated>(seen));
     });
     std::sort(all.begin(), all.end());
     return all;

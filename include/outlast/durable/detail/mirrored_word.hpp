@@ -123,7 +123,7 @@ class mirrored_word {
     return from_word<T>(static_cast<word_of<T>>(value));
   }
   [[nodiscard]] base::word_pair& twin() const noexcept {
-    return const_cast<base::word_pair&>(*twin_of(&pair_));
+    return const_cast<base::word_pair&>(*twin_of<D>(&pair_));
   }
   /// The replica that is read.
   [[nodiscard]] const base::word_pair& visible() const noexcept {

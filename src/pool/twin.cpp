@@ -104,12 +104,12 @@ twin_memory::~twin_memory() {
   std::erase_if(known.twins, [&](const mapping& one) { return one.first == first_; });
 }
 
-bool has_twin(const void* in_pool) noexcept {
-  const std::uintptr_t twin = reinterpret_cast<std::uintptr_t>(in_pool) + twin_distance;
+bool is_in_twin(const void* address) noexcept {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   registry& known = all();
   const std::lock_guard lock(known.mutex);
   return std::any_of(known.twins.begin(), known.twins.end(),
-                     [&](const mapping& one) { return twin - one.first < one.bytes; });
+                     [&](const mapping& one) { return wanted - one.first < one.bytes; });
 }
 
 void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/persist.hpp>
+#include <outlast/pool/replica_pair.hpp>
 #include <outlast/verify/bank_oracle.hpp>
 #include <outlast/verify/simulated.hpp>
 #include <outlast/verify/subject.hpp>
@@ -20,8 +21,10 @@ class bank final : public verify::world {
   using D = domain::simulated;
 
  public:
-  bank(std::span<std::byte> memory, bool fresh) : used_(memory.size()), cells_(in(memory)) {
+  bank(std::span<std::byte> memory, bool fresh) : used_(memory.size()) {
     D::open_twin(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size());
+    auto* const stored = reinterpret_cast<Cell*>(memory.data());
+    cells_ = twin_of<D>(stored);
     for (unsigned i = 0; i < Count; ++i) {
       if (fresh) {
         ::new (&cells_[i]) Cell(0);
@@ -30,7 +33,7 @@ class bank final : public verify::world {
       }
     }
     // Fresh, or left in the caches by a process that was killed.
-    domain::persist<D>(cells_, Count * sizeof(Cell));
+    domain::persist<D>(stored, Count * sizeof(Cell));
   }
   ~bank() override { D::close_twin(used_); }
   bank(const bank&) = delete;
@@ -59,10 +62,8 @@ class bank final : public verify::world {
   }
 
  private:
-  static Cell* in(std::span<std::byte> memory) { return reinterpret_cast<Cell*>(memory.data()); }
-
   std::size_t used_;
-  Cell* cells_;
+  Cell* cells_;  // where they are seen
 };
 
 }  // namespace outlast::test

@@ -25,20 +25,31 @@
 
 namespace outlast::durable {
 
+/// Which stores are made durable. Every load is, by itself.
+struct mirrored_stores {
+  static constexpr bool persists_store(role r) noexcept {
+    // No answer rests on them, and each opening rebuilds what they did.
+    return r != role::tidy && r != role::index;
+  }
+  /// A new node is durable before the link that names it.
+  static constexpr bool fences_before(role) noexcept { return true; }
+};
+
 /// A cell in two replicas: all members of `std::atomic<T>`, for any trivially copyable T of up to 8
 /// bytes, with two more parameters each, a role and a site, which is not for users to give. 16
-/// bytes in each replica. It lives in a pool, under a root that was attached with
-/// attach_replicas(); the other replica is found by its address.
+/// bytes in each replica. It is made where it is `seen`, under a root of a pool that was attached
+/// with attach_replicas(). Pointers that it holds are null or lead to what is seen in that pool.
 ///
 /// Thread-safety: all members may be called concurrently, except construction, `init` and
 /// `recover`. Progress: a load is wait-free; everything else is lock-free: a store, too, is a loop
 /// around a compare-and-swap; `wait` blocks. Memory order: loads acquire, stores release,
 /// read-modify-writes are both, whatever an argument asks for less; seq_cst is honoured.
 /// Durability: what a store has stored is durable when it returns, and what a load returns was
-/// durable before: under the roles that `automatic` persists, and those are all but `tidy`.
+/// durable before: under all roles but `tidy` and `index`.
 template <class T, domain::persistence_domain D>
-class mirrored_cell : public detail::atomic_interface<detail::mirrored_word<T, automatic, D>> {
-  using interface = detail::atomic_interface<detail::mirrored_word<T, automatic, D>>;
+class mirrored_cell
+    : public detail::atomic_interface<detail::mirrored_word<T, mirrored_stores, D>> {
+  using interface = detail::atomic_interface<detail::mirrored_word<T, mirrored_stores, D>>;
 
  public:
   mirrored_cell() : mirrored_cell(T{}) {}
@@ -61,30 +72,33 @@ class mirrored_field {
  public:
   explicit mirrored_field(const T& value, domain::site where = domain::site::current()) {
     detail::require_replica<D>(this);
-    D::write(bytes_, std::addressof(value), sizeof(T), where);
+    D::write(stored(), std::addressof(value), sizeof(T), where);
     if constexpr (has_replicas<D>) {
-      D::write(twin_of<D>(bytes_), std::addressof(value), sizeof(T), domain::site::none());
+      D::write(bytes_, std::addressof(value), sizeof(T), domain::site::none());
     }
   }
   mirrored_field(const mirrored_field&) = delete;
   mirrored_field& operator=(const mirrored_field&) = delete;
 
   [[nodiscard]] const T& get() const noexcept {
-    if constexpr (has_replicas<D>) {
-      return *std::launder(reinterpret_cast<const T*>(twin_of<D>(bytes_)));
-    } else {
-      return *std::launder(reinterpret_cast<const T*>(bytes_));
-    }
+    return *std::launder(reinterpret_cast<const T*>(bytes_));
   }
   operator const T&() const noexcept { return get(); }
 
   /// As mirrored_cell::recover().
   void recover() {
-    if constexpr (has_replicas<D>)
-      D::write(twin_of<D>(bytes_), bytes_, sizeof(T), domain::site::none());
+    if constexpr (has_replicas<D>) D::write(bytes_, stored(), sizeof(T), domain::site::none());
   }
 
  private:
+  [[nodiscard]] std::byte* stored() noexcept {
+    if constexpr (has_replicas<D>) {
+      return original_of<D>(&bytes_[0]);
+    } else {
+      return bytes_;
+    }
+  }
+
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
@@ -111,7 +125,7 @@ struct mirror {
   template <class T>
   using volatile_member = durable::volatile_member<T>;
   template <class Reclaimer>
-  using operation = durable::operation<D, D, Reclaimer>;
+  using operation = durable::operation<D, D, Reclaimer, mirror>;
 
   template <class T>
   static constexpr bool holds = sizeof(T) <= 8 && Values == mirrored_values::in_place;

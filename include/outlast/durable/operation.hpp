@@ -4,6 +4,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/reclaim/concept.hpp>
 
 #include <concepts>
@@ -18,7 +19,8 @@ namespace outlast::durable {
 /// The guard of one operation: keeps reclamation away from what the operation may see, and makes
 /// what it depends on durable before it returns (Definition 1, condition 4: `completeOp`).
 ///
-/// `Flushing` is the domain that this policy flushes through, `D` the pool's own. Declare it first
+/// `Flushing` is the domain that this policy flushes through, `D` the pool's own; `Policy` is named
+/// by a policy that keeps replicas. Nodes are what is `seen`. Declare it first
 /// in every public operation of a structure, as a named variable: its scope is the operation.
 ///
 /// Thread-safety: belongs to one thread. Durability: when it is destroyed, everything that the
@@ -26,7 +28,7 @@ namespace outlast::durable {
 /// destructor throws what the fence throws; the operation then has an unknown fate, as after a
 /// crash.
 template <domain::persistence_domain D, domain::persistence_domain Flushing,
-          reclaim::reclaimer Reclaimer>
+          reclaim::reclaimer Reclaimer, class Policy = void>
 class [[nodiscard]] operation {
   using site = domain::site;
 
@@ -59,7 +61,8 @@ class [[nodiscard]] operation {
                               Args&&... args) {
     static_assert(std::is_trivially_destructible_v<Node>,
                   "no destructor runs for a node in a pool: nothing persistent is written in one");
-    return ::new (arena.allocate(bytes, align)) Node(std::forward<Args>(args)...);
+    void* const block = seen<Policy>(static_cast<std::byte*>(arena.allocate(bytes, align)));
+    return ::new (block) Node(std::forward<Args>(args)...);
   }
 
   /// Starts the write-back of a node that is about to be linked. The linking store waits for it,
@@ -67,14 +70,14 @@ class [[nodiscard]] operation {
   template <class Node>
   void persist_private(const Node& node, site where = site::current()) {
     if (!Flushing::flushes()) return;
-    domain::flush<Flushing>(&node, sizeof(Node), where);
+    domain::flush<Flushing>(original<Policy>(&node), sizeof(Node), where);
     reclaimer_.flush_awaiting(session_);
   }
 
   /// Gives back a node that was never linked.
   template <class Node>
   void unmake(alloc::arena<D>& arena, Node* node) noexcept {
-    arena.deallocate(node, sizeof(Node));
+    arena.deallocate(original<Policy>(node), sizeof(Node));
   }
 
   /// Gives back a node that the caller's own store has unlinked, once nobody can hold it any more.
@@ -82,7 +85,7 @@ class [[nodiscard]] operation {
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
-    reclaimer_.retire(node, &arena, dispose<Node>);
+    reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>);
   }
 
   /// Gives back a node whose deletion is durable and which a `tidy` store to `link`, the caller's
@@ -94,10 +97,11 @@ class [[nodiscard]] operation {
     if constexpr (!std::same_as<D, Flushing>) {
       reclaimer_.retire(node, &arena, dispose<Node>);  // the null twin: nothing is ever durable
     } else if constexpr (domain::notes_pages<D>) {
-      domain::flush<D>(link, 1, where);
+      domain::flush<D>(original<Policy>(static_cast<const std::byte*>(link)), 1, where);
       retire(arena, node, where);
     } else {
-      reclaimer_.retire_when_durable(node, &arena, dispose<Node>, link);
+      reclaimer_.retire_when_durable(original<Policy>(node), &arena, dispose<Node>,
+                                     original<Policy>(static_cast<const std::byte*>(link)));
     }
   }
 

@@ -275,26 +275,27 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
 
   session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    durable::attach_replicas<Policy>(in, arena());
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
     }
-    block_ = this->template object<root_block>();
+    block_ = durable::seen<Policy>(this->template object<root_block>());
     if (root.pointers_base != in.base()) relocate();
-    if (root.state == root_state::clean) {
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
+      recover();
+    } else {
       arena().load_clean();
       count_.start_at(
-          static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
-    } else {
-      recover();
+          static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
     }
   }
 
   bool before_close() override {
-    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
-    domain::persist<D>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
     return true;
   }
   void collect_all() override { nodes_.collect_all(); }
@@ -303,23 +304,24 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
   [[nodiscard]] cell& head() noexcept { return block_->head; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
-  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+
   void create() {
-    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    durable::blank<Policy>(memory, sizeof(root_block));
-    block_ = static_cast<root_block*>(memory);
-    domain::persist<D>(block_, sizeof(root_block));
-    pool().publish_root(this->root().index, block_);
+    block_ = durable::seen<Policy>(
+        static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
+    durable::blank<Policy>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
+    pool().publish_root(this->root().index, &stored());
   }
 
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
-    recovered_ = true;
     auto marking = arena().begin_recovery();
-    marking.mark(block_);
-    detail::unlinked_nodes<D> unlinked;
+    marking.mark(&stored());
+    detail::unlinked_nodes<Policy> unlinked;
     cell* before = &block_->head;
     before->recover();
     std::int64_t count = 0;
@@ -328,10 +330,11 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       detail::report_corrupt_chain(pool().path(), "begins with a mark");
     }
     for (link at = before->load(); at;) {
-      if (!marking.mark(at.get())) {
+      const node* const block = durable::original<Policy>(at.get());
+      if (!marking.mark(block)) {
         detail::report_corrupt_chain(pool().path(), "runs in a circle");
       }
-      if (arena().usable_size(at.get()) < sizeof(node)) {
+      if (arena().usable_size(block) < sizeof(node)) {
         detail::report_corrupt_chain(pool().path(), "has a node that is too small");
       }
       node& here = *at;
@@ -366,7 +369,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
   reclaimer& nodes_;
   root_block* block_ = nullptr;
   base::sharded_count count_;
-  bool recovered_ = false;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree

@@ -153,7 +153,7 @@ class michael_scott_queue {
     void create(session& in);
     void relocate(session& in);
     void check(session& in) const;
-    std::int64_t recover(detail::tracing<node, D>& trace);
+    std::int64_t recover(detail::tracing<node, Policy>& trace);
   };
   static_assert(sizeof(root_block) == 4 * base::cache_line_size);
 
@@ -248,7 +248,7 @@ template <class Value, durable::durability_policy Policy, template <class> class
 void michael_scott_queue<Value, Policy, Reclaimer>::root_block::create(session& in) {
   node* const first = in.template allocate_zeroed<node>();
   first->next.init(link(nullptr, taken));
-  domain::flush<D>(first, sizeof(node));
+  in.flush(first);
   head.init(link(first));
   tail.init(link(first));
 }
@@ -257,8 +257,7 @@ void michael_scott_queue<Value, Policy, Reclaimer>::root_block::create(session& 
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::root_block::relocate(session& in) {
   detail::relocate_chain(in.pool(), in.root(), head);
-  const detail::relocation<D> move(in.pool(), in.root());
-  tail.init(link::raw(move.moved(tail.load().word())));
+  (void)detail::relocation<D>(in.pool(), in.root()).in(tail);
 }
 
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
@@ -269,7 +268,7 @@ void michael_scott_queue<Value, Policy, Reclaimer>::root_block::check(session& i
 
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 std::int64_t michael_scott_queue<Value, Policy, Reclaimer>::root_block::recover(
-    detail::tracing<node, D>& trace) {
+    detail::tracing<node, Policy>& trace) {
   head.recover();
   tail.recover();
   node* last_taken = nullptr;
@@ -288,7 +287,7 @@ std::int64_t michael_scott_queue<Value, Policy, Reclaimer>::root_block::recover(
   if (last_taken == nullptr) trace.refuse("begins with a node that nobody has taken");
   if (head.load().get() != last_taken) {
     // A process that was killed may have marked the node and not waited; the store fences first.
-    domain::flush<D>(&last_taken->next, sizeof(last_taken->next));  // (I3)
+    domain::flush<D>(durable::original<Policy>(&last_taken->next), sizeof(cell));  // (I3)
     head.store(link(last_taken), durable::role::unlink);
   }
   tail.init(link(last));

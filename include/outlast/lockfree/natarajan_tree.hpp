@@ -301,26 +301,27 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
 
   session(pool_type& in, const attached_root& attached)
       : base_type(in, attached), nodes_(in.template service<reclaimer>()) {
-    durable::attach_replicas<Policy>(in, arena());
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (attached.state == root_state::fresh) {
       create();
       return;
     }
-    block_ = this->template object<root_block>();
+    block_ = durable::seen<Policy>(this->template object<root_block>());
     if (attached.pointers_base != in.base()) relocate();
-    if (attached.state == root_state::clean) {
+    was_recovered_ = attached.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
+      recover();
+    } else {
       arena().load_clean();
       count_.start_at(
-          static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
-    } else {
-      recover();
+          static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
     }
   }
 
   bool before_close() override {
-    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
-    domain::persist<D>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
     return true;
   }
   void collect_all() override { nodes_.collect_all(); }
@@ -329,24 +330,25 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
   [[nodiscard]] cell& root_edge() noexcept { return block_->root; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
-  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+
   void create() {
-    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    durable::blank<Policy>(memory, sizeof(root_block));
-    block_ = static_cast<root_block*>(memory);
-    domain::persist<D>(block_, sizeof(root_block));
-    pool().publish_root(this->root().index, block_);
+    block_ = durable::seen<Policy>(
+        static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
+    durable::blank<Policy>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
+    pool().publish_root(this->root().index, &stored());
   }
 
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
-    recovered_ = true;
     block_->shared.recover();
     auto marking = arena().begin_recovery();
-    marking.mark(block_);
-    detail::tree_repair<parts, D, Compare> repair(pool().path(), arena(), marking);
+    marking.mark(&stored());
+    detail::tree_repair<parts, Policy, Compare> repair(pool().path(), arena(), marking);
     const std::int64_t keys = repair.run(block_->root);
     marking.finish();
     repair.free_unlinked();
@@ -363,7 +365,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
   reclaimer& nodes_;
   root_block* block_ = nullptr;
   base::sharded_count count_;
-  bool recovered_ = false;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree

@@ -124,7 +124,7 @@ class stack {
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {
-    using tracing = detail::tracing<node, D>;
+    using tracing = detail::tracing<node, Policy>;
 
     cell top;
     std::atomic<std::uint64_t> count_at_close;

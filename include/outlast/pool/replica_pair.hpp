@@ -1,8 +1,8 @@
 // The second replica of a pool: ordinary memory at a constant distance from it. [Fri21, 4.3.1]
 //
-// What the pool says is what survives; what its twin says is what threads read. Pointers are
-// addresses in the pool, always: nothing that is stored depends on where the twin lies, so a pool
-// can be opened by a program that was built with another distance, or without twins.
+// What the pool says is what survives; what its twin says is what threads read. Nothing that is
+// stored depends on where the twin lies, so a pool can be opened by a program that was built with
+// another distance, or without twins.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -32,8 +32,8 @@ inline constexpr std::uintptr_t twin_distance = 0x2970'0000'0000;
 inline constexpr std::uintptr_t twin_distance = std::uintptr_t{0} - 0x2000'0000'0000;
 #endif
 
-/// A domain that keeps twins itself: the simulated one, in which a process that lost its power still
-/// stands while the next one opens the same pool.
+/// A domain that keeps twins itself: the simulated one, in which a process that lost its power
+/// still stands while the next one opens the same pool.
 template <class D>
 concept keeps_twins = requires(std::uintptr_t base, std::size_t bytes) {
   { D::twin_distance() } -> std::same_as<std::uintptr_t>;
@@ -81,8 +81,8 @@ class twin_memory {
   std::size_t bytes_;
 };
 
-/// Some pool's twin has the twin of this address.
-[[nodiscard]] bool has_twin(const void* in_pool) noexcept;
+/// The address is one of some pool's twin.
+[[nodiscard]] bool is_in_twin(const void* address) noexcept;
 
 /// Copies many bytes, with several threads where that is worth while. `destination` and `source` do
 /// not overlap.

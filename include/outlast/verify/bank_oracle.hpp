@@ -31,8 +31,8 @@ enum class bank_operation : std::uint8_t {
   return argument & 0xffff'ffff;
 }
 
-/// A bank of `within.keys` variables, all 0 at first. Its state is a map from numbers to values that
-/// are not 0. Values are small, so that a variable often holds again what it held before.
+/// A bank of `within.keys` variables, all 0 at first. Its state is a map from numbers to values
+/// that are not 0. Values are small, so that a variable often holds again what it held before.
 class bank_oracle final : public stepwise_oracle {
  public:
   /// `fixed`: what exhaustive explorations explore; without any, each pair of operations.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/pool/replica_pair.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 
 #include <array>
@@ -40,7 +41,10 @@ class poisoning_epochs {
     std::array<std::byte, 256> pattern;
     pattern.fill(std::byte{0xDB});
     const std::size_t size = blocks.usable_size(node);
-    D::write(node, pattern.data(), size < pattern.size() ? size : pattern.size());
+    const std::size_t spoilt = size < pattern.size() ? size : pattern.size();
+    D::write(node, pattern.data(), spoilt);
+    // Where there is a twin, it is what is read.
+    if (D::twin_distance() != 0) D::write(twin_of<D>(node), pattern.data(), spoilt);
     blocks.deallocate(node);
   }
 

@@ -172,7 +172,7 @@ struct simulated {
 
  private:
   static verify::twins& twins() noexcept {
-    static thread_local verify::twins of_pools_without_a_machine;
+    static verify::twins of_pools_without_a_machine;
     auto* const m = verify::machine::current();
     return m != nullptr ? m->twins() : of_pools_without_a_machine;
   }

@@ -36,18 +36,18 @@ class broken_mirror {
 
  public:
   explicit broken_mirror(std::uint64_t value) {
-    D::store(persistent_.first, value, relaxed);
-    D::store(persistent_.second, 0, relaxed);
-    D::store(seen().first, value, relaxed);
-    D::store(seen().second, 0, relaxed);
+    D::store(stored().first, value, relaxed);
+    D::store(stored().second, 0, relaxed);
+    D::store(seen_.first, value, relaxed);
+    D::store(seen_.second, 0, relaxed);
   }
   void recover() {
-    D::store(seen().first, D::load(persistent_.first, relaxed), relaxed);
+    D::store(seen_.first, D::load(stored().first, relaxed), relaxed);
     const bool forgets = Defect == mirror_defect::forgets_the_number;
-    D::store(seen().second, forgets ? 0 : D::load(persistent_.second, relaxed), relaxed);
+    D::store(seen_.second, forgets ? 0 : D::load(stored().second, relaxed), relaxed);
   }
 
-  [[nodiscard]] std::uint64_t load() const { return D::load(seen().first, acquire); }
+  [[nodiscard]] std::uint64_t load() const { return D::load(seen_.first, acquire); }
   void store(std::uint64_t value) { (void)exchange(value); }
   std::uint64_t exchange(std::uint64_t value) {
     for (;;) {
@@ -65,10 +65,10 @@ class broken_mirror {
   /// Line numbers are those of Figure 4.
   bool compare_exchange(std::uint64_t& expected, std::uint64_t desired) {
     for (;;) {
-      const pair in_p = read(persistent_);  // 5, 6
-      const std::uint64_t p_again = D::load(persistent_.second, acquire);
-      const pair in_v = read(seen());  // 9, 10
-      const std::uint64_t v_again = D::load(seen().second, acquire);
+      const pair in_p = read(stored());  // 5, 6
+      const std::uint64_t p_again = D::load(stored().second, acquire);
+      const pair in_v = read(seen_);  // 9, 10
+      const std::uint64_t v_again = D::load(seen_.second, acquire);
       if (p_again != in_p.second || v_again != in_v.second) continue;  // 14
       if (in_p.second == in_v.second + 1) {                            // 19
         help(in_v, in_p);
@@ -83,10 +83,10 @@ class broken_mirror {
       const pair after{desired, in_p.second + 1};
       if constexpr (Defect == mirror_defect::volatile_first) {
         pair was = in_v;
-        if (!D::compare_exchange_pair(seen(), was, after)) continue;
+        if (!D::compare_exchange_pair(seen_, was, after)) continue;
       }
       if constexpr (Defect == mirror_defect::settles_first) settle();
-      const bool exchanged = D::compare_exchange_pair(persistent_, before, after);  // 40
+      const bool exchanged = D::compare_exchange_pair(stored(), before, after);  // 40
       if constexpr (Defect == mirror_defect::helps_too_soon) {
         if (!exchanged) publish(in_v, before);
       }
@@ -107,8 +107,8 @@ class broken_mirror {
   }
 
  private:
-  [[nodiscard]] base::word_pair& seen() const {
-    return *twin_of<D>(const_cast<base::word_pair*>(&persistent_));
+  [[nodiscard]] base::word_pair& stored() const {
+    return *original_of<D>(const_cast<base::word_pair*>(&seen_));
   }
   /// The number, then the value. [errata 3.4]
   static pair read(const base::word_pair& from) {
@@ -117,10 +117,10 @@ class broken_mirror {
   }
 
   void settle() {
-    if constexpr (Defect != mirror_defect::no_flush) D::pwb(&persistent_);
+    if constexpr (Defect != mirror_defect::no_flush) D::pwb(&stored());
     if constexpr (Defect != mirror_defect::no_fence) D::pfence();
   }
-  void publish(pair before, const pair& after) { D::compare_exchange_pair(seen(), before, after); }
+  void publish(pair before, const pair& after) { D::compare_exchange_pair(seen_, before, after); }
 
   void help(const pair& in_v, const pair& in_p) {
     if constexpr (Defect == mirror_defect::no_help) {
@@ -133,7 +133,7 @@ class broken_mirror {
     }
   }
 
-  base::word_pair persistent_;
+  base::word_pair seen_;
 };
 
 }  // namespace outlast::test

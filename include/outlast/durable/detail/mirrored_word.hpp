@@ -28,6 +28,9 @@
 
 namespace outlast::durable::detail {
 
+/// The bits of a link that are marks, whatever its type calls them: nodes are aligned to 8.
+inline constexpr std::uint64_t link_marks = 7;
+
 /// What `atomic_interface` is built on: accesses with an order, a role and a site.
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_word {
@@ -47,9 +50,10 @@ class mirrored_word {
 
   /// Stores into a node that nobody else can reach: flushed with its node.
   void init(T value, site where = site::current()) {
-    D::store(pair_.first, to_word(value), std::memory_order_relaxed, where);
+    constexpr auto relaxed = std::memory_order_relaxed;
+    D::store(stored().first, to_stored(to_word(value)), relaxed, where);
     if constexpr (has_replicas<D>) {
-      D::store(twin().first, to_word(value), std::memory_order_relaxed, site::none());
+      D::store(pair_.first, to_word(value), relaxed, site::none());
     }
   }
 
@@ -58,10 +62,23 @@ class mirrored_word {
   void recover(site where = site::current()) {
     if constexpr (has_replicas<D>) {
       constexpr auto relaxed = std::memory_order_relaxed;
-      D::store(twin().first, D::load(pair_.first, relaxed, where), relaxed, site::none());
-      D::store(twin().second, D::load(pair_.second, relaxed, where), relaxed, site::none());
+      const word value = D::load(stored().first, relaxed, where);
+      D::store(pair_.first, to_seen(value), relaxed, site::none());
+      D::store(pair_.second, D::load(stored().second, relaxed, where), relaxed, site::none());
     }
   }
+
+  /// For moving a root, alone: what has survived, links as they are in the pool; what shall
+  /// instead, flushed and not fenced; and neither, but the cell can be loaded.
+  [[nodiscard]] T survived(site where = site::current()) const {
+    return value_of(D::load(stored().first, std::memory_order_relaxed, where));
+  }
+  void overwrite(T value, site where = site::current()) {
+    D::store(stored().first, to_word(value), std::memory_order_relaxed, where);
+    domain::flush<D>(&stored(), sizeof(pair), where);
+    recover(where);
+  }
+  void refresh(site where = site::current()) { recover(where); }
 
  protected:
   using value_type = T;
@@ -70,16 +87,16 @@ class mirrored_word {
   mirrored_word(T value, site where) {
     require_replica<D>(this);
     constexpr auto relaxed = std::memory_order_relaxed;
-    D::store(pair_.first, to_word(value), relaxed, where);
-    D::store(pair_.second, 0, relaxed, where);
+    D::store(stored().first, to_stored(to_word(value)), relaxed, where);
+    D::store(stored().second, 0, relaxed, where);
     if constexpr (has_replicas<D>) {
-      D::store(twin().first, to_word(value), relaxed, site::none());
-      D::store(twin().second, 0, relaxed, site::none());
+      D::store(pair_.first, to_word(value), relaxed, site::none());
+      D::store(pair_.second, 0, relaxed, site::none());
     }
   }
 
   T load_as(std::memory_order order, role, site where) const {
-    return value_of(D::load(visible().first, order, where));
+    return value_of(D::load(pair_.first, order, where));
   }
 
   void store_as(T value, std::memory_order order, role r, site where) {
@@ -109,10 +126,8 @@ class mirrored_word {
     });
   }
 
-  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return visible().first; }
-  [[nodiscard]] std::atomic<word>& raw() noexcept {
-    return const_cast<std::atomic<word>&>(std::as_const(*this).raw());
-  }
+  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return pair_.first; }
+  [[nodiscard]] std::atomic<word>& raw() noexcept { return pair_.first; }
   [[nodiscard]] static word raw_word(T value) noexcept { return to_word(value); }
 
  private:
@@ -122,24 +137,31 @@ class mirrored_word {
   [[nodiscard]] static T value_of(word value) noexcept {
     return from_word<T>(static_cast<word_of<T>>(value));
   }
-  [[nodiscard]] base::word_pair& twin() const noexcept {
-    return const_cast<base::word_pair&>(*twin_of<D>(&pair_));
-  }
-  /// The replica that is read.
-  [[nodiscard]] const base::word_pair& visible() const noexcept {
+  /// The pair that survives.
+  [[nodiscard]] base::word_pair& stored() const noexcept {
+    auto* const here = const_cast<base::word_pair*>(&pair_);
     if constexpr (has_replicas<D>) {
-      return twin();
+      return *original_of<D>(here);
     } else {
-      return pair_;
+      return *here;
     }
+  }
+  /// A link, as it is in the pool, by what it is where it is seen; null and marks are the same.
+  [[nodiscard]] static word to_stored(word seen) noexcept {
+    if constexpr (!has_replicas<D> || !holds_link<T>) return seen;
+    return (seen & ~link_marks) == 0 ? seen : seen - distance_to_twin<D>();
+  }
+  [[nodiscard]] static word to_seen(word stored) noexcept {
+    if constexpr (!has_replicas<D> || !holds_link<T>) return stored;
+    return (stored & ~link_marks) == 0 ? stored : stored + distance_to_twin<D>();
   }
 
   /// The value that the cell had at one moment, and a number that it had then or later. Not of one
   /// moment: an exchange that compares with both words finds that out. (M2)
   [[nodiscard]] pair read(site where) const {
-    const word value = D::load(visible().first, std::memory_order_acquire, where);
+    const word value = D::load(pair_.first, std::memory_order_acquire, where);
     if constexpr (!has_replicas<D>) return {value, 0};
-    return {value, D::load(visible().second, std::memory_order_acquire, where)};
+    return {value, D::load(pair_.second, std::memory_order_acquire, where)};
   }
 
   template <class Next>
@@ -164,28 +186,27 @@ class mirrored_word {
     } else {
       // (P1) persisted-before (P2): everything that this store depends on, its new node first.
       if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
-      const pair after{desired, seen.second + 1};
-      pair found = seen;
-      if (D::compare_exchange_pair(pair_, found, after, where)) {
+      pair found{to_stored(seen.first), seen.second};
+      if (D::compare_exchange_pair(stored(), found, {to_stored(desired), seen.second + 1}, where)) {
         // (P2) persisted-before (P3): what can be read is durable.
         if (Placement::persists_store(r)) settle(where.at(after_store));
-        publish(seen, after, where);
+        publish(seen, {desired, seen.second + 1}, where);
         return true;
       }
-      help(seen, found, where);
+      help(seen, {to_seen(found.first), found.second}, where);
       return false;
     }
   }
 
   void settle(site where) {
     if (!D::flushes()) return domain::note_store<D>();
-    domain::flush<D>(&pair_, sizeof(pair), where);
+    domain::flush<D>(&stored(), sizeof(pair), where);
     domain::fence<D>(where);
   }
 
   /// (P3) The volatile replica follows, unless a helper was here already.
   void publish(pair before, const pair& after, site where) {
-    D::compare_exchange_pair(twin(), before, after, where.at(publishing));
+    D::compare_exchange_pair(pair_, before, after, where.at(publishing));
   }
 
   /// Completes another thread's store, if the volatile pair is still what it was `seen` as. `found`
@@ -193,12 +214,12 @@ class mirrored_word {
   /// [errata 3.7]
   void help(const pair& seen, const pair& found, site where) {
     if (found.second != seen.second + 1) return;
-    if (D::load(twin().second, std::memory_order_acquire, where) != seen.second) return;
+    if (D::load(pair_.second, std::memory_order_acquire, where) != seen.second) return;
     settle(where.at(while_helping));
     publish(seen, found, where);
   }
 
-  base::word_pair pair_;
+  base::word_pair pair_;  // where there are two replicas: the volatile one
 };
 
 }  // namespace outlast::durable::detail

@@ -43,6 +43,17 @@ class tagged_word {
   /// Re-entrant.
   void recover(site where = site::current()) { Tag::template recover<D>(beside_, where); }
 
+  /// For moving a root, alone: what has survived; what shall instead, flushed and not fenced; and
+  /// neither.
+  [[nodiscard]] T survived(site where = site::current()) const {
+    return from_word<T>(D::load(word_.value, std::memory_order_relaxed, where));
+  }
+  void overwrite(T value, site where = site::current()) {
+    D::store(word_.value, to_word(value), std::memory_order_relaxed, where);
+    domain::flush<D>(&word_, sizeof(word), where);
+  }
+  void refresh() const noexcept {}
+
  protected:
   using value_type = T;
   using domain_type = D;

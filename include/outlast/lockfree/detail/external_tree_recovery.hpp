@@ -22,8 +22,9 @@ namespace outlast::lockfree::detail {
 
 /// Walks a tree after a crash, before it is shared, children before their parents: marks its blocks
 /// as in use, takes out what is flagged, lowers counters. Re-entrant.
-template <class Nodes, domain::persistence_domain D, class Compare>
+template <class Nodes, class Policy, class Compare>
 class tree_repair {
+  using D = typename Policy::domain_type;
   using edge = typename Nodes::edge;
   using cell = typename Nodes::cell;
   using leaf = typename Nodes::leaf;
@@ -148,11 +149,12 @@ class tree_repair {
   }
 
   void examine_block(edge at, std::size_t bytes, std::size_t align) {
-    if (!blocks_.mark(at.get())) report_corrupt_tree(path_, "runs in a circle");
-    if (arena_.usable_size(at.get()) < bytes) {
+    const auto* const block = durable::original<Policy>(at.get());
+    if (!blocks_.mark(block)) report_corrupt_tree(path_, "runs in a circle");
+    if (arena_.usable_size(block) < bytes) {
       report_corrupt_tree(path_, "has a node that is too small");
     }
-    if (reinterpret_cast<std::uintptr_t>(at.get()) % align != 0) {
+    if (reinterpret_cast<std::uintptr_t>(block) % align != 0) {
       report_corrupt_tree(path_, "has a node at an address that is not aligned");
     }
   }
@@ -166,11 +168,11 @@ class tree_repair {
   alloc::arena<D>& arena_;
   marking& blocks_;
   std::vector<frame> open_;
-  unlinked_nodes<D> unlinked_;
+  unlinked_nodes<Policy> unlinked_;
   std::int64_t keys_ = 0;
 };
 
-/// Moves every edge of a tree, from `root` on. Re-entrant; not fenced.
+/// Moves every edge of a tree, from `root` on; they can be loaded then. Re-entrant; not fenced.
 template <class Nodes, domain::persistence_domain D>
 void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename Nodes::cell& root) {
   using edge = typename Nodes::edge;
@@ -182,9 +184,7 @@ void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename 
   for (; !to_move.empty(); --steps_left) {
     typename Nodes::cell& link = *to_move.back();
     to_move.pop_back();
-    const edge before = link.load();
-    const edge after = edge::raw(move.moved(before.word()));
-    if (after != before) link.store(after, role::help);
+    const edge after = move.in(link);
     if (!after || after.has(to_leaf)) continue;
     const auto* const bytes = reinterpret_cast<const std::byte*>(after.get());
     if ((after.word() & ~edge::mask) % alignof(internal) != 0 || !pool.pages().contains(bytes) ||
@@ -192,7 +192,7 @@ void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename 
       report_corrupt_tree(pool.path(), "leaves the pool");
     }
     if (steps_left == 0) report_corrupt_tree(pool.path(), "runs in a circle");
-    internal& node = *Nodes::internal_at(after);
+    internal& node = *Nodes::internal_at(link.load());
     to_move.push_back(&node.right);
     to_move.push_back(&node.left);
   }

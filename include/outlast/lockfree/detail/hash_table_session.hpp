@@ -33,7 +33,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
         growth_check_interval_(std::max(options.growth_check_interval, 1U)) {
-    durable::attach_replicas<Policy>(in, arena());
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create(options);
       return;
@@ -41,11 +41,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     block_ = this->template object<root_block>();
     attach_segments();
     if (root.pointers_base != in.base()) relocate();
-    if (root.state == root_state::clean) {
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
+      recover();
+    } else {
       arena().load_clean();
       count_.start_at(static_cast<std::int64_t>(load(block_->count_at_close)));
-    } else {
-      recover();
     }
   }
 
@@ -69,7 +70,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (interrupted_.load(std::memory_order_relaxed)) return false;
     // What flags sentinels as ready was never flushed; a clean open trusts it.
     for (unsigned s = 0; s <= level(); ++s) {
-      domain::flush<D>(segment(s), detail::sentinels_in(s) * sizeof(sentinel_entry));
+      domain::flush<D>(durable::original<Policy>(segment(s)),
+                       detail::sentinels_in(s) * sizeof(sentinel_entry));
     }
     D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
@@ -83,7 +85,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   [[nodiscard]] cell& first() noexcept { return segment(0)->next; }
   [[nodiscard]] unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
-  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
   static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
@@ -166,12 +168,14 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// A segment of blank sentinels, durable before the root block names it.
   void add_segment(unsigned s) {
     const std::size_t bytes = detail::sentinels_in(s) * sizeof(sentinel_entry);
-    void* const memory = arena().allocate(bytes, base::cache_line_size);
-    durable::blank<Policy>(memory, bytes);
-    domain::persist<D>(memory, bytes);
-    D::store(block_->segments[s], offset_of(memory), std::memory_order_release);
+    auto* const stored =
+        static_cast<sentinel_entry*>(arena().allocate(bytes, base::cache_line_size));
+    sentinel_entry* const sentinels = durable::seen<Policy>(stored);
+    durable::blank<Policy>(sentinels, bytes);
+    domain::persist<D>(stored, bytes);
+    D::store(block_->segments[s], offset_of(stored), std::memory_order_release);
     domain::persist<D>(&block_->segments[s], sizeof(block_->segments[s]));
-    segments_[s].store(static_cast<sentinel_entry*>(memory), std::memory_order_release);
+    segments_[s].store(sentinels, std::memory_order_release);
   }
 
   [[nodiscard]] std::uint64_t offset_of(const void* address) {
@@ -180,7 +184,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   void create(const table_options& options) {
     void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    durable::blank<Policy>(memory, sizeof(root_block));
+    D::zero(memory, sizeof(root_block));
     block_ = static_cast<root_block*>(memory);
     grows_ = options.grows;
     D::store(block_->grows, options.grows ? 1 : 0, std::memory_order_relaxed);
@@ -190,7 +194,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     const auto last = static_cast<unsigned>(std::countr_zero(buckets));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
     segment(0)->order.store(detail::ready_bit, std::memory_order_relaxed);
-    domain::persist<D>(segment(0), sizeof(sentinel_entry));
+    domain::persist<D>(durable::original<Policy>(segment(0)), sizeof(sentinel_entry));
     level_.store(last, std::memory_order_release);
     pool().publish_root(this->root().index, block_);
   }
@@ -206,7 +210,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       if (!holds(at, detail::sentinels_in(s) * sizeof(sentinel_entry))) {
         detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
-      segments_[s].store(at, std::memory_order_relaxed);
+      segments_[s].store(durable::seen<Policy>(at), std::memory_order_relaxed);
     }
     if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
@@ -222,16 +226,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
-    recovered_ = true;
     auto marking = arena().begin_recovery();
     marking.mark(block_);
     for (unsigned s = 0; s <= level(); ++s) {
-      if (marking.mark(segment(s))) continue;
+      if (marking.mark(durable::original<Policy>(segment(s)))) continue;
       detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
     const auto reached = std::make_unique<std::vector<bool>[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(detail::sentinels_in(s));
-    detail::unlinked_nodes<D> unlinked;
+    detail::unlinked_nodes<Policy> unlinked;
     recover_chain(marking, reached.get(), unlinked);
     blank_unreached(reached.get());
     marking.finish();
@@ -240,7 +243,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   template <class Marking>
   void recover_chain(Marking& marking, std::vector<bool>* reached,
-                     detail::unlinked_nodes<D>& unlinked) {
+                     detail::unlinked_nodes<Policy>& unlinked) {
     std::int64_t count = 0;
     std::uint64_t last_order = 0;
     link at(segment(0), detail::sentinel);
@@ -281,10 +284,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   template <class Marking>
   entry& recover_node(link at, Marking& marking) {
-    if (!marking.mark(at.get())) {
+    const entry* const block = durable::original<Policy>(at.get());
+    if (!marking.mark(block)) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
-    if (arena().usable_size(at.get()) < sizeof(node)) {
+    if (arena().usable_size(block) < sizeof(node)) {
       detail::report_corrupt_chain(pool().path(), "has a node that is too small");
     }
     node& here = static_cast<node&>(*at);
@@ -303,7 +307,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         sentinel_entry& bucket = segment(s)[i];
         if (reached[s][i] || (order_word(bucket) == 0 && !bucket.next.load())) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
-        domain::flush<D>(&bucket, sizeof(bucket));
+        domain::flush<D>(durable::original<Policy>(&bucket), sizeof(bucket));
       }
     }
     domain::fence<D>();
@@ -335,7 +339,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   const std::uint64_t growth_check_interval_;
   root_block* block_ = nullptr;
   bool grows_ = true;
-  bool recovered_ = false;
+  bool was_recovered_ = false;
   alignas(base::cache_line_size) volatile_word<D, unsigned> level_{0};
   std::array<volatile_word<D, sentinel_entry*>, detail::most_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;

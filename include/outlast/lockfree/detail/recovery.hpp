@@ -4,6 +4,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -38,13 +39,28 @@ class relocation {
     return word;
   }
 
+  /// Moves the link that a cell holds; the cell can be loaded then. Not fenced. The link as it is
+  /// in the pool.
+  template <class Cell>
+  typename Cell::value_type in(Cell& cell) const {
+    using link = typename Cell::value_type;
+    const link before = cell.survived();
+    const link after = link::raw(moved(before.word()));
+    if (after == before) {
+      cell.refresh();
+    } else {
+      cell.overwrite(after);
+    }
+    return after;
+  }
+
  private:
   std::array<std::uintptr_t, 3> from_;
   std::uintptr_t to_;
   std::size_t size_;
 };
 
-/// Moves every link of a chain, from `start` on. Re-entrant; not fenced.
+/// Moves every link of a chain, from `start` on, and recovers its cells. Re-entrant; not fenced.
 template <domain::persistence_domain D, class Cell>
 void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start) {
   using link = typename Cell::value_type;
@@ -52,9 +68,7 @@ void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start)
   std::size_t steps_left =
       std::size_t{pool.pages().limit()} * pool_format::page_bytes / sizeof(Cell);
   for (Cell* at = &start;; --steps_left) {
-    const link before = at->load();
-    const link after = link::raw(move.moved(before.word()));
-    if (after != before) at->store(after, durable::role::help);
+    const link after = move.in(*at);
     if (!after) return;
     const std::uintptr_t address = after.word() & ~link::mask;
     const auto* const bytes = reinterpret_cast<const std::byte*>(address);
@@ -63,15 +77,17 @@ void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start)
       report_corrupt_chain(pool.path(), "leaves the pool");
     }
     if (steps_left == 0) report_corrupt_chain(pool.path(), "runs in a circle");
-    at = &after->next;
+    at = &at->load()->next;
   }
 }
 
 /// Nodes that recovery found deleted and unlinked again. They may be freed once that is durable.
-template <domain::persistence_domain D>
+template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 class unlinked_nodes {
  public:
-  void add(void* node) { nodes_.push_back(node); }
+  void add(void* node) {
+    nodes_.push_back(durable::original<Policy>(static_cast<std::byte*>(node)));
+  }
   /// Waits for the unlinking, then frees.
   void free_in(alloc::arena<D>& arena) {
     domain::fence<D>();

@@ -26,9 +26,10 @@ namespace outlast::lockfree::detail {
 /// One pass over the chain of a root that a crash left: marks its blocks, clears their counters.
 /// `Node` has a cell `next` that holds links to nodes. Not re-entrant itself; a crash in it is an
 /// ordinary crash, since it stores nothing but counters.
-template <class Node, domain::persistence_domain D>
+template <class Node, class Policy>
 class tracing {
  public:
+  using D = typename Policy::domain_type;
   using link = typename decltype(Node::next)::value_type;
 
   explicit tracing(durable::root_session<D>& of) : of_(of), marking_(of.arena().begin_recovery()) {}
@@ -37,8 +38,9 @@ class tracing {
   template <class Visit>
   void follow(link first, Visit&& visit) {
     for (Node* at = first.get(); at != nullptr; at = at->next.load().get()) {
-      if (!marking_.mark(at)) refuse("runs in a circle");
-      if (of_.arena().usable_size(at) < sizeof(Node)) refuse("has a node that is too small");
+      const Node* const block = durable::original<Policy>(at);
+      if (!marking_.mark(block)) refuse("runs in a circle");
+      if (of_.arena().usable_size(block) < sizeof(Node)) refuse("has a node that is too small");
       at->next.recover();
       visit(*at);
     }
@@ -59,7 +61,7 @@ class tracing {
  private:
   durable::root_session<D>& of_;
   typename alloc::arena<D>::recovery marking_;
-  unlinked_nodes<D> unlinked_;
+  unlinked_nodes<Policy> unlinked_;
 };
 
 /// The root type of a sequence of `Value`s.
@@ -100,24 +102,25 @@ class sequence_session final : public durable::root_session<typename Policy::dom
 
   sequence_session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
-    durable::attach_replicas<Policy>(in, arena());
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
     }
-    block_ = this->template object<Block>();
+    block_ = durable::seen<Policy>(this->template object<Block>());
     if (root.pointers_base != in.base()) relocate();
-    if (root.state == root_state::clean) {
-      take_over();
-    } else {
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
       recover();
+    } else {
+      take_over();
     }
   }
 
   bool before_close() override {
-    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
-    domain::persist<D>(block_, sizeof(Block));
+    domain::persist<D>(&stored(), sizeof(Block));
     return true;
   }
   void collect_all() override { nodes_.collect_all(); }
@@ -126,24 +129,31 @@ class sequence_session final : public durable::root_session<typename Policy::dom
   [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
   [[nodiscard]] Block& block() noexcept { return *block_; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
-  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
   /// How many values there are; exact at rest.
   [[nodiscard]] std::size_t size_estimate() const {
     const std::int64_t sum = count_.sum();
     return sum < 0 ? 0 : static_cast<std::size_t>(sum);
   }
 
-  /// A zeroed block. Throws out_of_space.
+  /// A zeroed block, where it is seen. Throws out_of_space.
   template <class T>
   [[nodiscard]] T* allocate_zeroed() {
-    void* const memory = arena().allocate(sizeof(T), alignof(T));
-    durable::blank<Policy>(memory, sizeof(T));
-    return static_cast<T*>(memory);
+    T* const block =
+        durable::seen<Policy>(static_cast<T*>(arena().allocate(sizeof(T), alignof(T))));
+    durable::blank<Policy>(block, sizeof(T));
+    return block;
+  }
+  /// Starts the write-back of what survives of it.
+  template <class T>
+  void flush(const T* block) {
+    domain::flush<D>(durable::original<Policy>(block), sizeof(T));
   }
 
   /// Throws corruption unless a node of this root begins where `at` points.
   void require_node(link at) {
-    if (pool().pages().block_bytes(at.get(), this->root().index) >= sizeof(Node)) return;
+    const Node* const block = durable::original<Policy>(at.get());
+    if (pool().pages().block_bytes(block, this->root().index) >= sizeof(Node)) return;
     report_corrupt_chain(pool().path(), "is entered where no node is");
   }
 
@@ -152,22 +162,22 @@ class sequence_session final : public durable::root_session<typename Policy::dom
   void create() {
     block_ = allocate_zeroed<Block>();
     block_->create(*this);
-    domain::persist<D>(block_, sizeof(Block));
-    pool().publish_root(this->root().index, block_);
+    domain::persist<D>(&stored(), sizeof(Block));
+    pool().publish_root(this->root().index, &stored());
   }
+  [[nodiscard]] Block& stored() const noexcept { return *durable::original<Policy>(block_); }
 
   void take_over() {
     block_->check(*this);
     arena().load_clean();
     count_.start_at(
-        static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
+        static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
   }
 
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
-    recovered_ = true;
-    tracing<Node, D> trace(*this);
-    trace.keep(block_);
+    tracing<Node, Policy> trace(*this);
+    trace.keep(&stored());
     count_.start_at(block_->recover(trace));
     trace.finish();
   }
@@ -182,7 +192,7 @@ class sequence_session final : public durable::root_session<typename Policy::dom
   reclaimer& nodes_;
   Block* block_ = nullptr;
   base::sharded_count count_;
-  bool recovered_ = false;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree::detail

@@ -33,21 +33,22 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
         nodes_(in.template service<reclaimer>()),
         heights_(std::clamp(options.highest, 1U, detail::most_levels_of_tower),
                  std::max(options.branching, 1U)) {
-    durable::attach_replicas<Policy>(in, arena());
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
     }
-    block_ = this->template object<root_block>();
+    block_ = durable::seen<Policy>(this->template object<root_block>());
     const bool moved = root.pointers_base != in.base();
     if (moved) relocate();
-    if (root.state != root_state::clean) {
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
       recover();
       return;
     }
     arena().load_clean();
     count_.start_at(
-        static_cast<std::int64_t>(D::load(block_->count_at_close, std::memory_order_relaxed)));
+        static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
     if (moved) {
       build_towers();
     } else {
@@ -56,10 +57,11 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   }
 
   bool before_close() override {
-    towers_.flush_towers();
-    D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
+    // Where towers stand in a twin, each opening builds them anew.
+    if (&stored() == block_) towers_.flush_towers();
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
-    domain::persist<D>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
     return true;
   }
   void collect_all() override { nodes_.collect_all(); }
@@ -74,31 +76,32 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] index& towers() noexcept { return towers_; }
   [[nodiscard]] detail::height_source& heights() noexcept { return heights_; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
-  [[nodiscard]] bool was_recovered() const noexcept { return recovered_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+
   void create() {
-    void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
-    durable::blank<Policy>(memory, sizeof(root_block));
-    block_ = static_cast<root_block*>(memory);
-    domain::persist<D>(block_, sizeof(root_block));
+    block_ = durable::seen<Policy>(
+        static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
+    durable::blank<Policy>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
     towers_.attach(block_->towers);
-    pool().publish_root(this->root().index, block_);
+    pool().publish_root(this->root().index, &stored());
   }
 
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
-    recovered_ = true;
     auto marking = arena().begin_recovery();
-    marking.mark(block_);
-    detail::unlinked_nodes<D> unlinked;
+    marking.mark(&stored());
+    detail::unlinked_nodes<Policy> unlinked;
     recover_chain(marking, unlinked);
     marking.finish();
     unlinked.free_in(arena());
   }
 
   template <class Marking>
-  void recover_chain(Marking& marking, detail::unlinked_nodes<D>& unlinked) {
+  void recover_chain(Marking& marking, detail::unlinked_nodes<Policy>& unlinked) {
     typename index::builder towers(towers_, block_->towers);
     std::int64_t count = 0;
     const node* last = nullptr;
@@ -126,9 +129,10 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
 
   template <class Marking>
   node& recover_node(link at, Marking& marking) {
-    if (!marking.mark(at.get())) report("runs in a circle");
+    const node* const block = durable::original<Policy>(at.get());
+    if (!marking.mark(block)) report("runs in a circle");
     node& here = *at;
-    check_size(here, arena().usable_size(&here));
+    check_size(here, arena().usable_size(block));
     here.next.recover();
     here.value.recover();
     return here;
@@ -161,7 +165,8 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     typename index::builder towers(towers_, block_->towers);
     const node* last = nullptr;
     detail::visit_chain(block_->head, [&](node& here) {
-      check_size(here, pool().pages().block_bytes(&here, this->root().index));
+      check_size(here,
+                 pool().pages().block_bytes(durable::original<Policy>(&here), this->root().index));
       check_order(last, here);
       towers.append(here);
       last = &here;
@@ -175,7 +180,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   root_block* block_ = nullptr;
   index towers_;
   base::sharded_count count_;
-  bool recovered_ = false;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree

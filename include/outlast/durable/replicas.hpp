@@ -1,7 +1,7 @@
 // Which bytes of a node are read, and which survive: the same, or two replicas. [Fri21]
 //
-// What threads read lies in the twin, so a node's address, and every link to it, is that of its bytes
-// in the twin: following a link is following a link. What survives lies in the pool, and the links
+// What threads read lies in the twin, so a node's address, and every link to it, is that of its
+// bytes in the twin: following a link is following a link. What survives lies in the pool, and the links
 // there are addresses in the pool: nothing on media depends on where a twin is. Cells translate
 // when they store and when they recover.
 //

@@ -33,6 +33,13 @@ enum class role : unsigned char {
   help,     ///< on another operation's behalf
 };
 
+/// The caller will store to `cell` soon: where stores go to memory that nobody reads, it can be
+/// fetched while the caller waits for something else. Changes nothing.
+template <class Cell>
+inline void expect_store(const Cell& cell) noexcept {
+  if constexpr (requires { cell.expect_store(); }) cell.expect_store();
+}
+
 /// Decides, per role, which accesses are p-instructions.
 template <class P>
 concept placement = requires(role r) {

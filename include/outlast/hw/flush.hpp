@@ -94,6 +94,16 @@ inline void store_order() noexcept {
 /// Keeps the compiler from moving memory accesses across.
 inline void compiler_fence() noexcept { asm volatile("" : : : "memory"); }
 
+/// The line that holds `address` will be written soon: it may be fetched meanwhile. Changes nothing,
+/// whatever the address is.
+inline void prefetch_for_write(const void* address) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  asm volatile("prfm pstl1keep, [%0]" : : "r"(address));
+#endif
+}
+
 /// Tells the CPU that this thread spins.
 inline void pause() noexcept {
 #if defined(__x86_64__)

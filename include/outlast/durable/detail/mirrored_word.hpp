@@ -21,6 +21,7 @@
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
+#include <outlast/hw/flush.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -47,6 +48,11 @@ class mirrored_word {
 
   /// Nothing: what was read is durable.
   void arrived(role, site = site::current()) const noexcept {}
+
+  /// The caller will store to this cell, and has other things to wait for before.
+  void expect_store() const noexcept {
+    if constexpr (has_replicas<D>) hw::prefetch_for_write(&stored());
+  }
 
   /// Stores into a node that nobody else can reach: flushed with its node.
   void init(T value, site where = site::current()) {

@@ -135,6 +135,7 @@ class chain {
         here.before->arrived(role::answer);
         return here.at.get();
       }
+      durable::expect_store(*here.before);
       if (fresh == nullptr) fresh = make();
       fresh->next.init(here.at);
       operation_.persist_private(*fresh);
@@ -151,6 +152,7 @@ class chain {
     for (;;) {
       const place here = locate(start, probe);
       if (!here.found) return false;
+      durable::expect_store(*here.before);
       link next = here.at->next.load(role::expect);
       if (next.has(deleted)) continue;
       if (!here.at->next.compare_exchange(next, next.with(deleted), role::mark)) continue;
@@ -169,6 +171,8 @@ class chain {
         if (fresh != nullptr) operation_.unmake(arena_, fresh);
         return false;
       }
+      durable::expect_store(here.at->next);
+      durable::expect_store(*here.before);
       if (fresh == nullptr) fresh = make();
       here.before->arrived(role::answer);  // the replacement is reached through what it replaces
       link next = here.at->next.load(role::expect);

@@ -145,6 +145,7 @@ class external_tree {
         here.settle_answer();
         return Nodes::leaf_at(here.at);
       }
+      durable::expect_store(*here.link);
       if (!fresh) fresh.emplace(*this, probe.key, value);
       if (here.at ? link_beside(here, probe, *fresh) : link_alone(here, *fresh)) return nullptr;
     }
@@ -158,6 +159,7 @@ class external_tree {
       if (!here.found) return false;
       // The flag is set in the parent. If the parent's own link were lost, so would be the flag,
       // and the leaf that was there before the parent would be back.
+      durable::expect_store(*here.upper);
       here.settle_edge();
       edge expected = here.at;
       here.at = expected.with(flagged);
@@ -174,6 +176,7 @@ class external_tree {
     for (;;) {
       const place here = locate(root, probe);
       if (!here.found) return false;
+      durable::expect_store(*here.link);
       if (!fresh) fresh.emplace(*this, probe.key, value);
       here.settle_edge();  // the replacement is reached through the same parent
       edge expected = here.at;

@@ -94,6 +94,7 @@ twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::stri
   known.twins.reserve(known.twins.size() + 1);
   if (!map_new(first_, bytes_, flags, file.get())) throw_unmapped(path, bytes_, errno);
   ::madvise(at(first_), bytes_, MADV_DONTFORK);
+  ::madvise(at(first_), bytes_, MADV_HUGEPAGE);
   known.twins.push_back({first_, bytes_});
 }
 

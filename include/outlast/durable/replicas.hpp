@@ -1,9 +1,9 @@
 // Which bytes of a node are read, and which survive: the same, or two replicas. [Fri21]
 //
 // What threads read lies in the twin, so a node's address, and every link to it, is that of its
-// bytes in the twin: following a link is following a link. What survives lies in the pool, and the links
-// there are addresses in the pool: nothing on media depends on where a twin is. Cells translate
-// when they store and when they recover.
+// bytes in the twin: following a link is following a link. What survives lies in the pool, and the
+// links there are addresses in the pool: nothing on media depends on where a twin is. Cells
+// translate when they store and when they recover.
 //
 // A structure that runs on every policy says which address it means: `seen` where it makes or finds
 // a node, `original` where it speaks to the pool or the allocator about one. Under other policies

@@ -94,8 +94,8 @@ inline void store_order() noexcept {
 /// Keeps the compiler from moving memory accesses across.
 inline void compiler_fence() noexcept { asm volatile("" : : : "memory"); }
 
-/// The line that holds `address` will be written soon: it may be fetched meanwhile. Changes nothing,
-/// whatever the address is.
+/// The line that holds `address` will be written soon: it may be fetched meanwhile. Changes
+/// nothing, whatever the address is.
 inline void prefetch_for_write(const void* address) noexcept {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));

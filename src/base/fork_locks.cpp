@@ -9,7 +9,7 @@
 namespace outlast::base {
 namespace {
 
-constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::pools_at_fork) + 1;
+constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::twins) + 1;
 constinit std::array<std::mutex, lock_count> locks;
 
 void lock_all() {

@@ -1,5 +1,6 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/replica_pair.hpp>
 
@@ -31,16 +32,12 @@ struct mapping {
   std::size_t bytes;
 };
 
-/// All twins of the process.
-struct registry {
-  std::mutex mutex;
-  std::vector<mapping> twins;
-};
-
-registry& all() {
-  static registry the_only;
-  return the_only;
+/// All twins of the process. Guarded by mutex().
+std::vector<mapping>& all() {
+  static auto* const twins = new std::vector<mapping>;  // never destroyed: pools may go late
+  return *twins;
 }
+std::mutex& mutex() { return base::mutex_of(base::fork_lock::twins); }
 
 void* at(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 
@@ -89,28 +86,24 @@ twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::stri
   unique_fd file;
   if (on_media && !path.empty()) file = nameless_file(path, bytes);
   const int flags = file.get() < 0 ? sparse : MAP_SHARED;
-  registry& known = all();
-  const std::lock_guard lock(known.mutex);
-  known.twins.reserve(known.twins.size() + 1);
+  const std::lock_guard lock(mutex());
+  all().reserve(all().size() + 1);
   if (!map_new(first_, bytes_, flags, file.get())) throw_unmapped(path, bytes_, errno);
   ::madvise(at(first_), bytes_, MADV_DONTFORK);
   ::madvise(at(first_), bytes_, MADV_HUGEPAGE);
-  known.twins.push_back({first_, bytes_});
+  all().push_back({first_, bytes_});
 }
 
 twin_memory::~twin_memory() {
-  registry& known = all();
-  const std::lock_guard lock(known.mutex);
+  const std::lock_guard lock(mutex());
   ::munmap(at(first_), bytes_);
-  std::erase_if(known.twins, [&](const mapping& one) { return one.first == first_; });
+  std::erase_if(all(), [&](const mapping& one) { return one.first == first_; });
 }
 
-bool is_in_twin(const void* address) noexcept {
-  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-  registry& known = all();
-  const std::lock_guard lock(known.mutex);
-  return std::any_of(known.twins.begin(), known.twins.end(),
-                     [&](const mapping& one) { return wanted - one.first < one.bytes; });
+bool is_in_twin(std::uintptr_t address) noexcept {
+  const std::lock_guard lock(mutex());
+  return std::any_of(all().begin(), all().end(),
+                     [&](const mapping& one) { return address - one.first < one.bytes; });
 }
 
 void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {

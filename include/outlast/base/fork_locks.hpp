@@ -7,7 +7,7 @@ namespace outlast::base {
 
 /// What each of them guards, in the order in which they may be nested: while one is held, only
 /// later ones are taken.
-enum class fork_lock : unsigned { thread_registry, file_pools, native_pools, pools_at_fork };
+enum class fork_lock : unsigned { thread_registry, file_pools, native_pools, pools_at_fork, twins };
 
 /// The mutex of that name. fork() waits until it is free and holds it meanwhile, so that the child
 /// finds whole what it guards, and can take it. The calling thread must not fork while it holds

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
@@ -71,7 +72,7 @@ class mirrored_field {
 
  public:
   explicit mirrored_field(const T& value, domain::site where = domain::site::current()) {
-    detail::require_replica<D>(this);
+    detail::require_replica<D>(reinterpret_cast<std::uintptr_t>(this));
     D::write(stored(), std::addressof(value), sizeof(T), where);
     if constexpr (has_replicas<D>) {
       D::write(bytes_, std::addressof(value), sizeof(T), domain::site::none());

@@ -53,7 +53,7 @@ inline constexpr bool keeps_replicas<Policy> = has_replicas<typename Policy::dom
 /// Throws error{refused} where a mirrored cell or field is made outside of pools, in programs that
 /// are built with assertions: elsewhere it would write where nothing is.
 template <domain::persistence_domain D>
-inline void require_replica([[maybe_unused]] const void* at) {
+inline void require_replica([[maybe_unused]] std::uintptr_t at) {
 #if !defined(NDEBUG)
   if constexpr (has_replicas<D> && !keeps_twins<D>) {
     if (pool_detail::is_in_twin(at)) return;

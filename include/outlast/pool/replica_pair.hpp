@@ -81,8 +81,8 @@ class twin_memory {
   std::size_t bytes_;
 };
 
-/// The address is one of some pool's twin.
-[[nodiscard]] bool is_in_twin(const void* address) noexcept;
+/// The address is one of some pool's twin. No pointer: what is there may be uninitialised.
+[[nodiscard]] bool is_in_twin(std::uintptr_t address) noexcept;
 
 /// Copies many bytes, with several threads where that is worth while. `destination` and `source` do
 /// not overlap.

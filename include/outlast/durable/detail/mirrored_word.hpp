@@ -26,6 +26,7 @@
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace outlast::durable::detail {
 
@@ -91,7 +92,7 @@ class mirrored_word {
   using domain_type = D;
 
   mirrored_word(T value, site where) {
-    require_replica<D>(this);
+    require_replica<D>(reinterpret_cast<std::uintptr_t>(this));
     constexpr auto relaxed = std::memory_order_relaxed;
     D::store(stored().first, to_stored(to_word(value)), relaxed, where);
     D::store(stored().second, 0, relaxed, where);

@@ -4,6 +4,7 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/pool/replica_pair.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -126,7 +127,9 @@ TEST(fork, lets_the_child_work_whatever_other_threads_were_doing) {
     busy.emplace_back([&, path = directory.file(name)] {
       pool::create(path, small).close();
       while (!over.load()) {
-        pool::open(path).close();
+        auto opened = pool::open(path);
+        (void)opened.service<replica_pair<domain::native>>();
+        opened.close();
         std::jthread([] { (void)base::this_thread(); }).join();
       }
     });
@@ -136,6 +139,7 @@ TEST(fork, lets_the_child_work_whatever_other_threads_were_doing) {
                 ::alarm(20);  // a child that waits for a lock dies of it
                 auto own = pool::create(directory.file("own-" + std::to_string(i)), small);
                 (void)own.attach_root("x", "t", 1, true);
+                (void)own.service<replica_pair<domain::native>>();
                 own.close();
                 return 0;
               }),
@@ -191,6 +195,29 @@ TEST(fork, does_not_map_the_pool_in_the_child) {
   });
   EXPECT_NE(status, 1);
   EXPECT_NE(status, 2);
+}
+
+TEST(fork, leaves_the_second_replica_to_the_parent) {
+  temp_directory directory;
+  auto target = pool::create(directory.file("p"), small);
+  (void)target.service<replica_pair<domain::native>>();
+  volatile char* const byte = twin_of<domain::native>(reinterpret_cast<char*>(target.base()));
+  *byte = 7;
+  const int reading = status_of_child([&] {
+    ::signal(SIGSEGV, SIG_DFL);
+    return *byte == 7 ? 1 : 2;
+  });
+  EXPECT_NE(reading, 1);
+  EXPECT_NE(reading, 2);
+  const int making_another = status_of_child([&] {
+    auto own = pool::create(directory.file("q"), small);
+    (void)own.service<replica_pair<domain::native>>();
+    *twin_of<domain::native>(reinterpret_cast<char*>(own.base())) = 8;
+    own.close();
+    return 0;
+  });
+  EXPECT_EQ(making_another, 0);
+  EXPECT_EQ(*byte, 7);
 }
 
 TEST(fork, lets_a_killed_parent_be_recovered) {

@@ -1,0 +1,182 @@
+// Goal: a pool's twin is there from its first use until the pool is gone, at the same distance
+// always, and nobody else's memory is harmed. Method: pools in files and in memory; ranges that a
+// mapping of our own has taken.
+#include <outlast/domain.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/replica_pair.hpp>
+#include <tests/support/memory_folder.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <sys/mman.h>
+
+namespace outlast {
+namespace {
+
+using adr = domain::adr;
+using adr_pool = basic_pool<adr>;
+using test::temp_directory;
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+constexpr pool_options small{.size_bytes = mib};
+
+/// A page that we have taken; or not, if somebody was there.
+class squatter {
+ public:
+  explicit squatter(std::uintptr_t address)
+      : wanted_(address),
+        page_(::mmap(reinterpret_cast<void*>(address), 4096, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {}
+  ~squatter() {
+    if (page_ != MAP_FAILED) ::munmap(page_, 4096);
+  }
+  squatter(const squatter&) = delete;
+  squatter& operator=(const squatter&) = delete;
+  [[nodiscard]] bool was_first() const {
+    return reinterpret_cast<std::uintptr_t>(page_) == wanted_;
+  }
+
+ private:
+  std::uintptr_t wanted_;
+  void* page_;
+};
+
+template <domain::persistence_domain D>
+std::byte* byte_of(basic_pool<D>& pool, std::size_t offset) {
+  return reinterpret_cast<std::byte*>(pool.base() + offset);
+}
+
+TEST(replica_pair, is_zero_filled_and_apart_from_its_pool) {
+  temp_directory directory;
+  auto target = adr_pool::create(directory.file("p"), small);
+  EXPECT_FALSE(pool_detail::is_in_twin(target.base() + twin_distance));
+  (void)target.service<replica_pair<adr>>();
+  std::byte* const original = byte_of(target, 0);
+  std::byte* const twin = twin_of<adr>(original);
+  EXPECT_EQ(original_of<adr>(twin), original);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(twin), target.base() + twin_distance);
+  EXPECT_NE(*original, std::byte{0}) << "the header's first byte";
+  EXPECT_TRUE(std::all_of(twin, twin + mib, [](std::byte each) { return each == std::byte{0}; }));
+  twin[0] = std::byte{7};
+  EXPECT_NE(*original, std::byte{7});
+}
+
+TEST(replica_pair, reaches_as_far_as_its_pool_can_grow) {
+  temp_directory directory;
+  auto target =
+      adr_pool::create(directory.file("p"), {.size_bytes = mib, .capacity_bytes = 64 * mib});
+  (void)target.service<replica_pair<adr>>();
+  const std::size_t bytes = target.address_space_bytes();
+  EXPECT_GE(bytes, 64 * mib);
+  const std::uintptr_t first = target.base() + twin_distance;
+  EXPECT_TRUE(pool_detail::is_in_twin(first));
+  EXPECT_TRUE(pool_detail::is_in_twin(first + bytes - 1));
+  EXPECT_FALSE(pool_detail::is_in_twin(first + bytes));
+  EXPECT_FALSE(pool_detail::is_in_twin(first - 1));
+  EXPECT_FALSE(pool_detail::is_in_twin(target.base())) << "that is the pool";
+  *twin_of<adr>(byte_of(target, bytes - 1)) = std::byte{1};
+}
+
+TEST(replica_pair, is_made_once_and_gone_with_its_pool) {
+  temp_directory directory;
+  std::uintptr_t base = 0;
+  {
+    auto target = adr_pool::create(directory.file("p"), small);
+    base = target.base();
+    const auto* const made = &target.service<replica_pair<adr>>();
+    EXPECT_EQ(&target.service<replica_pair<adr>>(), made);
+    EXPECT_FALSE(squatter(base + twin_distance).was_first());
+  }
+  EXPECT_FALSE(pool_detail::is_in_twin(base + twin_distance));
+  EXPECT_TRUE(squatter(base + twin_distance).was_first());
+}
+
+TEST(replica_pair, is_zero_filled_again_when_its_pool_is_opened_again) {
+  test::temp_pool<adr> pool;
+  (void)pool->service<replica_pair<adr>>();
+  *twin_of<adr>(byte_of(*pool, 5000)) = std::byte{1};
+  pool.close();
+  pool.open();
+  (void)pool->service<replica_pair<adr>>();
+  EXPECT_EQ(*twin_of<adr>(byte_of(*pool, 5000)), std::byte{0});
+}
+
+TEST(replica_pair, of_taken_addresses_is_refused_with_the_name_of_the_file) {
+  temp_directory directory;
+  auto target = adr_pool::create(directory.file("p"), small);
+  {
+    const squatter taken(target.base() + twin_distance + 8192);
+    ASSERT_TRUE(taken.was_first());
+    try {
+      (void)target.service<replica_pair<adr>>();
+      FAIL();
+    } catch (const error& refused) {
+      EXPECT_EQ(refused.reason(), errc::address_taken);
+      EXPECT_NE(std::string(refused.what()).find(directory.file("p")), std::string::npos);
+    }
+    EXPECT_FALSE(pool_detail::is_in_twin(target.base() + twin_distance));
+  }
+  EXPECT_NO_THROW((void)target.service<replica_pair<adr>>()) << "later, when they are free";
+}
+
+TEST(replica_pair, can_lie_in_a_file_that_has_no_name) {
+  const test::scratch_folder folder;
+  auto target =
+      adr_pool::create((folder.path() / "p").string(), {.size_bytes = mib, .twin_on_media = true});
+  try {
+    (void)target.service<replica_pair<adr>>();
+  } catch (const error& refused) {
+    ASSERT_EQ(refused.reason(), errc::no_space);
+    GTEST_SKIP() << refused.what();
+  }
+  EXPECT_EQ(*twin_of<adr>(byte_of(target, 5000)), std::byte{0});
+  *twin_of<adr>(byte_of(target, 5000)) = std::byte{1};
+  using listing = std::filesystem::directory_iterator;
+  EXPECT_EQ(std::distance(listing(folder.path()), listing()), 1) << "the pool's file alone";
+}
+
+TEST(replica_pair, of_a_pool_in_memory_is_one_at_a_time) {
+  constexpr std::size_t bytes = 512 << 10;
+  // Under every sanitizer and emulator there is room here and at the twin.
+  void* const memory = reinterpret_cast<void*>(0x5560'0000'0000);
+  ASSERT_EQ(::mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+            memory);
+  {
+    const auto first = adr_pool::in_memory(memory, bytes, true);
+    (void)first->service<replica_pair<adr>>();
+    *twin_of<adr>(byte_of(*first, 12'345)) = std::byte{1};
+    const auto second = adr_pool::in_memory(memory, bytes, false);
+    EXPECT_THROW((void)second->service<replica_pair<adr>>(), error);
+    EXPECT_EQ(*twin_of<adr>(byte_of(*first, 12'345)), std::byte{1});
+  }
+  ::munmap(memory, bytes);
+}
+
+TEST(copy_in_parallel, copies_every_byte_and_no_other_one) {
+  constexpr std::size_t most = 48 * mib;
+  std::vector<std::uint64_t> source(most / 8);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = i * 0x9e3779b97f4a7c15;
+  std::vector<std::byte> destination(most + 1);
+  // Two threads begin at 32 MiB, and their parts are multiples of 2 MiB.
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4097}, 2 * mib,
+                                  16 * mib + 1, 32 * mib - 1, 32 * mib, 32 * mib + 1, most}) {
+    std::memset(destination.data(), 0, bytes);
+    destination[bytes] = std::byte{0xa5};
+    pool_detail::copy_in_parallel(destination.data(), source.data(), bytes);
+    EXPECT_EQ(std::memcmp(destination.data(), source.data(), bytes), 0) << bytes;
+    EXPECT_EQ(destination[bytes], std::byte{0xa5}) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace outlast

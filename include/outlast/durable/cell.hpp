@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/durable/atomic_functions.hpp>
 #include <outlast/durable/detail/atomic_interface.hpp>
 #include <outlast/durable/detail/owned_word.hpp>
 #include <outlast/durable/detail/tagged_word.hpp>

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library durable
+  atomic_functions.hpp
   cell.hpp
   cell_group.hpp
   detail/atomic_interface.hpp

@@ -6,6 +6,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/durable/atomic_functions.hpp>
 #include <outlast/durable/cell_group.hpp>
 #include <outlast/durable/detail/atomic_interface.hpp>
 #include <outlast/durable/detail/mirrored_word.hpp>
@@ -147,5 +148,9 @@ namespace outlast::mirror {
 /// `std::atomic<T>` in a pool, durable. [Fri21: patomic]
 template <class T, domain::persistence_domain D = domain::native>
 using atomic = durable::mirrored_cell<T, D>;
+
+/// What never changes once its node is published: half the size.
+template <class T, domain::persistence_domain D = domain::native>
+using field = durable::mirrored_field<T, D>;
 
 }  // namespace outlast::mirror

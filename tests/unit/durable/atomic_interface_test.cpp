@@ -1,19 +1,25 @@
 // Goal: a cell is a std::atomic in every member, value and order. Method: each member is called on
 // both and must answer the same, for whole numbers, floating-point numbers and pointers.
+#include "tests/support/same_as_atomic.hpp"
+
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdint>
-#include <source_location>
+#include <cstring>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 namespace outlast::durable {
 namespace {
+
+using test::cells;
+using test::expect_same;
 
 template <class Policy>
 class atomic_interface : public ::testing::Test {
@@ -24,25 +30,9 @@ class atomic_interface : public ::testing::Test {
 using policies = ::testing::Types<
     flit<tag::always, automatic, domain::adr>, flit<tag::adjacent, automatic, domain::process>,
     flit<tag::hashed<4096>, nvtraverse, domain::adr>, link_and_persist<automatic, domain::adr>,
-    link_and_persist<manual, domain::process>, transient<domain::process>>;
+    link_and_persist<manual, domain::process>, transient<domain::process>,
+    mirror<domain::adr, mirrored_values::in_place>>;
 TYPED_TEST_SUITE(atomic_interface, policies);
-
-/// One function for all types: hundreds of comparisons are compiled.
-void expect_both(bool same_answers, bool same_values, const std::source_location& at) {
-  EXPECT_TRUE(same_answers) << "step in line " << at.line() << ", " << at.function_name();
-  EXPECT_TRUE(same_values) << "after the step in line " << at.line() << ", " << at.function_name();
-}
-
-/// Calls `step` on a std::atomic and on a cell, both holding `first`, and compares what it returns
-/// and what is left.
-template <class Cell, class Step>
-void expect_same(typename Cell::value_type first, Step&& step,
-                 std::source_location at = std::source_location::current()) {
-  std::atomic<typename Cell::value_type> model(first);
-  Cell c(first);
-  const bool same_answers = step(c) == step(model);
-  expect_both(same_answers, c.load() == model.load(), at);
-}
 
 template <class Cell>
 void expect_same_accesses(typename Cell::value_type a, typename Cell::value_type b) {
@@ -80,7 +70,9 @@ void expect_same_accesses(typename Cell::value_type a, typename Cell::value_type
       return expected;
     });
   }
-  EXPECT_TRUE(Cell(a).is_lock_free());
+  Cell& c = cells().make<Cell>(a);
+  EXPECT_TRUE(c.is_lock_free());
+  cells().unmake(c);
   static_assert(Cell::is_always_lock_free);
   static_assert(std::is_same_v<typename Cell::value_type, T>);
 }
@@ -154,8 +146,50 @@ TYPED_TEST(atomic_interface, of_other_values_is_that_of_std_atomic) {
   }
 }
 
+enum class colour : std::uint8_t { red, green };
+
+struct two_shorts {
+  std::int16_t first;
+  std::int16_t second;
+  friend bool operator==(const two_shorts&, const two_shorts&) = default;
+};
+
+TYPED_TEST(atomic_interface, of_small_types_is_that_of_std_atomic) {
+  expect_same_accesses<typename TestFixture::template cell<colour>>(colour::red, colour::green);
+  expect_same_accesses<typename TestFixture::template cell<two_shorts>>({1, 2}, {1, 3});
+}
+
+#if defined(OUTLAST_HAS_CLEAR_PADDING)
+
+struct padded {
+  std::uint8_t first;
+  std::uint16_t second;
+};
+
+/// Equal in its members, but not in the byte between them.
+padded with_padding(std::uint8_t first, std::uint16_t second, int filler) {
+  padded made;
+  std::memset(static_cast<void*>(&made), filler, sizeof made);
+  made.first = first;
+  made.second = second;
+  return made;
+}
+
+TYPED_TEST(atomic_interface, compares_values_and_no_padding) {
+  using padded_cell = typename TestFixture::template cell<padded>;
+  auto& c = cells().make<padded_cell>(with_padding(1, 2, 0x55));
+  padded expected = with_padding(1, 2, 0xaa);
+  EXPECT_TRUE(c.compare_exchange_strong(expected, with_padding(3, 4, 0x55)));
+  EXPECT_FALSE(c.compare_exchange_strong(expected, with_padding(5, 6, 0)));
+  EXPECT_EQ(expected.first, 3);
+  EXPECT_EQ(expected.second, 4);
+  c.wait(with_padding(3, 5, 0x55));  // returns at once
+}
+
+#endif
+
 TYPED_TEST(atomic_interface, wakes_who_waits_for_a_change) {
-  typename TestFixture::template cell<int> c{1};
+  auto& c = cells().make<typename TestFixture::template cell<int>>(1);
   c.wait(2);  // returns at once
   std::thread waiter([&] {
     c.wait(1);

@@ -1,5 +1,6 @@
 #include <tests/powercut/disk_subjects.hpp>
 
+#include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
@@ -29,6 +30,7 @@ using line =
 using chosen_by_hand =
     durable::flit<durable::tag::hashed<durable::smallest_tag_table_bytes>, durable::manual, disk>;
 using traversing = durable::flit<durable::tag::adjacent, durable::nvtraverse, disk>;
+using mirror = durable::mirror<disk, durable::mirrored_values::in_place>;
 
 template <class Structure>
 file_definition define(const std::string& name, typename map_on_disk<Structure>::parts how) {
@@ -87,6 +89,7 @@ std::vector<file_definition> disk_subjects() {
       table<std::uint64_t, traversing>("hash_table_nvtraverse"),
       tree<std::uint64_t, adjacent>("natarajan_tree"),
       tree<verify::wide_value, chosen_by_hand>("natarajan_tree_manual"),
+      table<std::uint64_t, mirror>("hash_table_mirror"),
   };
 }
 

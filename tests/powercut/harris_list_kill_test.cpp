@@ -19,6 +19,7 @@ void expect_nothing_lost(const char* name) {
 
 TEST(HarrisListKill, a_map_loses_nothing) { expect_nothing_lost("harris_list"); }
 TEST(HarrisListKill, a_set_loses_nothing) { expect_nothing_lost("harris_list_set"); }
+TEST(HarrisListKill, a_mirrored_map_loses_nothing) { expect_nothing_lost("harris_list_mirror"); }
 
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -57,6 +57,9 @@ TEST(HashTableKill, loses_nothing_while_it_grows) { expect_nothing_lost("hash_ta
 TEST(HashTableKill, loses_nothing_where_updates_replace_nodes) {
   expect_nothing_lost("hash_table_wide");
 }
+TEST(HashTableKill, loses_nothing_while_it_grows_in_two_replicas) {
+  expect_nothing_lost("hash_table_mirror");
+}
 TEST(HashTableKill, loses_nothing_under_the_instructions_of_adr) {
   if (!flushes_reach_memory()) GTEST_SKIP() << "this CPU cannot flush to persistent memory";
   expect_nothing_lost("hash_table_adr");

@@ -19,6 +19,9 @@ void expect_nothing_lost(const char* name) {
 
 TEST(NatarajanTreeKill, a_map_loses_nothing) { expect_nothing_lost("natarajan_tree"); }
 TEST(NatarajanTreeKill, a_set_loses_nothing) { expect_nothing_lost("natarajan_tree_set"); }
+TEST(NatarajanTreeKill, a_mirrored_map_loses_nothing) {
+  expect_nothing_lost("natarajan_tree_mirror");
+}
 
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -61,6 +61,10 @@ TEST(SequenceKill, a_queue_of_wide_values_loses_nothing) {
   expect_nothing_lost("michael_scott_queue_wide");
 }
 TEST(SequenceKill, a_stack_loses_nothing) { expect_nothing_lost("stack"); }
+TEST(SequenceKill, a_mirrored_queue_loses_nothing) {
+  expect_nothing_lost("michael_scott_queue_mirror");
+}
+TEST(SequenceKill, a_mirrored_stack_loses_nothing) { expect_nothing_lost("stack_mirror"); }
 TEST(SequenceKill, a_queue_that_gives_values_twice_is_found_out) {
   EXPECT_NE(kill_again_and_again("generous", {.kills = 15}).complaint, "");
 }

@@ -21,6 +21,7 @@ TEST(SkiplistKill, a_map_loses_nothing) { expect_nothing_lost("skiplist"); }
 TEST(SkiplistKill, a_map_whose_updates_replace_nodes_loses_nothing) {
   expect_nothing_lost("skiplist_wide");
 }
+TEST(SkiplistKill, a_mirrored_map_loses_nothing) { expect_nothing_lost("skiplist_mirror"); }
 
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -1,7 +1,9 @@
 #include <tests/powercut/kill_subjects.hpp>
 
 #include <outlast/domain/adr.hpp>
+#include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/hw/flush.hpp>
 #include <outlast/lockfree/hash_table.hpp>
@@ -16,6 +18,7 @@ namespace {
 using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
 using hashed = durable::flit<durable::tag::hashed<>, durable::automatic, domain::process>;
 using adjacent_adr = durable::flit<durable::tag::adjacent, durable::automatic, domain::adr>;
+using mirror = durable::mirror<domain::native>;
 
 constexpr std::uint64_t few_keys = 200;
 constexpr std::uint64_t many_keys = 5'000;
@@ -35,6 +38,7 @@ std::vector<definition> table_definitions() {
       table<std::uint64_t, hashed>("hash_table_hashed", few_keys),
       table<std::uint64_t, adjacent>("hash_table_growing", many_keys),
       table<wide, hashed>("hash_table_wide", few_keys),
+      table<std::uint64_t, mirror>("hash_table_mirror", many_keys),
   };
   if (flushes_reach_memory()) {
     all.push_back(table<std::uint64_t, adjacent_adr>("hash_table_adr", few_keys));

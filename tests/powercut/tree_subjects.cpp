@@ -1,6 +1,8 @@
 #include <tests/powercut/kill_subjects.hpp>
 
+#include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <tests/powercut/map_subject.hpp>
@@ -12,6 +14,7 @@ namespace {
 
 using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
 using line = durable::flit<durable::tag::line<>, durable::automatic, domain::process>;
+using mirror = durable::mirror<domain::native>;
 
 constexpr std::uint64_t keys = 50;
 
@@ -24,6 +27,7 @@ std::vector<definition> tree_definitions() {
   return {
       define_map<tree<std::uint64_t, adjacent>>("natarajan_tree", keys),
       define_map<tree<lockfree::no_value, line>>("natarajan_tree_set", keys),
+      define_map<tree<std::uint64_t, mirror>>("natarajan_tree_mirror", keys),
   };
 }
 

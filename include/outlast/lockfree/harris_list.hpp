@@ -334,9 +334,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       if (!marking.mark(block)) {
         detail::report_corrupt_chain(pool().path(), "runs in a circle");
       }
-      if (arena().usable_size(block) < sizeof(node)) {
-        detail::report_corrupt_chain(pool().path(), "has a node that is too small");
-      }
+      detail::require_place<node>(pool().path(), block, arena().usable_size(block));
       node& here = *at;
       here.next.recover();
       here.value.recover();

@@ -3,6 +3,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/reclaim/leak.hpp>
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -58,6 +60,7 @@ void expect_paper_costs() {
 TEST(harris_list, updates_flush_two_lines_and_clean_reads_none) {
   expect_paper_costs<adjacent>();
   expect_paper_costs<hashed>();
+  expect_paper_costs<durable::mirror<counted>>();
 }
 
 TEST(hash_table, updates_flush_two_lines_and_clean_reads_none) {
@@ -84,6 +87,32 @@ TEST(harris_list, walks_in_key_order) {
     keys.push_back(k);
   });
   EXPECT_THAT(keys, ::testing::ElementsAre(1, 2, 3, 4, 5));
+}
+
+/// A block of the arena that begins at an odd multiple of 8: every other one of 72 bytes does.
+u64* odd_block(auto& arena) {
+  for (;;) {
+    void* const block = arena.allocate(72);
+    if (reinterpret_cast<std::uintptr_t>(block) % 16 != 0) return static_cast<u64*>(block);
+  }
+}
+
+TEST(harris_list, refuses_a_node_that_is_not_aligned_like_its_cell) {
+  using list_of_pairs = harris_list<u64, no_value, durable::mirror<domain::process>>;
+  test::temp_pool<domain::process> pool;
+  {
+    list_of_pairs list(*pool, "list");
+    ASSERT_TRUE(list.insert(1));
+    u64* const odd = odd_block(list.arena());
+    std::fill_n(odd, 9, 0);
+    odd[2] = 2;  // a node: link, number, key
+    list.for_each([&](const u64& key, no_value) {
+      (const_cast<u64*>(&key) - 2)[0] = reinterpret_cast<u64>(odd);
+    });
+  }
+  pool.abandon();
+  pool.open();
+  EXPECT_THROW(list_of_pairs(*pool, "list"), corruption);
 }
 
 TEST(hash_table, grows_while_it_is_filled_and_keeps_every_key) {
@@ -141,6 +170,18 @@ TEST(structures, refuse_a_root_of_another_type_and_name_both) {
   }
   EXPECT_THROW((harris_list<u64, std::uint32_t, on_process>(*pool, "it")), error);
   const harris_list<u64, u64, on_process> list(*pool, "it");
+}
+
+TEST(structures, on_mirror_are_refused_where_values_are_kept_otherwise) {
+  test::temp_pool<domain::process> pool;
+  using with_node = durable::mirror<domain::process>;
+  using in_place = durable::mirror<domain::process, durable::mirrored_values::in_place>;
+  {
+    const harris_list<u64, u64, with_node> list(*pool, "it");
+  }
+  EXPECT_THROW((harris_list<u64, u64, in_place>(*pool, "it")), error);
+  EXPECT_THROW((harris_list<u64, u64, on_process>(*pool, "it")), error);
+  EXPECT_NO_THROW((harris_list<u64, u64, with_node>(*pool, "it")));
 }
 
 TEST(structures, refuse_a_second_handle_on_one_root) {

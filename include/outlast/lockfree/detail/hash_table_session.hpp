@@ -288,9 +288,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (!marking.mark(block)) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
-    if (arena().usable_size(block) < sizeof(node)) {
-      detail::report_corrupt_chain(pool().path(), "has a node that is too small");
-    }
+    detail::require_place<node>(pool().path(), block, arena().usable_size(block));
     node& here = static_cast<node&>(*at);
     here.next.recover();
     here.value.recover();

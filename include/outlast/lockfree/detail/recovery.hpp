@@ -9,6 +9,7 @@
 #include <outlast/pool/pool.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,15 @@ namespace outlast::lockfree::detail {
 [[noreturn]] inline void report_corrupt_chain(const std::string& path, const char* what) {
   throw corruption(path, std::string("a chain of nodes ") + what +
                              "; the pool was damaged outside of Outlast, restore it from a backup");
+}
+
+/// Throws corruption unless a `Node` can stand at `at`, where a block of `usable` bytes begins.
+template <class Node>
+void require_place(const std::string& path, const void* at, std::size_t usable) {
+  if (usable < sizeof(Node)) report_corrupt_chain(path, "has a node that is too small");
+  if (reinterpret_cast<std::uintptr_t>(at) % alignof(Node) != 0) {
+    report_corrupt_chain(path, "has a node at an address that is not aligned");
+  }
 }
 
 /// Rewrites the absolute pointers of a root whose pool was mapped elsewhere, once or, where earlier

@@ -40,7 +40,7 @@ class tracing {
     for (Node* at = first.get(); at != nullptr; at = at->next.load().get()) {
       const Node* const block = durable::original<Policy>(at);
       if (!marking_.mark(block)) refuse("runs in a circle");
-      if (of_.arena().usable_size(block) < sizeof(Node)) refuse("has a node that is too small");
+      require_place<Node>(of_.pool().path(), block, of_.arena().usable_size(block));
       at->next.recover();
       visit(*at);
     }
@@ -153,8 +153,9 @@ class sequence_session final : public durable::root_session<typename Policy::dom
   /// Throws corruption unless a node of this root begins where `at` points.
   void require_node(link at) {
     const Node* const block = durable::original<Policy>(at.get());
-    if (pool().pages().block_bytes(block, this->root().index) >= sizeof(Node)) return;
-    report_corrupt_chain(pool().path(), "is entered where no node is");
+    const std::size_t usable = pool().pages().block_bytes(block, this->root().index);
+    if (usable == 0) report_corrupt_chain(pool().path(), "is entered where no node is");
+    require_place<Node>(pool().path(), block, usable);
   }
 
  private:

@@ -139,7 +139,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   }
 
   void check_size(const node& here, std::size_t usable) {
-    if (usable < sizeof(node)) report("has a node that is too small");
+    detail::require_place<node>(pool().path(), &here, usable);
     const unsigned height = here.height();
     if (height < 1 || height > detail::most_levels_of_tower || usable < bytes_of(height)) {
       report("has a node that is too small for its tower");

@@ -5,6 +5,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/lockfree/stack.hpp>
 
@@ -22,6 +23,7 @@ namespace outlast::lockfree {
 namespace {
 
 using policy = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+using mirror = durable::mirror<domain::native>;
 using u64 = std::uint64_t;
 
 template <class Structure>
@@ -55,13 +57,14 @@ class sequence_oom : public ::testing::Test {
   }
 };
 
-using sequences = ::testing::Types<michael_scott_queue<u64, policy>,
-                                   michael_scott_queue<test::wide_value, policy>,
-                                   stack<u64, policy>, stack<test::wide_value, policy>>;
+using sequences =
+    ::testing::Types<michael_scott_queue<u64, policy>,
+                     michael_scott_queue<test::wide_value, policy>, stack<u64, policy>,
+                     stack<test::wide_value, policy>, michael_scott_queue<u64, mirror>>;
 TYPED_TEST_SUITE(sequence_oom, sequences);
 
 TYPED_TEST(sequence_oom, the_nth_allocation_fails_without_effect) {
-  test::temp_pool<domain::process> pool;
+  test::temp_pool<typename TypeParam::policy_type::domain_type> pool;
   TypeParam tested(*pool, "sequence");
   std::deque<u64> model;
   unsigned failures = 0;
@@ -81,7 +84,7 @@ TYPED_TEST(sequence_oom, the_nth_allocation_fails_without_effect) {
 }
 
 TYPED_TEST(sequence_oom, one_failure_is_made_up_for) {
-  test::temp_pool<domain::process> pool;
+  test::temp_pool<typename TypeParam::policy_type::domain_type> pool;
   TypeParam tested(*pool, "sequence");
   for (u64 n = 0; n < 100; ++n) {
     tested.arena().fail_nth(1, 1);
@@ -91,7 +94,7 @@ TYPED_TEST(sequence_oom, one_failure_is_made_up_for) {
 }
 
 TYPED_TEST(sequence_oom, a_full_pool_refuses_pushes_and_goes_on_serving) {
-  test::temp_pool<domain::process> pool(std::size_t{512} << 10);
+  test::temp_pool<typename TypeParam::policy_type::domain_type> pool(std::size_t{512} << 10);
   auto tested = std::make_unique<TypeParam>(*pool, "sequence");
   u64 n = 0;
   while (this->push(*tested, n)) ASSERT_LT(++n, 200'000U) << "it never becomes full";

@@ -5,6 +5,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
@@ -19,6 +20,7 @@ namespace outlast::lockfree {
 namespace {
 
 using policy = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+using mirror = durable::mirror<domain::native>;
 using u64 = std::uint64_t;
 
 template <class Map>
@@ -63,11 +65,12 @@ using maps =
                      hash_table<test::odd_key, test::wide_value, policy>,
                      natarajan_tree<u64, u64, policy>,
                      natarajan_tree<test::odd_key, test::wide_value, policy>,
-                     skiplist<u64, u64, policy>, skiplist<test::odd_key, test::wide_value, policy>>;
+                     skiplist<u64, u64, policy>, skiplist<test::odd_key, test::wide_value, policy>,
+                     hash_table<u64, u64, mirror>, natarajan_tree<u64, u64, mirror>>;
 TYPED_TEST_SUITE(oom, maps);
 
 TYPED_TEST(oom, the_nth_allocation_fails_without_effect) {
-  test::temp_pool<domain::process> pool;
+  test::temp_pool<typename TypeParam::policy_type::domain_type> pool;
   TypeParam map(*pool, "map");
   std::map<u64, u64> model;
   int failures = 0;
@@ -93,7 +96,7 @@ TYPED_TEST(oom, the_nth_allocation_fails_without_effect) {
 }
 
 TYPED_TEST(oom, a_full_pool_refuses_inserts_and_goes_on_serving) {
-  test::temp_pool<domain::process> pool(std::size_t{512} << 10);
+  test::temp_pool<typename TypeParam::policy_type::domain_type> pool(std::size_t{512} << 10);
   auto map = std::make_unique<TypeParam>(*pool, "map");
   std::uint32_t n = 0;
   const bool is_list = requires { map->bucket_count(); } ? false : true;

@@ -5,6 +5,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
 
 #include <gmock/gmock.h>
@@ -76,6 +77,10 @@ TEST(natarajan_tree, has_nodes_as_docs_formats_tells) {
   EXPECT_EQ((shape_of_nodes<std::array<u64, 2>, narrow>()), (shape{16, 24, 32, 8}));
   EXPECT_EQ((shape_of_nodes<std::array<u64, 2>, adjacent>()), (shape{40, 48, 64, 32}));
   EXPECT_EQ((shape_of_nodes<std::array<u64, 5>, adjacent>()), (shape{72, 80, 96, 32}));
+  using numbered = durable::mirror<domain::process>;
+  EXPECT_EQ((shape_of_nodes<std::uint8_t, numbered>()), (shape{16, 32, 48, 16}));
+  EXPECT_EQ((shape_of_nodes<std::array<u64, 2>, numbered>()), (shape{16, 32, 48, 16}));
+  EXPECT_EQ((shape_of_nodes<std::array<u64, 5>, numbered>()), (shape{48, 64, 80, 16}));
 }
 
 TEST(natarajan_tree, clean_reads_flush_nothing_and_an_erase_waits_once) {

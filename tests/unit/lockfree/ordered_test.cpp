@@ -3,6 +3,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/lockfree/skiplist.hpp>
@@ -27,6 +28,7 @@ using ::testing::Optional;
 using ::testing::Pair;
 using u64 = std::uint64_t;
 using on_process = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
+using on_mirror = durable::mirror<domain::native>;
 
 template <class Map>
 std::vector<u64> keys_in(const Map& of, u64 from, u64 to) {
@@ -42,12 +44,12 @@ class ordered : public ::testing::Test {
     for (const u64 k : {50, 10, 40, 20, 30}) EXPECT_TRUE(map_.insert(k, k * k));
   }
 
-  test::temp_pool<domain::process> pool_;
+  test::temp_pool<typename Map::policy_type::domain_type> pool_;
   Map map_{*pool_, "map"};
 };
 using all_ordered =
     ::testing::Types<harris_list<u64, u64, on_process>, natarajan_tree<u64, u64, on_process>,
-                     skiplist<u64, u64, on_process>>;
+                     skiplist<u64, u64, on_process>, natarajan_tree<u64, u64, on_mirror>>;
 TYPED_TEST_SUITE(ordered, all_ordered);
 
 TYPED_TEST(ordered, walks_in_key_order) {

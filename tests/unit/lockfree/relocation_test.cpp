@@ -3,6 +3,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
@@ -50,6 +51,8 @@ struct entry {
 template <class Sequence>
 class all_values_of {
  public:
+  using policy_type = typename Sequence::policy_type;
+
   template <class Pool>
   all_values_of(Pool& pool, const char* name) : sequence_(pool, name) {}
 
@@ -125,11 +128,12 @@ class relocation : public ::testing::Test {
     }
   }
 
-  test::temp_pool<domain::process> pool_;
+  test::temp_pool<typename Map::policy_type::domain_type> pool_;
 };
 
 template <class Tag>
 using policy = durable::flit<Tag, durable::automatic, domain::process>;
+using mirror = durable::mirror<domain::adr>;
 using maps =
     ::testing::Types<skiplist<u64, u64, policy<durable::tag::adjacent>>,
                      harris_list<u64, u64, policy<durable::tag::adjacent>>,
@@ -139,7 +143,10 @@ using maps =
                      natarajan_tree<u64, u64, policy<durable::tag::adjacent>>,
                      natarajan_tree<u64, u64, policy<durable::tag::line<>>>,
                      all_values_of<michael_scott_queue<entry, policy<durable::tag::adjacent>>>,
-                     all_values_of<stack<entry, policy<durable::tag::adjacent>>>>;
+                     all_values_of<stack<entry, policy<durable::tag::adjacent>>>,
+                     skiplist<u64, u64, mirror>, hash_table<u64, u64, mirror>,
+                     natarajan_tree<u64, u64, mirror>,
+                     all_values_of<michael_scott_queue<entry, mirror>>>;
 TYPED_TEST_SUITE(relocation, maps);
 
 TYPED_TEST(relocation, moves_after_a_clean_close) { this->move_often(true); }

@@ -4,6 +4,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/lockfree/stack.hpp>
 
@@ -73,6 +74,14 @@ TEST(michael_scott_queue, waits_for_node_link_and_mark_and_for_the_tail_under_au
   const costs automatically{
       .push = {3, 3}, .pop = {1, 1}, .empty = nothing, .pop_of_nothing = nothing};
   expect_costs<michael_scott_queue<u64, flit<tag::adjacent, automatic, counted>>>(automatically);
+}
+
+TEST(sequences, on_mirror_answer_without_a_flush) {
+  constexpr cost nothing{0, 0};
+  expect_costs<michael_scott_queue<u64, durable::mirror<counted>>>(
+      {.push = {2, 2}, .pop = {1, 1}, .empty = nothing, .pop_of_nothing = nothing});
+  expect_costs<stack<u64, durable::mirror<counted>>>(
+      {.push = {2, 2}, .pop = {1, 1}, .empty = nothing, .pop_of_nothing = nothing});
 }
 
 TEST(michael_scott_queue, answers_from_what_it_has_flushed_where_there_are_no_tags) {

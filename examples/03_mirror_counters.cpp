@@ -1,0 +1,57 @@
+// Door 3: std::atomic in a file. A box office that sells each seat once, whatever kills it when.
+#include <outlast/alloc/arena.hpp>
+#include <outlast/durable/mirror.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <iostream>
+#include <new>
+#include <thread>
+#include <vector>
+
+// [quote]
+struct box_office {
+  outlast::mirror::atomic<std::uint64_t> customers;    // how many have come
+  outlast::mirror::atomic<std::uint64_t> holder[500];  // of each seat; 0: nobody yet
+
+  void serve() {
+    const std::uint64_t customer = customers.fetch_add(1) + 1;
+    for (auto& seat : holder) {
+      std::uint64_t nobody = 0;
+      if (seat.compare_exchange_strong(nobody, customer)) return;  // sold: durable, once for all
+    }
+  }
+};
+
+using policy = outlast::durable::mirror<>;
+using outlast::durable::seen;
+
+box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& root,
+                           outlast::alloc::arena<policy::domain_type>& arena) {
+  outlast::durable::attach_replicas<policy>(pool, arena);  // first of all
+  if (root.state == outlast::root_state::fresh) {
+    void* const block = arena.allocate(sizeof(box_office), alignof(box_office));
+    auto* const office = new (seen<policy>(static_cast<std::byte*>(block))) box_office;
+    outlast::domain::persist<policy::domain_type>(block, sizeof(box_office));
+    pool.publish_root(root.index, block);
+    return *office;
+  }
+  auto* const block = reinterpret_cast<box_office*>(pool.base() + root.object_offset);
+  auto recovery = arena.begin_recovery();  // what is not marked is free again
+  recovery.mark(block);
+  recovery.finish();
+  return *seen<policy>(block);
+}
+// [/quote]
+
+int main(int argc, char** argv) {
+  auto pool = outlast::pool::open_or_create(argc > 1 ? argv[1] : "example.pool");
+  const outlast::attached_root root = pool.attach_root("office", "box_office", 1, false);
+  outlast::alloc::arena<policy::domain_type> arena(pool.pages(), root.index);
+  box_office& office = find_or_create(pool, root, arena);
+  std::vector<std::jthread> clerks(4);
+  for (std::jthread& clerk : clerks) clerk = std::jthread([&] { office.serve(); });
+  clerks.clear();  // waits for them
+  unsigned sold = 0;
+  for (const auto& seat : office.holder) sold += seat != 0 ? 1 : 0;
+  std::cout << office.customers << " customers, " << sold << " seats sold\n";
+}

@@ -13,7 +13,7 @@ template <class Sequence, class Domain>
 class sequence_adapter {
  public:
   explicit sequence_adapter(const subject_options& options)
-      : pool_(options.pool_directory, pool_bytes_for(options.mix.size)),
+      : pool_(options.pool_directory, pool_options_for(options)),
         sequence_(pool_.get(), "sequence") {}
 
   bool insert(std::uint64_t key) {

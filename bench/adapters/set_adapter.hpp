@@ -3,11 +3,21 @@
 
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/engine/subject.hpp>
+#include <outlast/alloc/arena.hpp>
+#include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/value_slot.hpp>
 
 #include <cstdint>
 
 namespace outlast::bench {
+
+/// The pages of a structure, twice if they stand in two replicas.
+template <class Structure>
+[[nodiscard]] std::uint64_t bytes_of(Structure& structure) {
+  constexpr bool twice = durable::detail::keeps_replicas<typename Structure::policy_type>;
+  const alloc::arena_statistics used = structure.arena().statistics();
+  return (used.span_pages + used.large_pages) * pool_format::page_size * (twice ? 2 : 1);
+}
 
 template <class Set, class Domain>
 class set_adapter {
@@ -15,7 +25,7 @@ class set_adapter {
   /// `more` are the structure's own arguments, behind pool and name.
   template <class... More>
   explicit set_adapter(const subject_options& options, const More&... more)
-      : pool_(options.pool_directory, pool_bytes_for(options.mix.size)),
+      : pool_(options.pool_directory, pool_options_for(options)),
         set_(pool_.get(), "set", more...) {}
 
   bool insert(std::uint64_t key) { return set_.insert(key); }
@@ -26,6 +36,7 @@ class set_adapter {
     set_.for_each([&](std::uint64_t, lockfree::no_value) { ++keys; });
     return keys;
   }
+  [[nodiscard]] std::uint64_t bytes() { return bytes_of(set_); }
 
  private:
   temporary_pool<Domain> pool_;

@@ -1,6 +1,7 @@
 // A pool that lives as long as its object.
 #pragma once
 
+#include <bench/engine/subject.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -26,14 +27,14 @@ namespace outlast::bench {
 template <domain::persistence_domain Domain>
 class temporary_pool {
  public:
-  temporary_pool(const std::filesystem::path& directory, std::size_t size_bytes)
-      : temporary_pool(size_bytes, unused_path(directory)) {}
+  temporary_pool(const std::filesystem::path& directory, const pool_options& options)
+      : temporary_pool(options, unused_path(directory)) {}
 
   [[nodiscard]] basic_pool<Domain>& get() noexcept { return pool_; }
 
  private:
-  temporary_pool(std::size_t size_bytes, const std::filesystem::path& path)
-      : pool_(basic_pool<Domain>::create(path.string(), {.size_bytes = size_bytes})) {
+  temporary_pool(const pool_options& options, const std::filesystem::path& path)
+      : pool_(basic_pool<Domain>::create(path.string(), options)) {
     std::filesystem::remove(path);
   }
 
@@ -43,6 +44,11 @@ class temporary_pool {
 /// Room for `keys` keys of 8 bytes in any structure and policy, retired nodes included.
 [[nodiscard]] constexpr std::size_t pool_bytes_for(std::uint64_t keys) noexcept {
   return (std::size_t{32} << 20) + keys * 256;
+}
+
+/// A pool for a subject.
+[[nodiscard]] inline pool_options pool_options_for(const subject_options& options) {
+  return {.size_bytes = pool_bytes_for(options.mix.size), .twin_on_media = options.twin_on_media};
 }
 
 }  // namespace outlast::bench

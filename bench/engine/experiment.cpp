@@ -67,11 +67,12 @@ class reader {
     return result;
   }
 
-  std::uint64_t whole(const toml::node& node, std::string_view key, std::uint64_t high) const {
-    const std::string sentence =
-        in_quotes(key) + " must be a whole number between 1 and " + std::to_string(high);
+  std::uint64_t whole(const toml::node& node, std::string_view key, std::uint64_t high,
+                      std::int64_t low = 1) const {
+    const std::string sentence = in_quotes(key) + " must be a whole number between " +
+                                 std::to_string(low) + " and " + std::to_string(high);
     const auto result = value<std::int64_t>(node, sentence);
-    if (result < 1 || static_cast<std::uint64_t>(result) > high) fail(node, sentence);
+    if (result < low || static_cast<std::uint64_t>(result) > high) fail(node, sentence);
     return static_cast<std::uint64_t>(result);
   }
 
@@ -126,9 +127,12 @@ class reader {
 
   void read_names(const toml::table& root, experiment& result) const;
   void read_numbers(const toml::table& root, experiment& result) const;
+  void read_emulation(const toml::table& root, experiment& result) const;
   void read_sizes(const toml::node& node, experiment& result) const;
   key_distribution distribution(const toml::node& node) const;
+  std::vector<unsigned> thread_list(const toml::node& node) const;
   goal read_goal(const toml::node& node) const;
+  void read_points(const toml::table& table, goal& result) const;
   void read_goals(const toml::table& root, experiment& result) const;
 
   const std::string& file_;
@@ -136,12 +140,13 @@ class reader {
 };
 
 experiment reader::read(const toml::table& root) const {
-  refuse_unknown(root,
-                 {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
-                  "update_percents", "workloads", "seconds", "repetitions", "expected", "goal"});
+  refuse_unknown(root, {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
+                        "update_percents", "workloads", "added_fence_ns", "twin_on_media",
+                        "seconds", "repetitions", "expected", "goal"});
   experiment result;
   read_names(root, result);
   read_numbers(root, result);
+  read_emulation(root, result);
   read_sizes(required(root, "sizes"), result);
   read_goals(root, result);
   return result;
@@ -157,9 +162,7 @@ void reader::read_names(const toml::table& root, experiment& result) const {
 }
 
 void reader::read_numbers(const toml::table& root, experiment& result) const {
-  result.threads = list(required(root, "threads"), "threads", [&](const toml::node& item) {
-    return static_cast<unsigned>(whole(item, "threads", 4096));
-  });
+  result.threads = thread_list(required(root, "threads"));
   result.update_percents =
       list(required(root, "update_percents"), "update_percents",
            [&](const toml::node& item) { return number(item, "update_percents", 0, 100); });
@@ -174,6 +177,24 @@ void reader::read_numbers(const toml::table& root, experiment& result) const {
   if (const toml::node* const node = root.get("repetitions")) {
     result.repetitions = static_cast<unsigned>(whole(*node, "repetitions", 1000));
   }
+}
+
+void reader::read_emulation(const toml::table& root, experiment& result) const {
+  if (const toml::node* const node = root.get("added_fence_ns")) {
+    result.added_fence_ns = list(*node, "added_fence_ns", [&](const toml::node& item) {
+      return static_cast<unsigned>(whole(item, "added_fence_ns", 1'000'000, 0));
+    });
+  }
+  if (const toml::node* const node = root.get("twin_on_media")) {
+    if (!node->is_boolean()) fail(*node, "'twin_on_media' must be true or false");
+    result.twin_on_media = node->value_or(false);
+  }
+}
+
+std::vector<unsigned> reader::thread_list(const toml::node& node) const {
+  return list(node, "threads", [&](const toml::node& item) {
+    return static_cast<unsigned>(whole(item, "threads", 4096));
+  });
 }
 
 void reader::read_sizes(const toml::node& node, experiment& result) const {
@@ -207,15 +228,31 @@ key_distribution reader::distribution(const toml::node& node) const {
 goal reader::read_goal(const toml::node& node) const {
   const toml::table* const table = node.as_table();
   if (table == nullptr) fail(node, "'goal' must be a table: write [[goal]]");
-  refuse_unknown(*table, {"structure", "size", "update_percent", "policies", "domain", "at_least"});
+  refuse_unknown(*table, {"structure", "size", "update_percent", "threads", "policies", "domain",
+                          "at_least", "against"});
   goal result;
-  result.structure = name(required(*table, "structure"), "structure", known_.structures());
-  result.size = whole(required(*table, "size"), "size", max_key_range / 2);
-  result.update_percent = number(required(*table, "update_percent"), "update_percent", 0, 100);
+  read_points(*table, result);
   result.policies = names(*table, "policies", known_.policies());
   result.domain = name(required(*table, "domain"), "domain", known_.domains());
   result.at_least = number(required(*table, "at_least"), "at_least", 0, 1000);
+  if (const toml::node* const other = table->get("against")) {
+    result.against = name(*other, "against", known_.policies());
+  }
   return result;
+}
+
+/// What a goal does not name may be anything.
+void reader::read_points(const toml::table& table, goal& result) const {
+  if (const toml::node* const node = table.get("structure")) {
+    result.structure = name(*node, "structure", known_.structures());
+  }
+  if (const toml::node* const node = table.get("size")) {
+    result.size = whole(*node, "size", max_key_range / 2);
+  }
+  if (const toml::node* const node = table.get("update_percent")) {
+    result.update_percent = number(*node, "update_percent", 0, 100);
+  }
+  if (const toml::node* const node = table.get("threads")) result.threads = thread_list(*node);
 }
 
 void reader::read_goals(const toml::table& root, experiment& result) const {

@@ -6,20 +6,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace outlast::bench {
 
-/// A figure to reach: the ratio to the transient twin that the points named should have. Reported,
-/// never asserted: a benchmark is no test.
+/// A figure to reach: the ratio to the transient twin that some policies should have, at all points
+/// or at those that it names. Reported, never asserted: a benchmark is no test.
 struct goal {
-  std::string structure;
-  std::uint64_t size = 0;
-  double update_percent = 0;
+  std::optional<std::string> structure = {};
+  std::optional<std::uint64_t> size = {};
+  std::optional<double> update_percent = {};
   std::vector<std::string> policies;
   std::string domain;
   double at_least = 0;
+  std::vector<unsigned> threads = {};  ///< none: whatever their number
+  std::string against = {};  ///< the ratio to this policy over the same domain; "": to the twin
 };
 
 /// One file of bench/figures. Keys of the file are the members' names.
@@ -33,7 +36,9 @@ struct experiment {
   std::map<std::string, std::vector<std::uint64_t>> sizes;  ///< by structure
   std::vector<double> update_percents;
   std::vector<key_distribution> workloads;
-  double seconds = 0.5;  ///< one timed run
+  std::vector<unsigned> added_fence_ns = {0};  ///< over `slowed` domains: emulated media
+  bool twin_on_media = false;                  ///< as in pool_options: for mirrored policies
+  double seconds = 0.5;                        ///< one timed run
   unsigned repetitions = 5;
   std::string expected;     ///< the shape to expect, in prose
   std::vector<goal> goals;  ///< [[goal]] tables

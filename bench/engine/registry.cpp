@@ -16,6 +16,15 @@ void registry::add(registration entry) {
   entries_.push_back(std::move(entry));
 }
 
+void registry::count_as(std::string_view domain, std::string_view other) {
+  for (registration& entry : entries_) {
+    if (entry.names.domain != domain || entry.make_counting) continue;
+    const registration* const counted =
+        find({entry.names.structure, entry.names.policy, std::string(other)});
+    if (counted != nullptr) entry.make_counting = counted->make_counting;
+  }
+}
+
 const registration* registry::find(const combination& names) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const registration& entry) { return entry.names == names; });

@@ -23,8 +23,8 @@ struct combination {
 using subject_factory = std::function<std::unique_ptr<subject>(const subject_options&)>;
 
 /// How to build a subject, and the same over `domain::counting`. `make` is empty where this build
-/// left the combination out; `make_counting` is empty where the domain never flushes: nothing to
-/// count.
+/// left the combination out; `make_counting` is empty where nothing is counted: over `process`,
+/// which never flushes, and in others' structures.
 struct registration {
   combination names;
   subject_factory make;
@@ -40,6 +40,8 @@ class registry {
  public:
   /// Each combination once: throws error{bad_argument} on a second one.
   void add(registration entry);
+  /// What lacks counts over `domain` gets those of the same structure and policy over `other`.
+  void count_as(std::string_view domain, std::string_view other);
   /// Null if there is no such combination.
   [[nodiscard]] const registration* find(const combination& names) const;
   [[nodiscard]] const std::vector<registration>& all() const noexcept { return entries_; }

@@ -19,16 +19,15 @@ void print_heading(std::ostream& out, const experiment& what);
 /// record.
 void print_row(std::ostream& out, const record& measured, const record* previous);
 
-/// One goal against what was measured at its points.
+/// One goal against what was measured at one of its points.
 struct verdict {
   const goal* wanted;
-  std::string policy;
-  unsigned threads = 0;
+  const record* at;
   double measured = 0;
   [[nodiscard]] bool reached() const noexcept { return measured >= wanted->at_least; }
 };
 
-/// Every goal of `what` at every point of `measured` that it speaks of.
+/// Every goal of `what` at every point of `measured` that it speaks of. Both outlive the verdicts.
 [[nodiscard]] std::vector<verdict> judge(const experiment& what,
                                          const std::vector<record>& measured);
 

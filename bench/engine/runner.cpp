@@ -1,6 +1,7 @@
 #include <bench/engine/runner.hpp>
 
 #include <bench/engine/machine.hpp>
+#include <bench/engine/slowed.hpp>
 #include <bench/engine/statistics.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/thread_context.hpp>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -21,9 +23,6 @@ using clock = std::chrono::steady_clock;
 
 /// Operations between two looks at the phase.
 constexpr std::uint32_t batch = 128;
-/// Structures up to this size are built anew for each repetition, so that no series keeps a lucky
-/// or unlucky layout; larger ones are built once for each point.
-constexpr std::uint64_t rebuilt_up_to = 20'000;
 constexpr std::uint64_t prefill_seed = 0x6f75746c617374;
 
 enum class phase { waiting, warming, measuring, done };
@@ -122,25 +121,82 @@ void run_and_count(subject& target, member& one, std::uint32_t operations) {
   one.fences = context.fences - fences;
 }
 
+/// Inserts the share of one of `threads` threads: as many random keys as it gets of the `size`,
+/// among those that are `which` modulo `threads`. Then looks all of those up.
+void fill_share(subject& target, const workload& mix, unsigned which, unsigned threads,
+                worker& self) {
+  const std::uint64_t own_keys = (mix.range() - which + threads - 1) / threads;
+  const std::uint64_t share = mix.size / threads + (which < mix.size % threads ? 1 : 0);
+  while (self.inserted < share) {
+    const std::uint64_t key = self.random.below(own_keys) * threads + which;
+    self.inserted += target.insert(key) ? 1 : 0;
+  }
+  for (std::uint64_t i = 0; i < own_keys; ++i) {
+    self.found += target.contains(i * threads + which) ? 1 : 0;
+  }
+}
+
+std::uint64_t fill_together(subject& target, const workload& mix, std::uint64_t seed,
+                            unsigned threads) {
+  const std::atomic<phase> at_once{phase::measuring};
+  std::atomic<unsigned> next{0};
+  crew workers(threads, seed, at_once,
+               [&](member& one) { fill_share(target, mix, next.fetch_add(1), threads, one.self); });
+  std::uint64_t found = 0;
+  for (const auto& one : workers.join()) found += one->self.found;
+  return found;
+}
+
 void pause_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// A combination at a point, with its measurements so far.
+/// One point of a figure: all series at one size, mix and number of threads.
+struct point {
+  std::string structure;
+  unsigned threads = 0;
+  workload mix;
+  unsigned added_fence_ns = 0;
+};
+
+std::vector<point> points_of(const experiment& what) {
+  std::vector<point> points;
+  for (const std::string& structure : what.structures) {
+    for (const std::uint64_t size : what.sizes.at(structure)) {
+      for (const key_distribution& distribution : what.workloads) {
+        for (const double updates : what.update_percents) {
+          for (const unsigned added : what.added_fence_ns) {
+            for (const unsigned threads : what.threads) {
+              points.push_back({structure, threads, {size, updates, distribution}, added});
+            }
+          }
+        }
+      }
+    }
+  }
+  return points;
+}
+
+/// A combination, its structure, and its measurements at the current point.
 class series {
  public:
-  series(const registration& entry, subject_options options)
-      : entry_(&entry), options_(std::move(options)) {}
+  series(const registration& entry, const experiment& what, const run_settings& settings)
+      : entry_(&entry), what_(&what), settings_(&settings) {}
 
-  [[nodiscard]] const registration& entry() const noexcept { return *entry_; }
+  [[nodiscard]] const combination& names() const noexcept { return entry_->names; }
   [[nodiscard]] const std::vector<double>& mops() const noexcept { return mops_; }
 
-  void repeat(unsigned threads, double seconds, std::uint64_t seed) {
-    if (!target_) build(entry_->make);
-    const timed_result result = timed_run(*target_, threads, seconds, seconds / 5, seed);
+  void begin() { mops_.clear(); }
+
+  void repeat(const point& where, std::uint64_t seed) {
+    if (!target_) build(entry_->make, where.mix);
+    target_->use(where.mix);
+    const slower_fences on_slower_media(where.added_fence_ns);
+    const double seconds = what_->seconds;
+    const timed_result result = timed_run(*target_, where.threads, seconds, seconds / 5, seed);
     mops_.push_back(result.mops);
     expected_count_ += result.growth;
-    if (options_.mix.size <= rebuilt_up_to) finish();
+    if (where.mix.size <= settings_->rebuilt_up_to) finish();
   }
 
   /// Judges and drops the structure.
@@ -151,58 +207,40 @@ class series {
     if (held != expected_count_) fail(held);
   }
 
-  [[nodiscard]] counted_result count(unsigned threads, std::uint32_t operations,
-                                     std::uint64_t seed) {
-    if (!entry_->make_counting) return {};
-    build(entry_->make_counting);
-    const counted_result result = counted_run(*target_, threads, operations, seed);
+  /// Nothing if nobody counts this combination, or it is not worth the time.
+  [[nodiscard]] std::optional<counted_result> count(const point& where) {
+    if (names().domain == twin_domain) return counted_result{};  // it never flushes
+    if (!entry_->make_counting || where.mix.size > settings_->kept_above) return std::nullopt;
+    build(entry_->make_counting, where.mix);
+    const std::uint32_t operations = settings_->quick ? 4'000 : 40'000;
+    const counted_result result = counted_run(*target_, where.threads, operations, settings_->seed);
     expected_count_ += result.growth;
     finish();
     return result;
   }
 
  private:
-  void build(const subject_factory& make) {
-    target_ = make(options_);
-    prefill(*target_, options_.mix, prefill_seed);
-    expected_count_ = static_cast<std::int64_t>(options_.mix.size);
+  void build(const subject_factory& make, const workload& mix) {
+    target_ = make({mix, settings_->pool_directory, what_->twin_on_media});
+    const bool worth_threads = mix.size > settings_->rebuilt_up_to;
+    const auto threads = worth_threads ? static_cast<unsigned>(usable_cpus().size()) : 1U;
+    prefill(*target_, mix, prefill_seed, threads);
+    expected_count_ = static_cast<std::int64_t>(mix.size);
   }
 
   [[noreturn]] void fail(std::int64_t held) const {
-    throw corruption("", entry_->names.structure + " with " + entry_->names.policy + " over " +
-                             entry_->names.domain + " holds " + std::to_string(held) +
-                             " keys where its results say " + std::to_string(expected_count_));
+    throw corruption("", names().structure + " with " + names().policy + " over " + names().domain +
+                             " holds " + std::to_string(held) + " keys where its results say " +
+                             std::to_string(expected_count_));
   }
 
   const registration* entry_;
-  subject_options options_;
+  const experiment* what_;
+  const run_settings* settings_;
   std::unique_ptr<subject> target_;
   std::int64_t expected_count_ = 0;
   std::vector<double> mops_;
 };
-
-/// One point of a figure: all series at one size, mix and number of threads.
-struct point {
-  std::string structure;
-  unsigned threads = 0;
-  workload mix;
-};
-
-std::vector<point> points_of(const experiment& what) {
-  std::vector<point> points;
-  for (const std::string& structure : what.structures) {
-    for (const std::uint64_t size : what.sizes.at(structure)) {
-      for (const key_distribution& distribution : what.workloads) {
-        for (const double updates : what.update_percents) {
-          for (const unsigned threads : what.threads) {
-            points.push_back({structure, threads, {size, updates, distribution}});
-          }
-        }
-      }
-    }
-  }
-  return points;
-}
 
 /// Can it be measured here?
 bool is_built(const registration* entry) { return entry != nullptr && entry->make; }
@@ -226,68 +264,90 @@ std::vector<const registration*> lineup(const experiment& what, const std::strin
   return result;
 }
 
-class point_run {
+/// All series of a structure at one size, point by point.
+class interleaved_series {
  public:
-  point_run(const experiment& what, const registry& known, const run_settings& settings,
-            const point& where)
-      : what_(what), settings_(settings), where_(where) {
-    for (const registration* entry : lineup(what, where.structure, known)) {
-      series_.emplace_back(*entry, subject_options{where.mix, settings.pool_directory});
+  interleaved_series(const experiment& what, const registry& known, const run_settings& settings,
+                     const point& first)
+      : what_(what),
+        settings_(settings),
+        structure_(first.structure),
+        size_(first.mix.size),
+        kept_(size_ > settings.kept_above) {
+    for (const registration* entry : lineup(what, structure_, known)) {
+      series_.emplace_back(*entry, what, settings);
     }
   }
 
-  void measure() {
+  /// Is `next` another point for the structures that were kept?
+  [[nodiscard]] bool serves(const point& next) const {
+    return kept_ && next.structure == structure_ && next.mix.size == size_;
+  }
+
+  void measure(const point& where) {
+    for (series& one : series_) one.begin();
     for (unsigned repetition = 0; repetition < what_.repetitions; ++repetition) {
       for (std::size_t i = 0; i < series_.size(); ++i) {
-        series& next = series_[(i + repetition) % series_.size()];
-        next.repeat(where_.threads, what_.seconds, settings_.seed + repetition);
+        series_[(i + repetition) % series_.size()].repeat(where, settings_.seed + repetition);
       }
     }
+    if (!kept_) finish();
+  }
+
+  void report(const point& where, const std::function<void(const record&)>& sink) {
+    for (series& one : series_) sink(summary(where, one, one.count(where)));
+  }
+
+  void finish() {
     for (series& one : series_) one.finish();
   }
 
-  void report(const std::function<void(const record&)>& sink) {
-    const std::uint32_t operations = settings_.quick ? 4'000 : 40'000;
-    for (series& one : series_) {
-      sink(summary(one, one.count(where_.threads, operations, settings_.seed)));
-    }
-  }
-
  private:
-  [[nodiscard]] record summary(const series& one, const counted_result& counts) const {
+  [[nodiscard]] record summary(const point& where, const series& one,
+                               const std::optional<counted_result>& counts) const {
     const std::vector<double> ratios = pairwise_ratios(one.mops(), series_.front().mops());
-    return {.figure = what_.figure,
-            .names = one.entry().names,
-            .threads = where_.threads,
-            .size = where_.mix.size,
-            .update_percent = where_.mix.update_percent,
-            .workload = where_.mix.distribution.name(),
-            .mops = median(one.mops()),
-            .spread = spread(one.mops()),
-            .ratio_to_transient = median(ratios),
-            .ratio_spread = spread(ratios),
-            .flushes_per_op = counts.flushes_per_op,
-            .fences_per_op = counts.fences_per_op,
-            .repetitions = what_.repetitions,
-            .seconds = what_.seconds,
-            .quick = settings_.quick};
+    record result{.figure = what_.figure,
+                  .names = one.names(),
+                  .threads = where.threads,
+                  .size = where.mix.size,
+                  .update_percent = where.mix.update_percent,
+                  .workload = where.mix.distribution.name(),
+                  .added_fence_ns = where.added_fence_ns,
+                  .twin_on_media = what_.twin_on_media,
+                  .mops = median(one.mops()),
+                  .spread = spread(one.mops()),
+                  .ratio_to_transient = median(ratios),
+                  .ratio_spread = spread(ratios),
+                  .repeated_mops = one.mops(),
+                  .repetitions = what_.repetitions,
+                  .seconds = what_.seconds,
+                  .quick = settings_.quick};
+    if (counts) {
+      result.flushes_per_op = counts->flushes_per_op;
+      result.fences_per_op = counts->fences_per_op;
+    }
+    return result;
   }
 
   const experiment& what_;
   const run_settings& settings_;
-  const point& where_;
+  std::string structure_;
+  std::uint64_t size_;
+  bool kept_;
   std::vector<series> series_;
 };
 
 }  // namespace
 
-void prefill(subject& target, const workload& mix, std::uint64_t seed) {
-  xoshiro256 random(seed);
-  for (std::uint64_t held = 0; held < mix.size;) {
-    held += target.insert(random.below(mix.range())) ? 1 : 0;
-  }
+void prefill(subject& target, const workload& mix, std::uint64_t seed, unsigned threads) {
   std::uint64_t found = 0;
-  for (std::uint64_t key = 0; key < mix.range(); ++key) found += target.contains(key) ? 1 : 0;
+  if (threads == 1) {
+    worker alone(seed);
+    fill_share(target, mix, 0, 1, alone);
+    found = alone.found;
+  } else {
+    found = fill_together(target, mix, seed, threads);
+  }
   if (found != mix.size) {
     throw corruption("", "of " + std::to_string(mix.size) + " keys inserted, " +
                              std::to_string(found) + " were found");
@@ -327,11 +387,16 @@ counted_result counted_run(subject& target, unsigned threads, std::uint32_t oper
 
 void run_experiment(const experiment& what, const registry& known, const run_settings& settings,
                     const std::function<void(const record&)>& report) {
+  std::optional<interleaved_series> running;
   for (const point& where : points_of(what)) {
-    point_run run(what, known, settings, where);
-    run.measure();
-    run.report(report);
+    if (!running || !running->serves(where)) {
+      if (running) running->finish();
+      running.emplace(what, known, settings, where);
+    }
+    running->measure(where);
+    running->report(where, report);
   }
+  if (running) running->finish();
 }
 
 }  // namespace outlast::bench

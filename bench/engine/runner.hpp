@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@ struct run_settings {
   std::filesystem::path pool_directory;
   bool quick = false;
   std::uint64_t seed = 1;
+  /// Structures up to this size are built anew for each repetition, so that no series keeps a lucky
+  /// or unlucky layout; larger ones once for each point, by all CPUs.
+  std::uint64_t rebuilt_up_to = 20'000;
+  /// Larger ones still are built once for all their points, and nothing is counted: building takes
+  /// longer than measuring.
+  std::uint64_t kept_above = 1'000'000;
 };
 
 /// One combination at one point of a figure.
@@ -27,12 +34,16 @@ struct record {
   std::uint64_t size = 0;
   double update_percent = 0;
   std::string workload;
+  unsigned added_fence_ns = 0;
+  bool twin_on_media = false;
   double mops = 0;                ///< median over repetitions, million operations per second
   double spread = 0;              ///< (p75 - p25) / median of it
   double ratio_to_transient = 0;  ///< median of the ratios to the twin in the same repetition
   double ratio_spread = 0;
-  double flushes_per_op = 0;  ///< exact, from a run of its own
-  double fences_per_op = 0;   ///< fences that wait for a write-back
+  std::optional<double> flushes_per_op =
+      {};  ///< exact, from a run of its own; nothing if not counted
+  std::optional<double> fences_per_op = {};  ///< fences that wait for a write-back
+  std::vector<double> repeated_mops = {};    ///< of each repetition
   unsigned repetitions = 0;
   double seconds = 0;
   bool quick = false;
@@ -53,8 +64,9 @@ struct counted_result {
 
 /// Fills a fresh subject with exactly `mix.size` random keys of the range, in random order, then
 /// looks every key of the range up once: what a structure sets up on first touch, as a hash table
-/// its buckets, is no part of what is measured.
-void prefill(subject& target, const workload& mix, std::uint64_t seed);
+/// its buckets, is no part of what is measured. Each of several threads does so with keys of its
+/// own.
+void prefill(subject& target, const workload& mix, std::uint64_t seed, unsigned threads = 1);
 
 /// Runs `threads` threads, pinned if there are CPUs for all, for `warm_up_seconds` and then for
 /// `seconds`; only the latter count. The measured path reads no clock and allocates nothing of its

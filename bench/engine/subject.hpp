@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace outlast::bench {
@@ -51,14 +52,19 @@ class subject {
   virtual bool contains(std::uint64_t key) = 0;
   /// `operations` operations of the workload that the subject was made for.
   virtual void run(worker& self, std::uint32_t operations) = 0;
+  /// From now on `run` works on `mix`, which is of the size that the subject was made for.
+  virtual void use(const workload& mix) = 0;
   /// The keys it holds, counted one by one.
   [[nodiscard]] virtual std::uint64_t count() = 0;
+  /// What it occupies of its pool, in whole pages of all replicas; nothing if nobody knows.
+  [[nodiscard]] virtual std::optional<std::uint64_t> bytes() = 0;
 };
 
 /// What a factory needs to know.
 struct subject_options {
   workload mix;
   std::filesystem::path pool_directory;
+  bool twin_on_media = false;  ///< as in pool_options
 };
 
 /// What an adapter offers: a set of 64-bit keys, and the operations of the workload.
@@ -74,27 +80,44 @@ concept measurable_set = requires(S& set, std::uint64_t key) {
 template <measurable_set Set>
 class set_subject final : public subject {
  public:
-  explicit set_subject(const subject_options& options)
-      : set_(options),
-        uniform_(options.mix.range()),
-        zipf_(options.mix.range(), std::max(options.mix.distribution.theta, smallest_theta)),
-        is_uniform_(options.mix.distribution.is_uniform()),
-        updates_(static_cast<std::uint64_t>(options.mix.update_percent / 100 * 0x1p32)) {}
+  explicit set_subject(const subject_options& options) : set_(options), keys_(options.mix) {}
 
   bool insert(std::uint64_t key) override { return set_.insert(key); }
   bool contains(std::uint64_t key) override { return set_.contains(key); }
+  void use(const workload& mix) override { keys_ = chosen_keys(mix); }
   std::uint64_t count() override { return set_.count(); }
+  std::optional<std::uint64_t> bytes() override {
+    if constexpr (requires { set_.bytes(); }) {
+      return set_.bytes();
+    } else {
+      return std::nullopt;
+    }
+  }
 
   void run(worker& self, std::uint32_t operations) override {
-    if (is_uniform_) {
-      run_with(uniform_, self, operations);
+    if (keys_.is_uniform) {
+      run_with(keys_.uniform, self, operations);
     } else {
-      run_with(zipf_, self, operations);
+      run_with(keys_.zipf, self, operations);
     }
   }
 
  private:
   static constexpr double smallest_theta = 1e-3;
+
+  /// What a workload draws.
+  struct chosen_keys {
+    explicit chosen_keys(const workload& mix)
+        : uniform(mix.range()),
+          zipf(mix.range(), std::max(mix.distribution.theta, smallest_theta)),
+          is_uniform(mix.distribution.is_uniform()),
+          updates(static_cast<std::uint64_t>(mix.update_percent / 100 * 0x1p32)) {}
+
+    uniform_keys uniform;
+    zipf_keys zipf;
+    bool is_uniform;
+    std::uint64_t updates;  ///< their share, in 2^-32
+  };
 
   template <class Keys>
   void run_with(const Keys& keys, worker& shared, std::uint32_t operations) {
@@ -108,7 +131,7 @@ class set_subject final : public subject {
   void step(const Keys& keys, worker& self) {
     const std::uint64_t key = keys(self.random);
     const std::uint64_t choice = self.random() >> 32;
-    if (choice >= updates_) {
+    if (choice >= keys_.updates) {
       self.found += set_.contains(key) ? 1 : 0;
     } else if (choice % 2 == 0) {
       self.inserted += set_.insert(key) ? 1 : 0;
@@ -118,10 +141,7 @@ class set_subject final : public subject {
   }
 
   Set set_;
-  uniform_keys uniform_;
-  zipf_keys zipf_;
-  bool is_uniform_;
-  std::uint64_t updates_;  ///< share of updates, in 2^-32
+  chosen_keys keys_;
 };
 
 }  // namespace outlast::bench

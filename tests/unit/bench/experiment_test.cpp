@@ -85,6 +85,30 @@ TEST(Experiment, may_give_sizes_by_structure) {
 TEST(Experiment, has_defaults_for_what_is_left_out) {
   const experiment what = parse(damaged("workloads = [\"uniform\", \"zipf(0.99)\"]\n", ""));
   EXPECT_THAT(what.workloads, ElementsAre(key_distribution{}));
+  EXPECT_THAT(what.added_fence_ns, ElementsAre(0));
+  EXPECT_FALSE(what.twin_on_media);
+}
+
+TEST(Experiment, may_emulate_slower_media) {
+  const experiment what =
+      parse(damaged("seconds", "added_fence_ns = [0, 100, 1000]\ntwin_on_media = true\nseconds"));
+  EXPECT_THAT(what.added_fence_ns, ElementsAre(0, 100, 1000));
+  EXPECT_TRUE(what.twin_on_media);
+}
+
+TEST(Experiment, a_goal_that_names_no_point_speaks_of_all) {
+  const goal everywhere =
+      parse(damaged("structure = \"fake_set\"\nsize = 128\nupdate_percent = 5\n", "")).goals[0];
+  EXPECT_FALSE(everywhere.structure || everywhere.size || everywhere.update_percent);
+  EXPECT_TRUE(everywhere.threads.empty());
+  EXPECT_EQ(everywhere.against, "");
+}
+
+TEST(Experiment, a_goal_may_name_threads_and_a_rival) {
+  const goal precise =
+      parse(damaged("at_least", "threads = [2]\nagainst = \"transient\"\nat_least")).goals[0];
+  EXPECT_THAT(precise.threads, ElementsAre(2));
+  EXPECT_EQ(precise.against, "transient");
 }
 
 struct damage {
@@ -127,6 +151,10 @@ INSTANTIATE_TEST_SUITE_P(
         damage{"0.25", "0", "10: ", "'seconds' must be a number"},
         damage{"repetitions = 7", "repetitions = 7.5",
                "11: ", "'repetitions' must be a whole number"},
+        damage{"seconds", "added_fence_ns = [-1]\nseconds",
+               "10: ", "'added_fence_ns' must be a whole number between 0 and"},
+        damage{"seconds", "twin_on_media = 1\nseconds", "10: ", "must be true or false"},
+        damage{"at_least", "against = \"nobody\"\nat_least", "20: ", "'nobody' is unknown"},
         damage{"at_least = 0.85", "at_most = 0.85", "20: ", "the key 'at_most' is unknown"},
         damage{"domain = \"process\"\n", "", "14: ", "the key 'domain' is missing"}));
 

@@ -70,4 +70,16 @@ class clinging_set : public fake_set<Domain> {
   return known;
 }
 
+/// A twin and a subject; adds to `built` whenever one is made.
+[[nodiscard]] inline bench::registry counted_registry(unsigned& built) {
+  const auto make = [&built](const bench::subject_options& options) {
+    ++built;
+    return bench::make_subject<fake_set<domain::process>>(options);
+  };
+  bench::registry known;
+  known.add({{"counted_set", "transient", "process"}, make, {}});
+  known.add({{"counted_set", "flit<adjacent,automatic>", "adr"}, make, make});
+  return known;
+}
+
 }  // namespace outlast::test

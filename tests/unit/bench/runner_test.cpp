@@ -4,6 +4,7 @@
 #include <bench/engine/runner.hpp>
 
 #include <bench/engine/machine.hpp>
+#include <bench/engine/slowed.hpp>
 #include <outlast/base/error.hpp>
 #include <tests/unit/bench/fake_set.hpp>
 
@@ -13,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -59,6 +62,32 @@ TEST(Prefill, notices_a_structure_that_loses_inserts) {
   const workload mix{1000, 50, {}};
   const auto target = make_subject<test::forgetful_set<domain::process>>(options_for(mix));
   EXPECT_THROW(prefill(*target, mix, 1), corruption);
+}
+
+TEST(Prefill, fills_to_exactly_the_size_with_several_threads_too) {
+  for (const unsigned threads : {2U, 3U, 7U}) {
+    const workload mix{1001, 50, {}};
+    const auto target = make_subject<fake_set<domain::process>>(options_for(mix));
+    prefill(*target, mix, 1, threads);
+    EXPECT_EQ(target->count(), 1001U);
+  }
+}
+
+TEST(Prefill, several_threads_notice_a_structure_that_loses_inserts) {
+  const workload mix{1000, 50, {}};
+  const auto target = make_subject<test::forgetful_set<domain::process>>(options_for(mix));
+  EXPECT_THROW(prefill(*target, mix, 1, 2), corruption);
+}
+
+TEST(SetSubject, works_on_another_workload_when_told_to) {
+  workload mix{1000, 0, {}};
+  const auto target = make_subject<fake_set<domain::process>>(options_for(mix));
+  mix.update_percent = 100;
+  target->use(mix);
+  worker self(1);
+  target->run(self, 10'000);
+  EXPECT_GT(self.inserted, 0U);
+  EXPECT_EQ(self.found, 0U);
 }
 
 TEST(SetSubject, splits_updates_evenly_and_reads_the_rest) {
@@ -128,7 +157,9 @@ class throwing_subject : public subject {
   bool insert(std::uint64_t) override { return true; }
   bool contains(std::uint64_t) override { return true; }
   void run(worker&, std::uint32_t) override { throw out_of_space("the pool is full"); }
+  void use(const workload&) override {}
   std::uint64_t count() override { return 0; }
+  std::optional<std::uint64_t> bytes() override { return std::nullopt; }
 };
 
 TEST(TimedRun, hands_on_what_a_thread_throws) {
@@ -176,6 +207,49 @@ TEST(RunExperiment, keeps_large_structures_over_the_repetitions_of_a_point) {
   EXPECT_EQ(records_of(what).size(), 6U);
 }
 
+TEST(RunExperiment, builds_the_largest_structures_once_for_all_points_and_counts_nothing) {
+  experiment what = small_experiment();
+  what.structures = {"counted_set"};
+  what.sizes["counted_set"] = {100};
+  what.update_percents = {0, 50};
+  unsigned built = 0;
+  const registry known = test::counted_registry(built);
+  std::vector<record> measured;
+  const run_settings settings{.pool_directory = "/tmp", .rebuilt_up_to = 10, .kept_above = 99};
+  run_experiment(what, known, settings, [&](const record& one) { measured.push_back(one); });
+  EXPECT_EQ(measured.size(), 8U);  // twin and subject at two mixes and two numbers of threads
+  EXPECT_EQ(built, 2U);
+  EXPECT_EQ(measured[0].flushes_per_op, 0);
+  EXPECT_EQ(measured[1].flushes_per_op, std::nullopt);
+}
+
+TEST(RunExperiment, keeps_what_the_emulation_is_in_every_record) {
+  experiment what = small_experiment();
+  what.added_fence_ns = {0, 200};
+  what.twin_on_media = true;
+  const std::vector<record> measured = records_of(what);
+  ASSERT_EQ(measured.size(), 12U);
+  EXPECT_EQ(measured.front().added_fence_ns, 0U);
+  EXPECT_EQ(measured.back().added_fence_ns, 200U);
+  EXPECT_TRUE(measured.back().twin_on_media);
+  EXPECT_EQ(added_fence_ns.load(), 0U);
+}
+
+TEST(Slowed, a_fence_takes_at_least_as_long_as_asked_and_no_longer_when_it_is_over) {
+  const auto nanoseconds = [] {
+    const auto start = std::chrono::steady_clock::now();
+    slowed<domain::adr>::pfence();
+    return std::chrono::steady_clock::now() - start;
+  };
+  {
+    const slower_fences slow(2'000'000);
+    EXPECT_GE(nanoseconds(), std::chrono::milliseconds(2));
+  }
+  auto shortest = nanoseconds();
+  for (int i = 0; i < 100; ++i) shortest = std::min(shortest, nanoseconds());
+  EXPECT_LT(shortest, std::chrono::milliseconds(2));
+}
+
 TEST(RunExperiment, notices_a_structure_whose_keys_contradict_its_results) {
   experiment what = small_experiment();
   what.structures = {"clinging_set"};
@@ -190,8 +264,8 @@ TEST(Report, writes_one_json_object_per_record_with_every_key) {
   const auto parsed = nlohmann::json::parse(line);
   for (const char* key :
        {"figure", "structure", "policy", "domain", "threads", "size", "update_percent", "workload",
-        "mops", "ratio_to_transient", "flushes_per_op", "fences_per_op", "repetitions", "spread",
-        "commit", "machine"}) {
+        "added_fence_ns", "twin_on_media", "mops", "ratio_to_transient", "flushes_per_op",
+        "fences_per_op", "repetitions", "spread", "commit", "machine"}) {
     EXPECT_TRUE(parsed.contains(key)) << key;
   }
   EXPECT_EQ(parsed["policy"], "flit<adjacent,automatic>");
@@ -215,6 +289,54 @@ TEST(Report, tells_which_goals_were_reached) {
   EXPECT_THAT(text.str(), testing::HasSubstr("Flat."));
   EXPECT_THAT(text.str(), testing::HasSubstr("reached  fake_set of 100"));
   EXPECT_THAT(text.str(), testing::HasSubstr("MISSED   fake_set of 100"));
+}
+
+TEST(Report, writes_null_for_what_nobody_counted) {
+  record one;
+  one.fences_per_op = 0.5;
+  const auto parsed = nlohmann::json::parse(to_json(one));
+  EXPECT_TRUE(parsed["flushes_per_op"].is_null());
+  EXPECT_EQ(parsed["fences_per_op"], 0.5);
+}
+
+/// A record of `policy` whose repetitions ran so fast.
+record record_of(const std::string& policy, unsigned threads, std::vector<double> mops) {
+  record one;
+  one.names = {"fake_set", policy, "adr"};
+  one.size = 100;
+  one.update_percent = 50;
+  one.threads = threads;
+  one.repeated_mops = std::move(mops);
+  return one;
+}
+
+TEST(Report, a_goal_may_be_against_another_policy_of_the_same_repetitions) {
+  experiment what = small_experiment();
+  what.goals.push_back({.policies = {"fast"}, .domain = "adr", .at_least = 2, .against = "slow"});
+  const std::vector<record> measured = {
+      record_of("slow", 1, {1, 2, 4}), record_of("fast", 1, {3, 6, 4}),
+      record_of("slow", 2, {4, 4, 4}), record_of("fast", 2, {4, 4, 4}),
+      record_of("fast", 4, {4, 4, 4})};
+  const std::vector<verdict> verdicts = judge(what, measured);
+  ASSERT_EQ(verdicts.size(), 2U) << "without the other side there is nothing to judge";
+  EXPECT_DOUBLE_EQ(verdicts[0].measured, 3);
+  EXPECT_TRUE(verdicts[0].reached());
+  EXPECT_FALSE(verdicts[1].reached());
+}
+
+TEST(Report, a_goal_speaks_of_the_numbers_of_threads_that_it_names) {
+  experiment what = small_experiment();
+  what.goals.push_back({.policies = {"fast"}, .domain = "adr", .at_least = 0, .threads = {2, 4}});
+  const std::vector<record> measured = {record_of("fast", 1, {}), record_of("fast", 2, {}),
+                                        record_of("fast", 4, {})};
+  EXPECT_EQ(judge(what, measured).size(), 2U);
+}
+
+TEST(Registry, takes_counts_from_another_domain) {
+  registry known = test::fake_registry();
+  known.add({{"fake_set", "flit<adjacent,automatic>", "slowed<adr>"}, {}, {}});
+  known.count_as("slowed<adr>", "adr");
+  EXPECT_TRUE(known.all().back().make_counting);
 }
 
 TEST(Registry, refuses_a_combination_twice) {

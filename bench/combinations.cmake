@@ -41,9 +41,25 @@ set(OUTLAST_BENCH_TABLES
     "flit<hashed<4096,one_per_word>,automatic>|durable::flit<durable::tag::hashed<4096, durable::tag::counters::one_per_word>, durable::automatic, Domain>"
     "flit<hashed<1048576,one_per_word>,automatic>|durable::flit<durable::tag::hashed<1048576, durable::tag::counters::one_per_word>, durable::automatic, Domain>")
 
-# Structures that libcds has too: built with OUTLAST_BENCH_ALL where the library is installed.
+# Mirror's figures: the policy itself, and over slowed media what it is compared with. [Fri21]
+set(OUTLAST_BENCH_MIRRORED harris_list hash_table natarajan_tree skiplist)
+set(OUTLAST_BENCH_MIRROR "mirror|durable::mirror<Domain>")
+set(OUTLAST_BENCH_SLOWED
+    ${OUTLAST_BENCH_MIRROR}
+    "flit<adjacent,automatic>|durable::flit<durable::tag::adjacent, durable::automatic, Domain>"
+    "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>")
+
+# With values: as key-value stores are compared.
+set(OUTLAST_BENCH_MAPS hash_map)
+set(OUTLAST_BENCH_MAP_OTHERS
+    ${OUTLAST_BENCH_MIRROR}
+    "mirror<in_place>|durable::mirror<Domain, durable::mirrored_values::in_place>")
+
+# Structures that others have too: built with OUTLAST_BENCH_ALL where their library is installed.
 set(OUTLAST_BENCH_LIBCDS harris_list hash_table natarajan_tree skiplist)
 find_library(OUTLAST_LIBCDS cds)
+set(OUTLAST_BENCH_LIBPMEMOBJ hash_map)
+find_library(OUTLAST_LIBPMEMOBJ pmemobj)
 
 # Splits "name|type" of a policy and derives an identifier from the name.
 macro(outlast_bench_split policy)
@@ -70,37 +86,61 @@ macro(outlast_bench_add policy built)
   endif()
 endmacro()
 
+# Several policies with the current structure over <domain>.
+macro(outlast_bench_add_over domain policies built)
+  set(OUTLAST_BENCH_DOMAIN ${domain})
+  if("${domain}" STREQUAL "slowed<adr>")
+    set(OUTLAST_BENCH_DOMAIN_TYPE "slowed<domain::adr>")
+  else()
+    set(OUTLAST_BENCH_DOMAIN_TYPE "domain::${domain}")
+  endif()
+  foreach(policy IN LISTS ${policies})
+    outlast_bench_add("${policy}" ${built})
+  endforeach()
+endmacro()
+
+# A peer: a function that adds its combinations, or their names alone.
+macro(outlast_bench_add_peer name domain library structures)
+  if(${library} AND OUTLAST_BENCH_ALL)
+    string(APPEND OUTLAST_BENCH_CALLS "  add_${name}(all);\n")
+  else()
+    foreach(structure IN LISTS ${structures})
+      string(APPEND OUTLAST_BENCH_CALLS
+             "  all.add({{\"${structure}\", \"${name}\", \"${domain}\"}, {}, {}});\n")
+    endforeach()
+  endif()
+endmacro()
+
 # Writes the sources into <directory> and lists them in OUTLAST_BENCH_COMBINATIONS.
 function(outlast_bench_generate directory)
   set(sources)
   set(OUTLAST_BENCH_DECLARATIONS "")
   set(OUTLAST_BENCH_CALLS "")
   foreach(OUTLAST_BENCH_STRUCTURE IN LISTS OUTLAST_BENCH_STRUCTURES)
-    foreach(OUTLAST_BENCH_DOMAIN IN LISTS OUTLAST_BENCH_DOMAINS)
-      if(OUTLAST_BENCH_DOMAIN STREQUAL "process")
-        outlast_bench_add("${OUTLAST_BENCH_TWIN}" ON)
+    foreach(domain IN LISTS OUTLAST_BENCH_DOMAINS)
+      if(domain STREQUAL "process")
+        outlast_bench_add_over(process OUTLAST_BENCH_TWIN ON)
       endif()
-      foreach(policy IN LISTS OUTLAST_BENCH_REPRESENTATIVES)
-        outlast_bench_add("${policy}" ON)
-      endforeach()
-      foreach(policy IN LISTS OUTLAST_BENCH_OTHERS)
-        outlast_bench_add("${policy}" ${OUTLAST_BENCH_ALL})
-      endforeach()
-      if(OUTLAST_BENCH_DOMAIN STREQUAL "adr" AND OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_TABLE_SIZES)
-        foreach(policy IN LISTS OUTLAST_BENCH_TABLES)
-          outlast_bench_add("${policy}" ${OUTLAST_BENCH_ALL})
-        endforeach()
+      outlast_bench_add_over(${domain} OUTLAST_BENCH_REPRESENTATIVES ON)
+      outlast_bench_add_over(${domain} OUTLAST_BENCH_OTHERS ${OUTLAST_BENCH_ALL})
+      if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_MIRRORED)
+        outlast_bench_add_over(${domain} OUTLAST_BENCH_MIRROR ${OUTLAST_BENCH_ALL})
       endif()
     endforeach()
+    if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_TABLE_SIZES)
+      outlast_bench_add_over(adr OUTLAST_BENCH_TABLES ${OUTLAST_BENCH_ALL})
+    endif()
+    if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_MIRRORED)
+      outlast_bench_add_over("slowed<adr>" OUTLAST_BENCH_SLOWED ${OUTLAST_BENCH_ALL})
+    endif()
   endforeach()
-  if(OUTLAST_LIBCDS AND OUTLAST_BENCH_ALL)
-    string(APPEND OUTLAST_BENCH_CALLS "  add_libcds(all);\n")
-  else()
-    foreach(structure IN LISTS OUTLAST_BENCH_LIBCDS)
-      string(APPEND OUTLAST_BENCH_CALLS
-             "  all.add({{\"${structure}\", \"libcds\", \"process\"}, {}, {}});\n")
-    endforeach()
-  endif()
+  foreach(OUTLAST_BENCH_STRUCTURE IN LISTS OUTLAST_BENCH_MAPS)
+    outlast_bench_add_over(process OUTLAST_BENCH_TWIN ON)
+    outlast_bench_add_over(adr OUTLAST_BENCH_REPRESENTATIVES ON)
+    outlast_bench_add_over(adr OUTLAST_BENCH_MAP_OTHERS ${OUTLAST_BENCH_ALL})
+  endforeach()
+  outlast_bench_add_peer(libcds process OUTLAST_LIBCDS OUTLAST_BENCH_LIBCDS)
+  outlast_bench_add_peer(libpmemobj adr OUTLAST_LIBPMEMOBJ OUTLAST_BENCH_LIBPMEMOBJ)
   configure_file(${PROJECT_SOURCE_DIR}/bench/all_combinations.cpp.in
                  ${directory}/all_combinations.cpp @ONLY)
   list(APPEND sources ${directory}/all_combinations.cpp)

@@ -35,6 +35,8 @@ struct micro_benchmark {
 
 /// Write-backs, fences, streaming stores on this machine's memory.
 void measure_flush_costs(const micro_settings& settings, const micro_sink& sink);
+/// What each key occupies in the structures of this program, in whole pages of all replicas.
+void measure_memory(const micro_settings& settings, const micro_sink& sink);
 /// Reopening a hash table after a kill: nodes per second, milliseconds.
 void measure_recovery(const micro_settings& settings, const micro_sink& sink);
 /// Opening cleanly closed pools of several sizes.

@@ -7,12 +7,12 @@ LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000
 FUZZ_RUNS ?= 10000000
-MICRO_BENCHMARKS ?= flush allocator recovery open
+MICRO_BENCHMARKS ?= flush allocator memory recovery open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick crash crash-long kill powercut fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large crash crash-long kill powercut fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -55,10 +55,14 @@ build-%:
 bench-quick: bench-dependencies build-bench
 	build/bench/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
 
-## bench: every figure and every micro benchmark, the better part of an hour
+## bench: every figure but the large ones and every micro benchmark, more than an hour
 bench: bench-dependencies build-bench
 	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
-	  $$(find bench/figures -name '*.toml' | sort) $(ARGS)
+	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' | sort) $(ARGS)
+
+## bench-large: the figures with 8 and 32 million keys, twenty minutes and 12 GiB of memory
+bench-large: bench-dependencies build-bench
+	build/bench/bin/outlast bench $$(find bench/figures -path '*/large/*.toml' | sort) $(ARGS)
 
 ## plot-PAPER: the figures of one paper, measured and drawn into build/plots (ARGS=--quick: in minutes)
 plot-%: bench-dependencies build-bench

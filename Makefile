@@ -60,7 +60,7 @@ bench: bench-dependencies build-bench
 	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
 	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' | sort) $(ARGS)
 
-## bench-large: the figures with 8 and 32 million keys, twenty minutes and 12 GiB of memory
+## bench-large: the figures with 8 and 32 million keys, twenty minutes and 10 GiB of memory
 bench-large: bench-dependencies build-bench
 	build/bench/bin/outlast bench $$(find bench/figures -path '*/large/*.toml' | sort) $(ARGS)
 

@@ -82,16 +82,27 @@ unique_fd nameless_file(const std::string& path, std::size_t bytes) {
 
 twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path,
                          bool on_media)
-    : first_(base + twin_distance), bytes_(bytes) {
-  unique_fd file;
-  if (on_media && !path.empty()) file = nameless_file(path, bytes);
-  const int flags = file.get() < 0 ? sparse : MAP_SHARED;
+    : path_(path), first_(base + twin_distance), bytes_(bytes) {
+  if (on_media && !path.empty()) file_ = nameless_file(path, bytes);
+  const int flags = file_.get() < 0 ? sparse : MAP_SHARED;
   const std::lock_guard lock(mutex());
   all().reserve(all().size() + 1);
-  if (!map_new(first_, bytes_, flags, file.get())) throw_unmapped(path, bytes_, errno);
+  if (!map_new(first_, bytes_, flags, file_.get())) throw_unmapped(path, bytes_, errno);
   ::madvise(at(first_), bytes_, MADV_DONTFORK);
   ::madvise(at(first_), bytes_, MADV_HUGEPAGE);
   all().push_back({first_, bytes_});
+}
+
+void twin_memory::make_real(std::size_t bytes) {
+  if (file_.get() < 0) return;
+  while (::fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
+    if (errno == EINTR) continue;
+    throw error(errc::no_space, path_,
+                "cannot allocate " + std::to_string(bytes >> 20) +
+                    " MiB for the second replica beside the pool: " +
+                    std::generic_category().message(errno) +
+                    "; make room on the file system, or leave pool_options::twin_on_media off");
+  }
 }
 
 twin_memory::~twin_memory() {

@@ -17,6 +17,7 @@
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/hw/flush.hpp>
 #include <outlast/pool/replica_pair.hpp>
 
 #include <atomic>
@@ -82,6 +83,15 @@ template <class Policy, class T>
     return original_of<typename Policy::domain_type>(at);
   } else {
     return at;
+  }
+}
+
+/// What is seen at `at` will be recovered soon. Any address will do.
+template <class Policy>
+inline void expect_recovery(const void* at) noexcept {
+  hw::prefetch(at);
+  if constexpr (detail::keeps_replicas<Policy>) {
+    hw::prefetch(original<Policy>(static_cast<const std::byte*>(at)));
   }
 }
 

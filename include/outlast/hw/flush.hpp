@@ -94,6 +94,9 @@ inline void store_order() noexcept {
 /// Keeps the compiler from moving memory accesses across.
 inline void compiler_fence() noexcept { asm volatile("" : : : "memory"); }
 
+/// The line that holds `address` will be read soon. Changes nothing, whatever the address is.
+inline void prefetch(const void* address) noexcept { __builtin_prefetch(address); }
+
 /// The line that holds `address` will be written soon: it may be fetched meanwhile. Changes
 /// nothing, whatever the address is.
 inline void prefetch_for_write(const void* address) noexcept {

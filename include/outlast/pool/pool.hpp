@@ -207,6 +207,9 @@ class basic_pool {
   /// `action` runs when the root of that name is about to be dropped: whoever keeps a root attached
   /// though no object uses it gives it up, with detach_root(). It may throw, and the root stays.
   void on_drop(std::function<void(std::string_view)> action);
+  /// `action(size_bytes)` runs before the pool grows to that size. It may throw, and the pool stays
+  /// as it is.
+  void on_grow(std::function<void(std::size_t)> action);
   /// `action` runs in the child of a fork(), in which the pool's memory does not exist.
   void on_fork_child(std::function<void()> action);
   /// The pool's one `S`, made by S(basic_pool&) on first use, destroyed at close() or
@@ -305,6 +308,7 @@ class basic_pool {
   std::uint32_t reserving_pages_ = 0;
   std::vector<std::function<void()>> close_actions_;
   std::vector<std::function<void(std::string_view)>> drop_actions_;
+  std::vector<std::function<void(std::size_t)>> grow_actions_;
   std::vector<service_entry> services_;
   std::atomic<bool> closed_{false};
 };

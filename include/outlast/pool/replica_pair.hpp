@@ -6,6 +6,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <concepts>
@@ -72,13 +73,18 @@ class twin_memory {
   /// `on_media`: the twin lies in a nameless file beside the pool's. Throws error{address_taken,
   /// no_space}.
   twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path, bool on_media);
+  /// The first `bytes` may be written: of a twin on media they exist on the file system then.
+  /// Throws error{no_space}.
+  void make_real(std::size_t bytes);
   ~twin_memory();
   twin_memory(const twin_memory&) = delete;
   twin_memory& operator=(const twin_memory&) = delete;
 
  private:
+  std::string path_;
   std::uintptr_t first_;
   std::size_t bytes_;
+  unique_fd file_;  // none: in memory
 };
 
 /// The address is one of some pool's twin. No pointer: what is there may be uninitialised.
@@ -95,7 +101,12 @@ template <domain::persistence_domain D>
 class replica_pair {
  public:
   explicit replica_pair(basic_pool<D>& of)
-      : twin_(of.base(), of.address_space_bytes(), of.path(), of.twin_on_media()) {}
+      : twin_(of.base(), of.address_space_bytes(), of.path(), of.twin_on_media()) {
+    twin_.make_real(pool_format::file_bytes_for(of.size_bytes(), of.capacity_bytes()));
+    of.on_grow([this, capacity = of.capacity_bytes()](std::size_t size) {
+      twin_.make_real(pool_format::file_bytes_for(size, capacity));
+    });
+  }
 
  private:
   pool_detail::twin_memory twin_;

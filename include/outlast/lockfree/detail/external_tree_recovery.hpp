@@ -135,6 +135,7 @@ class tree_repair {
     node.left.recover();
     node.right.recover();
     node.shared.recover();
+    durable::expect_recovery<Policy>(node.right.load().get());  // while we are on the left
     return node;
   }
 

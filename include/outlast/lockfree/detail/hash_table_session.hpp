@@ -277,9 +277,22 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     reached[place.segment][place.index] = true;
     entry& here = *at;
     here.next.recover();
+    fetch_buckets_behind(detail::order_of(place));
     const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
     if (order_word(here) != order) here.order.store(order, std::memory_order_relaxed);
     return here;
+  }
+
+  /// The chain tells one node at a time where the next one is; the directory tells in advance where
+  /// each bucket begins, or perhaps began once: enough to fetch it before the walk is there.
+  void fetch_buckets_behind(std::uint64_t order) const {
+    constexpr std::uint64_t soon = 8;
+    if (level() == 0) return;
+    const std::uint64_t step = std::uint64_t{1} << (64 - level());
+    if (order > ~std::uint64_t{0} - 2 * soon * step) return;
+    durable::expect_recovery<Policy>(&sentinel_of(order + 2 * soon * step));
+    const link first = sentinel_of(order + soon * step).next.survived();
+    durable::expect_recovery<Policy>(durable::seen<Policy>(first.get()));
   }
 
   template <class Marking>

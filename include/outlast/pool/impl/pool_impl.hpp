@@ -470,6 +470,7 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
   }
   const std::uint64_t wanted = base::round_up(size_bytes, pool_format::page_bytes);
   if (wanted <= state_.size_bytes) return;
+  for (const auto& action : grow_actions_) action(wanted);
   if (file_) file_->extend(pool_format::file_bytes_for(wanted, fixed_.capacity_bytes));
   pool_format::state_slot next = state_;
   next.size_bytes = wanted;
@@ -602,6 +603,12 @@ template <domain::persistence_domain D>
 void basic_pool<D>::on_close(std::function<void()> action) {
   const auto lock = usable_alone();
   close_actions_.push_back(std::move(action));
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::on_grow(std::function<void(std::size_t)> action) {
+  const auto lock = usable_alone();
+  grow_actions_.push_back(std::move(action));
 }
 
 template <domain::persistence_domain D>

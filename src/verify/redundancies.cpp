@@ -8,106 +8,107 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:144 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:145 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:154 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:156 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:174 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:178 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:156 flush", "next.with(deleted), role::mark",
+        "chain.hpp:158 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:178 flush", "link(fresh, deleted), role::replace",
+    redundancy{"chain.hpp:182 flush", "link(fresh, deleted), role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:156/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:158/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:220/1 fence late", "after, role::tidy",
+        "chain.hpp:224/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:248/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:249/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:311 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+        "harris_list.hpp:316 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:311 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "harris_list.hpp:316 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:295 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"harris_list.hpp:298 flush late",
+               "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:295 fence", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"harris_list.hpp:298 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"external_tree.hpp:164 flush", "compare_exchange(expected, here.at, role::flag)",
+    redundancy{"external_tree.hpp:166 flush", "compare_exchange(expected, here.at, role::flag)",
                "the flush of a failed compare-and-swap: what it found is not used, the erasure "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:180 flush", "compare_exchange(expected, fresh->edge_to()",
+    redundancy{"external_tree.hpp:183 flush", "compare_exchange(expected, fresh->edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:300 flush", "compare_exchange(expected, fresh.edge_to()",
+    redundancy{"external_tree.hpp:303 flush", "compare_exchange(expected, fresh.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:316 flush", "compare_exchange(expected, parent.edge_to()",
+    redundancy{"external_tree.hpp:319 flush", "compare_exchange(expected, parent.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:349/1 fence late", "stays.without(tagged), role::tidy",
+    redundancy{"external_tree.hpp:352/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
-    redundancy{"external_tree_recovery.hpp:41 flush", "const edge top = root.load()",
+    redundancy{"external_tree_recovery.hpp:42 flush", "const edge top = root.load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:71 flush", "edge at = link->load()",
+    redundancy{"external_tree_recovery.hpp:72 flush", "edge at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:76 flush", "at = link->load()",
+    redundancy{"external_tree_recovery.hpp:77 flush", "at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:123 flush", "const edge last = root.load()",
+    redundancy{"external_tree_recovery.hpp:124 flush", "const edge last = root.load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:116/1 fence", "from.named_by->store(stays",
+    redundancy{"external_tree_recovery.hpp:117/1 fence", "from.named_by->store(stays",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
-    redundancy{"external_tree_recovery.hpp:125/1 fence", "root.store(edge{}, role::unlink)",
+    redundancy{"external_tree_recovery.hpp:126/1 fence", "root.store(edge{}, role::unlink)",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
     redundancy{
-        "natarajan_tree.hpp:337 flush late", "domain::persist<D>(block_, sizeof(root_block))",
+        "natarajan_tree.hpp:342 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:337 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "natarajan_tree.hpp:342 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:321 flush late",
-               "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:324 flush late",
+               "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:321 fence", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:324 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:352/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:353/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "skiplist_session.hpp:83 fence", "domain::persist<D>(block_, sizeof(root_block))",
+        "skiplist_session.hpp:88 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"skiplist_session.hpp:61 fence", "domain::persist<D>(block_, sizeof(root_block))",
+    redundancy{"skiplist_session.hpp:64 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
@@ -141,11 +142,11 @@ constexpr std::array arguments = {
         "michael_scott_queue.hpp:243/2 fence", "link(to), durable::role::index",
         "behind the new tail: no recovery reads what the media hold of it, and a clean close "
         "flushes the root block"},
-    redundancy{"sequence_session.hpp:118 fence", "domain::persist<D>(block_, sizeof(Block))",
+    redundancy{"sequence_session.hpp:123 fence", "domain::persist<D>(&stored(), sizeof(Block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "sequence_session.hpp:153 fence", "domain::persist<D>(block_, sizeof(Block))",
+        "sequence_session.hpp:166 fence", "domain::persist<D>(&stored(), sizeof(Block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{"stack.hpp:80/1 fence", "first, next, durable::role::unlink",
@@ -159,7 +160,7 @@ constexpr std::array arguments = {
         "stack.hpp:157 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:258/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:259/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},

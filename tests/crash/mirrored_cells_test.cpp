@@ -20,6 +20,40 @@ using verify::bank_operation;
 using verify::exchange_of;
 using mirrored = durable::mirrored_cell<std::uint64_t, domain::simulated>;
 
+/// A number with a version of its own, as algorithms have it that exchange two words.
+class versioned {
+ public:
+  explicit versioned(std::uint64_t value) : cell_({value, 0}) {}
+  void recover() { cell_.recover(); }
+  [[nodiscard]] std::uint64_t load() const { return cell_.load().value; }
+  void store(std::uint64_t value) { (void)exchange(value); }
+  std::uint64_t exchange(std::uint64_t value) {
+    return change([&](std::uint64_t) { return value; });
+  }
+  std::uint64_t fetch_add(std::uint64_t operand) {
+    return change([&](std::uint64_t before) { return before + operand; });
+  }
+  bool compare_exchange(std::uint64_t& expected, std::uint64_t desired) {
+    auto seen = cell_.load();
+    while (seen.value == expected) {
+      if (cell_.compare_exchange(seen, {desired, seen.version + 1})) return true;
+    }
+    expected = seen.value;
+    return false;
+  }
+
+ private:
+  template <class Next>
+  std::uint64_t change(Next next) {
+    auto seen = cell_.load();
+    while (!cell_.compare_exchange(seen, {next(seen.value), seen.version + 1})) {
+    }
+    return seen.value;
+  }
+
+  durable::mirrored_versioned<std::uint64_t, domain::simulated> cell_;
+};
+
 verify::call on_first(bank_operation kind, std::uint64_t argument = 0) {
   return {static_cast<std::uint8_t>(kind), 0, argument};
 }
@@ -100,6 +134,14 @@ TEST(MirroredCells, survive_each_pair_of_operations_in_each_order) {
   const verify::report done = explore_all<mirrored>({}, 0);
   EXPECT_FALSE(done.found) << to_text(*done.found);
   EXPECT_TRUE(done.exhausted) << to_text(done);
+}
+
+TEST(MirroredCells, may_bear_a_version_of_the_caller) {
+  const verify::report all = explore_all<versioned>({of_a_reader}, 0);
+  EXPECT_FALSE(all.found) << to_text(*all.found);
+  EXPECT_TRUE(all.exhausted) << to_text(all);
+  const verify::report done = explore<versioned>({}, 400);
+  EXPECT_FALSE(done.found) << to_text(*done.found);
 }
 
 TEST(BrokenMirror, is_found_as_the_paper_prints_it) {

@@ -33,19 +33,22 @@ namespace outlast::durable::detail {
 /// The bits of a link that are marks, whatever its type calls them: nodes are aligned to 8.
 inline constexpr std::uint64_t link_marks = 7;
 
-/// What `atomic_interface` is built on: accesses with an order, a role and a site.
+/// Two words in two replicas, changed as one: a value, and a number that the cell had with no other
+/// value. See above.
 template <class T, class Placement, domain::persistence_domain D>
-class mirrored_word {
+class mirrored_pair {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
   static_assert(sizeof(T) <= 8,
                 "a cell holds at most 8 bytes: put larger values into a node and replace the node");
+
+ protected:
   using word = std::uint64_t;
   using pair = base::pair_value;
   using site = domain::site;
 
  public:
-  mirrored_word(const mirrored_word&) = delete;
-  mirrored_word& operator=(const mirrored_word&) = delete;
+  mirrored_pair(const mirrored_pair&) = delete;
+  mirrored_pair& operator=(const mirrored_pair&) = delete;
 
   /// Nothing: what was read is durable.
   void arrived(role, site = site::current()) const noexcept {}
@@ -88,22 +91,108 @@ class mirrored_word {
   void refresh(site where = site::current()) { recover(where); }
 
  protected:
-  using value_type = T;
-  using domain_type = D;
-
-  mirrored_word(T value, site where) {
+  mirrored_pair(const pair& content, site where) {
     require_replica<D>(reinterpret_cast<std::uintptr_t>(this));
     constexpr auto relaxed = std::memory_order_relaxed;
-    D::store(stored().first, to_stored(to_word(value)), relaxed, where);
-    D::store(stored().second, 0, relaxed, where);
+    D::store(stored().first, to_stored(content.first), relaxed, where);
+    D::store(stored().second, content.second, relaxed, where);
     if constexpr (has_replicas<D>) {
-      D::store(pair_.first, to_word(value), relaxed, site::none());
-      D::store(pair_.second, 0, relaxed, site::none());
+      D::store(pair_.first, content.first, relaxed, site::none());
+      D::store(pair_.second, content.second, relaxed, site::none());
     }
   }
 
+  [[nodiscard]] static T value_of(word value) noexcept {
+    return from_word<T>(static_cast<word_of<T>>(value));
+  }
+  /// The words that are read.
+  [[nodiscard]] base::word_pair& visible() const noexcept {
+    return const_cast<base::word_pair&>(pair_);
+  }
+  /// The words that survive.
+  [[nodiscard]] base::word_pair& stored() const noexcept {
+    if constexpr (has_replicas<D>) {
+      return *original_of<D>(&visible());
+    } else {
+      return visible();
+    }
+  }
+
+  /// Where there are two replicas: exchanges the pair, if it still is what it was `seen` as; two
+  /// words that it never held at once will do, too. (M2) Durable at return if the role says so.
+  /// False: another store has taken effect since, or `seen` was never there.
+  bool replace(const pair& seen, const pair& desired, role r, site where) {
+    // (P1) persisted-before (P2): everything that this store depends on, its new node first.
+    if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
+    pair found{to_stored(seen.first), seen.second};
+    if (D::compare_exchange_pair(stored(), found, {to_stored(desired.first), desired.second},
+                                 where)) {
+      // (P2) persisted-before (P3): what can be read is durable.
+      if (Placement::persists_store(r)) settle(where.at(after_store));
+      publish(seen, desired, where);
+      return true;
+    }
+    help(seen, {to_seen(found.first), found.second}, where);
+    return false;
+  }
+
+  /// Steps of a store, so that the verifier can tell them apart.
+  enum : unsigned { before_store = 1, after_store = 2, while_helping = 3, publishing = 4 };
+
+ private:
+  /// A link, as it is in the pool, by what it is where it is seen; null and marks are the same.
+  [[nodiscard]] static word to_stored(word seen) noexcept {
+    if constexpr (!has_replicas<D> || !holds_link<T>) return seen;
+    return (seen & ~link_marks) == 0 ? seen : seen - distance_to_twin<D>();
+  }
+  [[nodiscard]] static word to_seen(word stored) noexcept {
+    if constexpr (!has_replicas<D> || !holds_link<T>) return stored;
+    return (stored & ~link_marks) == 0 ? stored : stored + distance_to_twin<D>();
+  }
+
+  void settle(site where) {
+    if (!D::flushes()) return domain::note_store<D>();
+    domain::flush<D>(&stored(), sizeof(pair), where);
+    domain::fence<D>(where);
+  }
+
+  /// (P3) The volatile replica follows, unless a helper was here already.
+  void publish(pair before, const pair& after, site where) {
+    D::compare_exchange_pair(pair_, before, after, where.at(publishing));
+  }
+
+  /// Completes another thread's store, if the volatile pair is still what it was `seen` as: then
+  /// `found`, which the failed exchange read in the persistent replica as a whole, is the pair
+  /// after it. It is flushed after it was read. [errata 3.7]
+  void help(const pair& seen, const pair& found, site where) {
+    if (found.second == seen.second) return;
+    if (D::load(pair_.second, std::memory_order_acquire, where) != seen.second) return;
+    settle(where.at(while_helping));
+    publish(seen, found, where);
+  }
+
+  base::word_pair pair_;  // where there are two replicas: the volatile one
+};
+
+/// What `atomic_interface` is built on: accesses with an order, a role and a site. The number counts
+/// the stores.
+template <class T, class Placement, domain::persistence_domain D>
+class mirrored_word : public mirrored_pair<T, Placement, D> {
+  using parts = mirrored_pair<T, Placement, D>;
+  using parts::value_of;
+  using parts::visible;
+  using typename parts::pair;
+  using typename parts::site;
+  using typename parts::word;
+
+ protected:
+  using value_type = T;
+  using domain_type = D;
+
+  mirrored_word(T value, site where) : parts({to_word(value), 0}, where) {}
+
   T load_as(std::memory_order order, role, site where) const {
-    return value_of(D::load(pair_.first, order, where));
+    return value_of(D::load(visible().first, order, where));
   }
 
   void store_as(T value, std::memory_order order, role r, site where) {
@@ -123,7 +212,7 @@ class mirrored_word {
         expected = value_of(seen.first);
         return false;
       }
-      if (replace(seen, to_word(desired), order, r, where)) return true;
+      if (replace_value(seen, to_word(desired), order, r, where)) return true;
     }
   }
 
@@ -133,42 +222,16 @@ class mirrored_word {
     });
   }
 
-  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return pair_.first; }
-  [[nodiscard]] std::atomic<word>& raw() noexcept { return pair_.first; }
+  [[nodiscard]] const std::atomic<word>& raw() const noexcept { return visible().first; }
+  [[nodiscard]] std::atomic<word>& raw() noexcept { return visible().first; }
   [[nodiscard]] static word raw_word(T value) noexcept { return to_word(value); }
 
  private:
-  /// Steps of a store, so that the verifier can tell them apart.
-  enum : unsigned { before_store = 1, after_store = 2, while_helping = 3, publishing = 4 };
-
-  [[nodiscard]] static T value_of(word value) noexcept {
-    return from_word<T>(static_cast<word_of<T>>(value));
-  }
-  /// The pair that survives.
-  [[nodiscard]] base::word_pair& stored() const noexcept {
-    auto* const here = const_cast<base::word_pair*>(&pair_);
-    if constexpr (has_replicas<D>) {
-      return *original_of<D>(here);
-    } else {
-      return *here;
-    }
-  }
-  /// A link, as it is in the pool, by what it is where it is seen; null and marks are the same.
-  [[nodiscard]] static word to_stored(word seen) noexcept {
-    if constexpr (!has_replicas<D> || !holds_link<T>) return seen;
-    return (seen & ~link_marks) == 0 ? seen : seen - distance_to_twin<D>();
-  }
-  [[nodiscard]] static word to_seen(word stored) noexcept {
-    if constexpr (!has_replicas<D> || !holds_link<T>) return stored;
-    return (stored & ~link_marks) == 0 ? stored : stored + distance_to_twin<D>();
-  }
-
-  /// The value that the cell had at one moment, and a number that it had then or later. Not of one
-  /// moment: an exchange that compares with both words finds that out. (M2)
+  /// The value that the cell had at one moment, and a number that it had then or later.
   [[nodiscard]] pair read(site where) const {
-    const word value = D::load(pair_.first, std::memory_order_acquire, where);
+    const word value = D::load(visible().first, std::memory_order_acquire, where);
     if constexpr (!has_replicas<D>) return {value, 0};
-    return {value, D::load(pair_.second, std::memory_order_acquire, where)};
+    return {value, D::load(visible().second, std::memory_order_acquire, where)};
   }
 
   template <class Next>
@@ -176,57 +239,24 @@ class mirrored_word {
     for (;;) {
       const pair seen = read(where);
       const T before = value_of(seen.first);
-      if (replace(seen, to_word(next(before)), order, r, where)) return before;
+      if (replace_value(seen, to_word(next(before)), order, r, where)) return before;
     }
   }
 
-  /// A shared store, if the cell still is what it was `seen` as. Durable at return if the role says
-  /// so. False: another store has taken effect meanwhile.
-  bool replace(const pair& seen, word desired, [[maybe_unused]] std::memory_order order, role r,
-               site where) {
-    if constexpr (!has_replicas<D>) {
-      D::pfence(where.at(before_store));
+  /// A shared store, if the cell still is what it was `seen` as. False: another store has taken
+  /// effect meanwhile.
+  bool replace_value(const pair& seen, word desired, [[maybe_unused]] std::memory_order order,
+                     [[maybe_unused]] role r, site where) {
+    if constexpr (has_replicas<D>) {
+      return this->replace(seen, {desired, seen.second + 1}, r, where);
+    } else {
+      D::pfence(where.at(parts::before_store));
       word expected = seen.first;
-      const bool stored = D::compare_exchange(pair_.first, expected, desired, order, where);
+      const bool stored = D::compare_exchange(visible().first, expected, desired, order, where);
       domain::note_store<D>();
       return stored;
-    } else {
-      // (P1) persisted-before (P2): everything that this store depends on, its new node first.
-      if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
-      pair found{to_stored(seen.first), seen.second};
-      if (D::compare_exchange_pair(stored(), found, {to_stored(desired), seen.second + 1}, where)) {
-        // (P2) persisted-before (P3): what can be read is durable.
-        if (Placement::persists_store(r)) settle(where.at(after_store));
-        publish(seen, {desired, seen.second + 1}, where);
-        return true;
-      }
-      help(seen, {to_seen(found.first), found.second}, where);
-      return false;
     }
   }
-
-  void settle(site where) {
-    if (!D::flushes()) return domain::note_store<D>();
-    domain::flush<D>(&stored(), sizeof(pair), where);
-    domain::fence<D>(where);
-  }
-
-  /// (P3) The volatile replica follows, unless a helper was here already.
-  void publish(pair before, const pair& after, site where) {
-    D::compare_exchange_pair(pair_, before, after, where.at(publishing));
-  }
-
-  /// Completes another thread's store, if the volatile pair is still what it was `seen` as. `found`
-  /// is the whole persistent pair, as the failed exchange read it; it is flushed after that.
-  /// [errata 3.7]
-  void help(const pair& seen, const pair& found, site where) {
-    if (found.second != seen.second + 1) return;
-    if (D::load(pair_.second, std::memory_order_acquire, where) != seen.second) return;
-    settle(where.at(while_helping));
-    publish(seen, found, where);
-  }
-
-  base::word_pair pair_;  // where there are two replicas: the volatile one
 };
 
 }  // namespace outlast::durable::detail

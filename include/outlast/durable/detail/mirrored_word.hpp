@@ -174,8 +174,8 @@ class mirrored_pair {
   base::word_pair pair_;  // where there are two replicas: the volatile one
 };
 
-/// What `atomic_interface` is built on: accesses with an order, a role and a site. The number counts
-/// the stores.
+/// What `atomic_interface` is built on: accesses with an order, a role and a site. The number
+/// counts the stores.
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_word : public mirrored_pair<T, Placement, D> {
   using parts = mirrored_pair<T, Placement, D>;

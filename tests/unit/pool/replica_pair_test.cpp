@@ -131,7 +131,8 @@ TEST(replica_pair, of_taken_addresses_is_refused_with_the_name_of_the_file) {
 TEST(replica_pair, can_lie_in_a_file_that_has_no_name) {
   const test::scratch_folder folder;
   auto target =
-      adr_pool::create((folder.path() / "p").string(), {.size_bytes = mib, .twin_on_media = true});
+      adr_pool::create((folder.path() / "p").string(),
+                       {.size_bytes = mib, .capacity_bytes = 64 * mib, .twin_on_media = true});
   try {
     (void)target.service<replica_pair<adr>>();
   } catch (const error& refused) {
@@ -140,6 +141,8 @@ TEST(replica_pair, can_lie_in_a_file_that_has_no_name) {
   }
   EXPECT_EQ(*twin_of<adr>(byte_of(target, 5000)), std::byte{0});
   *twin_of<adr>(byte_of(target, 5000)) = std::byte{1};
+  target.grow(32 * mib);
+  *twin_of<adr>(byte_of(target, 31 * mib)) = std::byte{1};
   using listing = std::filesystem::directory_iterator;
   EXPECT_EQ(std::distance(listing(folder.path()), listing()), 1) << "the pool's file alone";
 }

@@ -63,6 +63,16 @@ replica shows(const mirrored_cell<T, D>& in) {
   return words;
 }
 
+constexpr unsigned threads = 4;
+constexpr int per_thread = 5'000;
+
+template <class Work>
+void run_threads(Work&& work) {
+  std::vector<std::thread> crew;
+  for (unsigned t = 0; t < threads; ++t) crew.emplace_back([&, t] { work(t); });
+  for (std::thread& each : crew) each.join();
+}
+
 class mirrored : public ::testing::Test {
  protected:
   void SetUp() override { base::this_thread().flush_pending = false; }
@@ -289,6 +299,46 @@ TEST_F(mirrored, links_are_seen_after_a_recovery_and_after_a_move) {
   base::this_thread().flush_pending = false;
 }
 
+TEST_F(mirrored, versioned_cells_exchange_both_words_of_the_caller) {
+  using versioned = mirrored_versioned<int*, counted>;
+  using content = versioned::value_type;
+  static_assert(sizeof(versioned) == 16 && alignof(versioned) == 16);
+  int& target = memory().make<int>(7);
+  auto& c = memory().make<versioned>(content{nullptr, 5});
+  EXPECT_EQ(cost_of([&] { EXPECT_EQ(c.load(), (content{nullptr, 5})); }), (cost{0, 0}));
+  content expected{nullptr, 4};
+  EXPECT_EQ(cost_of([&] { EXPECT_FALSE(c.compare_exchange(expected, {&target, 9})); }),
+            (cost{0, 0}));
+  EXPECT_EQ(expected, (content{nullptr, 5}));
+  EXPECT_EQ(cost_of([&] { EXPECT_TRUE(c.compare_exchange(expected, {&target, 9})); }),
+            (cost{1, 1}));
+  const replica stored{reinterpret_cast<u64>(original_of<counted>(&target)), 9};
+  EXPECT_EQ(std::memcmp(original_of<counted>(&c), &stored, sizeof stored), 0);
+  std::memset(static_cast<void*>(&c), 0, sizeof c);
+  c.recover();
+  EXPECT_EQ(c.load(), (content{&target, 9}));
+  mirrored_versioned<int, domain::process> alone({1, 1});
+  mirrored_versioned<int, domain::process>::value_type one{1, 1};
+  EXPECT_TRUE(alone.compare_exchange(one, {2, 3}));
+  EXPECT_FALSE(alone.compare_exchange(one, {2, 4}));
+  EXPECT_EQ(one.version, 3U);
+}
+
+TEST_F(mirrored, versioned_cells_lose_no_exchange_of_many_threads) {
+  using versioned = mirrored_versioned<u64, counted>;
+  auto& c = memory().make<versioned>();
+  std::atomic<unsigned> torn{0};
+  run_threads([&](unsigned) {
+    for (int i = 0; i < per_thread; ++i) {
+      versioned::value_type seen = c.load();
+      do torn += seen.value == 3 * seen.version ? 0U : 1U;
+      while (!c.compare_exchange(seen, {seen.value + 3, seen.version + 1}));
+    }
+  });
+  EXPECT_EQ(torn.load(), 0U);
+  EXPECT_EQ(c.load().version, threads * per_thread);
+}
+
 TEST_F(mirrored, fields_are_read_where_they_are_seen) {
   using field = mirrored_field<std::array<int, 5>, counted>;
   static_assert(sizeof(field) == 20 && alignof(field) == alignof(int));
@@ -376,16 +426,6 @@ TEST_F(mirrored, policies_say_their_names_and_layouts) {
   EXPECT_NE(in_place::layout(), with_node::layout());
   EXPECT_NE(with_node::layout(), flit<tag::adjacent>::layout());
   EXPECT_EQ(with_node::layout(), durable::mirror<domain::process>::layout());
-}
-
-constexpr unsigned threads = 4;
-constexpr int per_thread = 5'000;
-
-template <class Work>
-void run_threads(Work&& work) {
-  std::vector<std::thread> crew;
-  for (unsigned t = 0; t < threads; ++t) crew.emplace_back([&, t] { work(t); });
-  for (std::thread& each : crew) each.join();
 }
 
 TEST_F(mirrored, additions_from_many_threads_add_up) {

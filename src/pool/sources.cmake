@@ -6,5 +6,6 @@ outlast_sources(outlast_library pool
   machine.cpp
   mapped_file.cpp
   opening.cpp
+  parallel.cpp
   twin.cpp
 )

@@ -2,6 +2,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/replica_pair.hpp>
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <filesystem>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -119,24 +119,14 @@ bool is_in_twin(std::uintptr_t address) noexcept {
 
 void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {
   constexpr std::size_t worth_a_thread = std::size_t{16} << 20;
-  constexpr std::size_t most_threads = 16;
-  const std::size_t threads = std::clamp<std::size_t>(
-      std::min<std::size_t>(bytes / worth_a_thread, std::thread::hardware_concurrency()), 1,
-      most_threads);
-  const std::size_t part = base::round_up(bytes / threads, std::size_t{2} << 20);
-  std::vector<std::thread> helpers;
-  auto* const to = static_cast<std::byte*>(destination);
-  auto* const from = static_cast<const std::byte*>(source);
-  for (std::size_t done = part; done < bytes; done += part) {
-    const auto copy = [=] { std::memcpy(to + done, from + done, std::min(part, bytes - done)); };
-    try {
-      helpers.emplace_back(copy);
-    } catch (const std::system_error&) {
-      copy();  // no thread is to be had
-    }
-  }
-  std::memcpy(to, from, std::min(part, bytes));
-  for (std::thread& each : helpers) each.join();
+  const std::size_t threads =
+      std::clamp<std::size_t>(bytes / worth_a_thread, 1, threads_for_opening());
+  const std::size_t part = base::round_up(bytes / threads + 1, std::size_t{2} << 20);
+  in_parallel(static_cast<unsigned>(threads), [&](unsigned i) {
+    const std::size_t begin = std::min(i * part, bytes);
+    std::memcpy(static_cast<std::byte*>(destination) + begin,
+                static_cast<const std::byte*>(source) + begin, std::min(part, bytes - begin));
+  });
 }
 
 }  // namespace outlast::pool_detail

@@ -68,22 +68,29 @@ constexpr std::array arguments = {
     redundancy{"external_tree.hpp:352/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
-    redundancy{"external_tree_recovery.hpp:42 flush", "const edge top = root.load()",
+    redundancy{"external_tree_recovery.hpp:197 flush", "const edge first = root.load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:72 flush", "edge at = link->load()",
+    redundancy{"external_tree_recovery.hpp:115 flush", "edge at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:77 flush", "at = link->load()",
+    redundancy{"external_tree_recovery.hpp:120 flush", "at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:124 flush", "const edge last = root.load()",
+    redundancy{"external_tree_recovery.hpp:234 flush", "const edge at = parts_[i].from->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:117/1 fence", "from.named_by->store(stays",
+    redundancy{"external_tree_recovery.hpp:100 flush", "const edge last = root.load()",
+               "recovery runs alone: what it loads is what the media hold, or what it stored and "
+               "flushed itself"},
+    redundancy{"external_tree_recovery.hpp:139/1 fence", "from.named_by->store(stays",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
-    redundancy{"external_tree_recovery.hpp:126/1 fence", "root.store(edge{}, role::unlink)",
+    redundancy{"external_tree_recovery.hpp:102/1 fence", "root.store(edge{}, role::unlink)",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
+    redundancy{
+        "external_tree_recovery.hpp:253 fence", "domain::fence<D>();  // for the flushes",
+        "one thread repairs all in the simulator, and free_unlinked() fences before anything "
+        "is freed; where several do, each waits here for its own flushes"},
     redundancy{
         "natarajan_tree.hpp:342 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "

@@ -348,7 +348,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
     block_->shared.recover();
     auto marking = arena().begin_recovery();
     marking.mark(&stored());
-    detail::tree_repair<parts, Policy, Compare> repair(pool().path(), arena(), marking);
+    detail::tree_recovery<parts, Policy, Compare> repair(pool().path(), arena(), marking);
     const std::int64_t keys = repair.run(block_->root);
     marking.finish();
     repair.free_unlinked();

@@ -3,6 +3,7 @@ outlast_headers(outlast_library pool
   detail/machine.hpp
   detail/mapped_file.hpp
   detail/opening.hpp
+  detail/parallel.hpp
   detail/seams.hpp
   format.hpp
   impl/instances.hpp

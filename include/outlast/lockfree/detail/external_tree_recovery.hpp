@@ -4,10 +4,13 @@
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/lockfree/detail/external_tree.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,10 +23,11 @@ namespace outlast::lockfree::detail {
                              "; the pool was damaged outside of Outlast, restore it from a backup");
 }
 
-/// Walks a tree after a crash, before it is shared, children before their parents: marks its blocks
-/// as in use, takes out what is flagged, lowers counters. Re-entrant.
+/// Walks a subtree after a crash, before it is shared, children before their parents: marks its
+/// blocks as in use, takes out what is flagged, lowers counters. Re-entrant.
 template <class Nodes, class Policy, class Compare>
 class tree_repair {
+ public:
   using D = typename Policy::domain_type;
   using edge = typename Nodes::edge;
   using cell = typename Nodes::cell;
@@ -31,27 +35,6 @@ class tree_repair {
   using internal = typename Nodes::internal;
   using marking = typename alloc::arena<D>::recovery;
 
- public:
-  tree_repair(const std::string& path, alloc::arena<D>& arena, marking& blocks)
-      : path_(path), arena_(arena), blocks_(blocks) {}
-
-  /// Returns the number of keys. Durable at return, but for what free_unlinked() frees. Throws
-  /// corruption, bad_alloc.
-  std::int64_t run(cell& root) {
-    root.recover();
-    const edge top = root.load();
-    if (top.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
-    if (!top) return 0;
-    extent below = enter(root);
-    while (!open_.empty()) below = go_on(below);
-    remove_flagged_root(root);
-    return keys_;
-  }
-
-  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
-  void free_unlinked() { unlinked_.free_in(arena_); }
-
- private:
   /// The outermost leaves of a subtree that are not deleted; null if there are none.
   struct extent {
     const leaf* least = nullptr;
@@ -66,6 +49,66 @@ class tree_repair {
     extent left = {};
   };
 
+  tree_repair(const std::string& path, alloc::arena<D>& arena, marking& blocks)
+      : path_(path), arena_(arena), blocks_(blocks) {}
+
+  /// Repairs what `from` names; `from` is recovered. Durable at return, but for what
+  /// free_unlinked() frees. Throws corruption, bad_alloc.
+  extent repair_below(cell& from) {
+    extent below = enter(from);
+    while (!open_.empty()) below = go_on(below);
+    return below;
+  }
+
+  /// Recovers a node that `at` names.
+  internal& examine_internal(edge at) {
+    if (!at) report_corrupt_tree(path_, "has a node without a child");
+    if (at.has(flagged)) report_corrupt_tree(path_, "has a deleted node that is no leaf");
+    examine_block(at, sizeof(internal), alignof(internal));
+    internal& node = *Nodes::internal_at(at);
+    node.left.recover();
+    node.right.recover();
+    node.shared.recover();
+    durable::expect_recovery<Policy>(node.right.load().get());  // while we are on the left
+    return node;
+  }
+
+  /// Both sides of a node are repaired.
+  extent leave(const frame& done, extent right) {
+    internal& node = *done.node;
+    const edge on_the_left = node.left.load();
+    const edge on_the_right = node.right.load();
+    if (on_the_left.has(flagged)) {
+      take_out(done, on_the_left, on_the_right);
+      return right;
+    }
+    if (on_the_right.has(flagged)) {
+      take_out(done, on_the_right, on_the_left);
+      return done.left;
+    }
+    if (on_the_left.has(tagged) || on_the_right.has(tagged)) {
+      report_corrupt_tree(path_, "has a tag that no deletion needs");
+    }
+    if (!precedes(*done.left.greatest, node) || precedes(*right.least, node)) {
+      report_corrupt_tree(path_, "is out of order");
+    }
+    return {done.left.least, right.greatest};
+  }
+
+  /// The only leaf.
+  void remove_flagged_root(cell& root) {
+    const edge last = root.load();
+    if (!last.has(flagged)) return;
+    root.store(edge{}, role::unlink);
+    unlinked_.add(Nodes::leaf_at(last));
+  }
+
+  /// How many keys it has met that are not deleted.
+  [[nodiscard]] std::int64_t keys() const noexcept { return keys_; }
+  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
+  void free_unlinked() { unlinked_.free_in(arena_); }
+
+ private:
   /// Goes down on the left from `from`, opening internal nodes, to a leaf.
   extent enter(cell& from) {
     cell* link = &from;
@@ -92,51 +135,10 @@ class tree_repair {
     return leave(done, below);
   }
 
-  extent leave(const frame& done, extent right) {
-    internal& node = *done.node;
-    const edge on_the_left = node.left.load();
-    const edge on_the_right = node.right.load();
-    if (on_the_left.has(flagged)) {
-      take_out(done, on_the_left, on_the_right);
-      return right;
-    }
-    if (on_the_right.has(flagged)) {
-      take_out(done, on_the_right, on_the_left);
-      return done.left;
-    }
-    if (on_the_left.has(tagged) || on_the_right.has(tagged)) {
-      report_corrupt_tree(path_, "has a tag that no deletion needs");
-    }
-    if (!precedes(*done.left.greatest, node) || precedes(*right.least, node)) {
-      report_corrupt_tree(path_, "is out of order");
-    }
-    return {done.left.least, right.greatest};
-  }
-
   void take_out(const frame& from, edge gone, edge stays) {
     from.named_by->store(stays.without(tagged), role::unlink);
     unlinked_.add(Nodes::leaf_at(gone));
     unlinked_.add(from.node);
-  }
-
-  /// The only leaf.
-  void remove_flagged_root(cell& root) {
-    const edge last = root.load();
-    if (!last.has(flagged)) return;
-    root.store(edge{}, role::unlink);
-    unlinked_.add(Nodes::leaf_at(last));
-  }
-
-  internal& examine_internal(edge at) {
-    if (!at) report_corrupt_tree(path_, "has a node without a child");
-    if (at.has(flagged)) report_corrupt_tree(path_, "has a deleted node that is no leaf");
-    examine_block(at, sizeof(internal), alignof(internal));
-    internal& node = *Nodes::internal_at(at);
-    node.left.recover();
-    node.right.recover();
-    node.shared.recover();
-    durable::expect_recovery<Policy>(node.right.load().get());  // while we are on the left
-    return node;
   }
 
   extent examine_leaf(edge at) {
@@ -171,6 +173,99 @@ class tree_repair {
   std::vector<frame> open_;
   unlinked_nodes<Policy> unlinked_;
   std::int64_t keys_ = 0;
+};
+
+/// Repairs a whole tree, with several threads: the top of it alone, then the subtrees below, then
+/// the top again, from the lowest nodes up. Re-entrant.
+template <class Nodes, class Policy, class Compare>
+class tree_recovery {
+  using repair = tree_repair<Nodes, Policy, Compare>;
+  using D = typename repair::D;
+  using edge = typename repair::edge;
+  using cell = typename repair::cell;
+  using internal = typename repair::internal;
+  using extent = typename repair::extent;
+
+ public:
+  tree_recovery(const std::string& path, alloc::arena<D>& arena, typename repair::marking& blocks)
+      : path_(path), arena_(arena), blocks_(blocks), top_(path, arena, blocks) {}
+
+  /// Returns the number of keys. Durable at return, but for what free_unlinked() frees. Throws
+  /// corruption, bad_alloc.
+  std::int64_t run(cell& root) {
+    root.recover();
+    const edge first = root.load();
+    if (first.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
+    if (!first) return 0;
+    const unsigned threads = pool_detail::threads_for_opening_under<D>();
+    split(root, threads * subtrees_per_thread);
+    // A tree that is split into so few is not worth a thread.
+    const bool is_small = parts_.size() < subtrees_per_thread;
+    repair_subtrees(is_small ? 1 : threads);
+    for (std::size_t i = parts_.size(); i-- > 0;) join(parts_[i]);
+    top_.remove_flagged_root(root);
+    std::int64_t keys = top_.keys();
+    for (const repair& each : workers_) keys += each.keys();
+    return keys;
+  }
+
+  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
+  void free_unlinked() {
+    for (repair& each : workers_) each.free_unlinked();
+    top_.free_unlinked();
+  }
+
+ private:
+  static constexpr std::size_t subtrees_per_thread = 32;
+
+  /// A subtree, or a node above subtrees.
+  struct part {
+    cell* from;
+    internal* node = nullptr;  // null: the subtree is some worker's
+    std::size_t left = 0;
+    std::size_t right = 0;
+    extent below = {};
+  };
+
+  /// Splits the tree, breadth first, into about so many subtrees. A part comes before those below.
+  void split(cell& root, std::size_t subtrees) {
+    parts_.push_back({&root});
+    for (std::size_t i = 0; i < parts_.size() && parts_.size() - i < subtrees; ++i) {
+      const edge at = parts_[i].from->load();
+      if (at.has(to_leaf)) continue;
+      internal& node = top_.examine_internal(at);
+      parts_[i].node = &node;
+      parts_[i].left = parts_.size();
+      parts_.push_back({&node.left});
+      parts_[i].right = parts_.size();
+      parts_.push_back({&node.right});
+    }
+  }
+
+  void repair_subtrees(unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i) workers_.emplace_back(path_, arena_, blocks_);
+    std::atomic<std::size_t> next{0};
+    pool_detail::in_parallel(threads, [&](unsigned worker) {
+      for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < parts_.size();) {
+        part& each = parts_[i];
+        if (each.node == nullptr) each.below = workers_[worker].repair_below(*each.from);
+      }
+      domain::fence<D>();  // for the flushes of this thread
+    });
+  }
+
+  void join(part& above) {
+    if (above.node == nullptr) return;
+    const typename repair::frame done{above.from, above.node, true, parts_[above.left].below};
+    above.below = top_.leave(done, parts_[above.right].below);
+  }
+
+  const std::string& path_;
+  alloc::arena<D>& arena_;
+  typename repair::marking& blocks_;
+  repair top_;
+  std::vector<repair> workers_;
+  std::vector<part> parts_;
 };
 
 /// Moves every edge of a tree, from `root` on; they can be loaded then. Re-entrant; not fenced.

@@ -1,0 +1,24 @@
+// Work for several threads while a pool is opened.
+#pragma once
+
+#include <outlast/domain/hardware_access.hpp>
+
+#include <functional>
+#include <type_traits>
+
+namespace outlast::pool_detail {
+
+/// How many threads opening may use: one per CPU, at most 16.
+[[nodiscard]] unsigned threads_for_opening() noexcept;
+
+/// The same for work on a pool under `D`: the simulator plays threads itself.
+template <class D>
+[[nodiscard]] inline unsigned threads_for_opening_under() noexcept {
+  return std::is_base_of_v<domain::hardware_access, D> ? threads_for_opening() : 1;
+}
+
+/// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when
+/// all have returned. Rethrows one of the exceptions that they threw.
+void in_parallel(unsigned threads, const std::function<void(unsigned)>& work);
+
+}  // namespace outlast::pool_detail

@@ -1,0 +1,40 @@
+#include <outlast/pool/detail/parallel.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace outlast::pool_detail {
+
+unsigned threads_for_opening() noexcept {
+  return std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+}
+
+void in_parallel(unsigned threads, const std::function<void(unsigned)>& work) {
+  std::vector<std::exception_ptr> failures(threads);
+  const auto guarded = [&](unsigned i) {
+    try {
+      work(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(threads);
+  for (unsigned i = 1; i < threads; ++i) {
+    try {
+      helpers.emplace_back(guarded, i);
+    } catch (const std::system_error&) {
+      guarded(i);  // no thread is to be had
+    }
+  }
+  guarded(0);
+  for (std::thread& each : helpers) each.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure != nullptr) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace outlast::pool_detail

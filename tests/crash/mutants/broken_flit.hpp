@@ -48,6 +48,10 @@ class broken_cell {
     D::store(other_tag_.value, 0, std::memory_order_relaxed);
   }
 
+  [[nodiscard]] T survived() const { return load(); }
+  void overwrite(T value) { store(value); }
+  void refresh() const {}
+
   void arrived(role) const {}
   [[nodiscard]] T load(role = role::decide) const {
     const word value = D::load(word_.value, std::memory_order_acquire);

@@ -93,6 +93,16 @@ template <class Pool>
   return open_pool<Pool>(memory, fresh, memory.size());
 }
 
+/// The domain of a pool.
+template <class Pool>
+struct domain_of_pool;
+template <domain::persistence_domain D>
+struct domain_of_pool<basic_pool<D>> {
+  using type = D;
+};
+template <class Pool>
+using domain_of = typename domain_of_pool<Pool>::type;
+
 /// How a structure is put into its pool.
 template <class Structure>
 struct structure_parts {
@@ -148,7 +158,7 @@ class structure_world : public world {
     std::vector<address> all;
     structure_->for_each([&](const auto& first, const auto&...) {
       const auto* const seen = reinterpret_cast<address>(&first);
-      all.push_back(pool_->pages().contains(seen) ? seen : original_of<domain::simulated>(seen));
+      all.push_back(pool_->pages().contains(seen) ? seen : original_of<domain_of<pool_type>>(seen));
     });
     std::sort(all.begin(), all.end());
     return all;

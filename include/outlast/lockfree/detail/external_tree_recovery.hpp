@@ -198,7 +198,7 @@ class tree_recovery {
     if (first.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
     if (!first) return 0;
     const unsigned threads = pool_detail::threads_for_opening_under<D>();
-    split(root, threads * subtrees_per_thread);
+    split(root, threads == 1 ? 2 : threads * subtrees_per_thread);
     // A tree that is split into so few is not worth a thread.
     const bool is_small = parts_.size() < subtrees_per_thread;
     repair_subtrees(is_small ? 1 : threads);

@@ -50,7 +50,7 @@ std::vector<definition> definitions() {
 namespace {
 
 void expect_nothing_lost(const char* name) {
-  const result outcome = kill_again_and_again(name, {.kills = 15});
+  const result outcome = kill_again_and_again(name, {.kills = 30});
   EXPECT_EQ(outcome.complaint, "");
   EXPECT_GT(outcome.kills_at_work, 0U) << "no child was killed in the midst of its work";
   EXPECT_GT(outcome.copies, 0U);

@@ -76,14 +76,15 @@ std::vector<call> bank_oracle::alphabet(const scope&, std::uint64_t) const {
 std::string bank_oracle::describe(const call& what) const {
   static constexpr std::array names = {"load", "store", "exchange", "compare_exchange",
                                        "fetch_add"};
-  const std::string begin = "v" + std::to_string(what.key) + "." + names.at(what.kind) + "(";
-  switch (kind_of(what)) {
-    case bank_operation::load: return begin + ")";
-    case bank_operation::compare_exchange:
-      return begin + std::to_string(expected_of(what.argument)) + " -> " +
-             std::to_string(desired_of(what.argument)) + ")";
-    default: return begin + std::to_string(what.argument) + ")";
+  std::string text = std::to_string(what.key);
+  text.append(".").append(names.at(what.kind)).append("(");
+  if (kind_of(what) == bank_operation::compare_exchange) {
+    text.append(std::to_string(expected_of(what.argument))).append(" -> ");
+    text.append(std::to_string(desired_of(what.argument)));
+  } else if (kind_of(what) != bank_operation::load) {
+    text.append(std::to_string(what.argument));
   }
+  return text.append(")");
 }
 
 std::string bank_oracle::describe(const abstract_state& state) const { return map_to_text(state); }

@@ -41,14 +41,17 @@ inline constexpr bool holds_link =
 template <class T, unsigned Bits>
 inline constexpr bool holds_link<base::marked_ptr<T, Bits>> = Bits <= 3;
 
+/// Whether roots of `Policy` have two replicas under some domain, if not under its own: another
+/// process may have kept in the second one what is volatile.
+template <class Policy>
+inline constexpr bool is_mirrored = requires { requires Policy::mirrored; };
+
 namespace detail {
 
 template <class Policy>
-concept mirrored = requires { requires Policy::mirrored; };
-
-template <class Policy>
 inline constexpr bool keeps_replicas = false;
-template <mirrored Policy>
+template <class Policy>
+  requires is_mirrored<Policy>
 inline constexpr bool keeps_replicas<Policy> = has_replicas<typename Policy::domain_type>;
 
 /// Throws error{refused} where a mirrored cell or field is made outside of pools, in programs that

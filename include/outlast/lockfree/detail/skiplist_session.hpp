@@ -49,7 +49,8 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     arena().load_clean();
     count_.start_at(
         static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
-    if (moved) {
+    // Whoever closed the pool may have had the towers in a twin: then the pool has none.
+    if (moved || durable::is_mirrored<Policy>) {
       build_towers();
     } else {
       towers_.attach(block_->towers);

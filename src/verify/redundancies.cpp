@@ -112,10 +112,10 @@ constexpr std::array arguments = {
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "skiplist_session.hpp:88 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "skiplist_session.hpp:89 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"skiplist_session.hpp:64 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"skiplist_session.hpp:65 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{

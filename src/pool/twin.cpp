@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -117,15 +118,25 @@ bool is_in_twin(std::uintptr_t address) noexcept {
                      [&](const mapping& one) { return address - one.first < one.bytes; });
 }
 
-void copy_in_parallel(void* destination, const void* source, std::size_t bytes) {
+void copy_in_parallel(const std::vector<byte_run>& sources, std::uintptr_t distance) {
+  constexpr std::size_t most_at_once = std::size_t{2} << 20;
   constexpr std::size_t worth_a_thread = std::size_t{16} << 20;
+  std::vector<byte_run> pieces;
+  std::size_t all_bytes = 0;
+  for (const byte_run& source : sources) {
+    for (std::size_t from = 0; from < source.bytes; from += most_at_once) {
+      pieces.push_back({source.first + from, std::min(most_at_once, source.bytes - from)});
+    }
+    all_bytes += source.bytes;
+  }
   const std::size_t threads =
-      std::clamp<std::size_t>(bytes / worth_a_thread, 1, threads_for_opening());
-  const std::size_t part = base::round_up(bytes / threads + 1, std::size_t{2} << 20);
-  in_parallel(static_cast<unsigned>(threads), [&](unsigned i) {
-    const std::size_t begin = std::min(i * part, bytes);
-    std::memcpy(static_cast<std::byte*>(destination) + begin,
-                static_cast<const std::byte*>(source) + begin, std::min(part, bytes - begin));
+      std::clamp<std::size_t>(all_bytes / worth_a_thread, 1, threads_for_opening());
+  std::atomic<std::size_t> taken{0};
+  in_parallel(static_cast<unsigned>(threads), [&](unsigned) {
+    for (std::size_t i = taken++; i < pieces.size(); i = taken++) {
+      const auto to = reinterpret_cast<std::uintptr_t>(pieces[i].first) + distance;
+      std::memcpy(reinterpret_cast<void*>(to), pieces[i].first, pieces[i].bytes);
+    }
   });
 }
 

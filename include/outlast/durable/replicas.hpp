@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace outlast::durable {
 
@@ -105,9 +106,11 @@ template <class Policy, domain::persistence_domain D>
 bool attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
   if constexpr (detail::keeps_replicas<Policy>) {
     (void)pool.template service<replica_pair<D>>();
-    arena.for_each_run([](void* first, std::size_t bytes) {
-      pool_detail::copy_in_parallel(twin_of<D>(static_cast<std::byte*>(first)), first, bytes);
+    std::vector<pool_detail::byte_run> survived;
+    arena.for_each_run([&](const void* first, std::size_t bytes) {
+      survived.push_back({static_cast<const std::byte*>(first), bytes});
     });
+    pool_detail::copy_in_parallel(survived, distance_to_twin<D>());
     return true;
   }
   return false;

@@ -195,8 +195,8 @@ class harris_list {
     const Key& key;
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const node& entry) const { return Compare{}(entry.key.get(), key); }
-    [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
+    [[nodiscard]] bool precedes(link at) const { return Compare{}(at->key.get(), key); }
+    [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
   /// Looks for the end, and knows which node it has passed last.
@@ -205,11 +205,11 @@ class harris_list {
     mutable const node* last = nullptr;
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const node& entry) const noexcept {
-      last = &entry;
+    [[nodiscard]] bool precedes(link at) const noexcept {
+      last = at.get();
       return true;
     }
-    [[nodiscard]] bool matches(const node&) const noexcept { return false; }
+    [[nodiscard]] bool matches(link) const noexcept { return false; }
     [[nodiscard]] cell& enter() const noexcept {
       last = nullptr;
       return head;

@@ -64,8 +64,8 @@ struct table_options {
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the table is used.
 /// Invariants:
-///   I1  order words never decrease along the chain; unmarked nodes with equal order have unequal
-///       keys, and a new one goes behind them: two inserts of one key meet at one link.
+///   I1  orders never decrease along the chain; unmarked nodes with equal orders have unequal keys,
+///       and a new one goes behind them: two inserts of one key meet at one link.
 ///   I2  a node is durable before the link that names it, and its unlinking before its retirement.
 ///   I3  a sentinel is used as a way in only after its link is durable; sentinels are never
 ///       deleted.
@@ -187,17 +187,27 @@ class hash_table {
  private:
   /// A link of the chain. On media: docs/formats/lockfree.md.
   struct entry {
-    explicit entry(std::uint64_t its_order) { order.store(its_order, std::memory_order_relaxed); }
-
     cell next;
-    durable::plain_word<Policy> order;  // see bucket_index.hpp; of a node: immutable
   };
   /// The sentinel of one bucket. All zero until somebody claims it.
-  struct alignas(2 * sizeof(cell)) sentinel_entry : entry {};
+  struct alignas(2 * sizeof(cell)) sentinel_entry : entry {
+    durable::plain_word<Policy> place;  // see bucket_index.hpp
+  };
+  /// The hash of a number is computed as fast as it is read. Those of other keys are kept.
+  static constexpr bool keeps_hash =
+      !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
+  struct no_hash {
+    explicit no_hash(std::uint64_t) noexcept {}
+  };
+  struct kept_hash {
+    explicit kept_hash(std::uint64_t hash) { word.store(hash, std::memory_order_relaxed); }
+    durable::plain_word<Policy> word;
+  };
   struct node : entry {
-    node(std::uint64_t its_order, const Key& its_key, const Value& its_value)
-        : entry(its_order), key(its_key), value(its_value) {}
+    node(std::uint64_t its_hash, const Key& its_key, const Value& its_value)
+        : hash(its_hash), key(its_key), value(its_value) {}
 
+    [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
     typename Policy::template field<Key> key;
     [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
   };
@@ -205,7 +215,7 @@ class hash_table {
   /// Looks for a key in its bucket.
   struct key_probe {
     const session& table;
-    std::uint64_t order;
+    std::uint64_t hash;
     const Key& key;
     unsigned level;
     bool from_own_sentinel;
@@ -216,12 +226,21 @@ class hash_table {
       if (!at) return true;
       return at.has(detail::sentinel) && from_own_sentinel && table.level() == level;
     }
-    [[nodiscard]] bool precedes(const entry& other) const {
-      const std::uint64_t its_order = order_word(other);
-      if (its_order != order) return its_order < order;
-      return !(static_cast<const node&>(other).key.get() == key);
+    [[nodiscard]] bool precedes(link at) const {
+      if (is_node_of_key(at)) return false;
+      return order_of(at) <= (hash | detail::node_bits);
     }
-    [[nodiscard]] bool matches(const entry& other) const { return order_word(other) == order; }
+    [[nodiscard]] bool matches(link at) const { return is_node_of_key(at); }
+
+   private:
+    [[nodiscard]] bool is_node_of_key(link at) const {
+      if (at.has(detail::sentinel)) return false;
+      const node& here = static_cast<const node&>(*at);
+      if constexpr (keeps_hash) {
+        if (hash_in(here) != hash) return false;
+      }
+      return here.key.get() == key;
+    }
   };
 
   /// Looks for the place of a sentinel.
@@ -229,25 +248,37 @@ class hash_table {
     std::uint64_t order;
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const entry& other) const { return order_word(other) < order; }
-    [[nodiscard]] bool matches(const entry&) const noexcept { return false; }
+    [[nodiscard]] bool precedes(link at) const { return order_of(at) < order; }
+    [[nodiscard]] bool matches(link) const noexcept { return false; }
   };
 
   /// Where an operation on one hash enters the chain.
   struct way_in {
     const session& table;
     cell* start;
-    std::uint64_t order;
+    std::uint64_t hash;
     unsigned level;
     bool from_own_sentinel;
 
     [[nodiscard]] key_probe probe_for(const Key& key) const noexcept {
-      return {table, order, key, level, from_own_sentinel};
+      return {table, hash, key, level, from_own_sentinel};
     }
   };
 
-  static std::uint64_t order_word(const entry& of) {
-    return of.order.load(std::memory_order_relaxed);
+  static std::uint64_t place_in(const sentinel_entry& of) {
+    return of.place.load(std::memory_order_relaxed);
+  }
+  static std::uint64_t hash_in(const node& of) {
+    if constexpr (keeps_hash) {
+      return of.hash.word.load(std::memory_order_relaxed);
+    } else {
+      return hash_of(of.key.get());
+    }
+  }
+  /// By which the chain is sorted.
+  static std::uint64_t order_of(link at) {
+    if (at.has(detail::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
+    return hash_in(static_cast<const node&>(*at)) | detail::node_bits;
   }
 
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
@@ -260,7 +291,7 @@ class hash_table {
     std::string name = "hash_table<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full =
-        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",1";
+        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",2";
     return {std::move(name), base::hash_bytes(full)};
   }
 
@@ -270,7 +301,7 @@ class hash_table {
     operation op(session_->nodes());
     const way_in in = session_->enter(op, hash_of(key));
     const auto* const present = chain(op).insert(*in.start, in.probe_for(key), [&] {
-      return op.template make<node>(session_->arena(), in.order, key, value);
+      return op.template make<node>(session_->arena(), in.hash, key, value);
     });
     if (present != nullptr) return false;
     session_->inserted();
@@ -282,7 +313,7 @@ class hash_table {
     if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
       const way_in in = session_->enter(op, hash_of(key));
       return chain(op).replace(*in.start, in.probe_for(key), [&] {
-        return op.template make<node>(session_->arena(), in.order, key, value);
+        return op.template make<node>(session_->arena(), in.hash, key, value);
       });
     } else {
       node* const found = find(op, key);

@@ -185,7 +185,7 @@ class skiplist {
     way_in in{*session_, {from}};
     detail::visit_chain(in.enter(), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
-      if (!in.what.precedes(here)) visit(here.key.get(), here.value.load());
+      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
       return true;
     });
   }
@@ -273,8 +273,8 @@ class skiplist {
     const Key& key;
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const node& entry) const { return Compare{}(entry.key.get(), key); }
-    [[nodiscard]] bool matches(const node& entry) const { return !Compare{}(key, entry.key.get()); }
+    [[nodiscard]] bool precedes(link at) const { return Compare{}(at->key.get(), key); }
+    [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
   /// Where an operation on a key enters the chain.
@@ -291,11 +291,11 @@ class skiplist {
     mutable const node* last = nullptr;
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(const node& entry) const noexcept {
-      last = &entry;
+    [[nodiscard]] bool precedes(link at) const noexcept {
+      last = at.get();
       return true;
     }
-    [[nodiscard]] bool matches(const node&) const noexcept { return false; }
+    [[nodiscard]] bool matches(link) const noexcept { return false; }
     [[nodiscard]] cell& enter() const {
       node* const from = list.towers().before(*this);
       last = from;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace outlast {
 
@@ -90,9 +91,14 @@ class twin_memory {
 /// The address is one of some pool's twin. No pointer: what is there may be uninitialised.
 [[nodiscard]] bool is_in_twin(std::uintptr_t address) noexcept;
 
-/// Copies many bytes, with several threads where that is worth while. `destination` and `source` do
-/// not overlap.
-void copy_in_parallel(void* destination, const void* source, std::size_t bytes);
+struct byte_run {
+  const std::byte* first;
+  std::size_t bytes;
+};
+
+/// Copies each run to the addresses at `distance` from its own, modulo 2^64; with several threads
+/// where that is worth while. No two of the ranges overlap.
+void copy_in_parallel(const std::vector<byte_run>& sources, std::uintptr_t distance);
 
 }  // namespace pool_detail
 

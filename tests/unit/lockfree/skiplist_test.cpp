@@ -4,6 +4,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/mirror.hpp>
 #include <outlast/lockfree/skiplist.hpp>
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -87,6 +89,43 @@ TYPED_TEST(tall, opens_after_a_close_without_a_walk_and_searches_are_short) {
   this->attach();
   EXPECT_EQ(counting_less::calls, 0U);
   this->expect_short_searches();
+}
+
+/// What mirrored lists of one pool do under `D`; they are closed cleanly.
+template <class D, class Action>
+void with_mirrored(const std::string& path, Action&& action) {
+  auto pool = basic_pool<D>::open_or_create(path);
+  {
+    skiplist<u64, u64, durable::mirror<D>> list(pool, "list");
+    action(list);
+  }
+  pool.close();
+}
+
+TEST(skiplist_towers, that_a_process_without_a_twin_wrote_back_are_not_trusted_later) {
+  const test::temp_directory directory;
+  const std::string path = directory.file("p");
+  constexpr u64 keys = 3000;
+  const auto held = [](const auto& list) {
+    u64 found = 0;
+    for (u64 k = 0; k < keys; ++k) found += list.contains(k) ? 1 : 0;
+    return found;
+  };
+  // Here all that is visible lies in the pool: the towers too.
+  with_mirrored<domain::process>(path, [](auto& list) {
+    for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(list.insert(k, k));
+  });
+  // Here they change in the twin alone.
+  with_mirrored<domain::adr>(path, [&](auto& list) {
+    ASSERT_EQ(held(list), keys);
+    for (u64 k = 0; k < keys; k += 2) ASSERT_TRUE(list.erase(k));
+    for (u64 k = 0; k < keys; k += 4) ASSERT_TRUE(list.insert(k, k));
+  });
+  with_mirrored<domain::process>(path, [&](auto& list) {
+    EXPECT_EQ(held(list), keys * 3 / 4);
+    for (u64 k = 0; k < keys; ++k) EXPECT_EQ(list.insert(k, k), k % 4 == 2);
+  });
+  with_mirrored<domain::adr>(path, [&](auto& list) { EXPECT_EQ(held(list), keys); });
 }
 
 struct cost {

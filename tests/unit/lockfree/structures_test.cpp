@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -153,6 +155,43 @@ TEST(hash_table, with_a_fixed_number_of_buckets_never_grows) {
   for (u64 k = 0; k < 2'000; ++k) ASSERT_TRUE(table.insert(k));
   EXPECT_EQ(table.bucket_count(), 8U);
 }
+
+/// Many keys have one hash.
+struct same_hash {
+  u64 operator()(std::int32_t key) const noexcept { return static_cast<u64>(key & 1); }
+};
+
+template <class Hash>
+void expect_its_keys_back() {
+  using table_type = hash_table<std::int32_t, std::int32_t, on_process, Hash>;
+  test::temp_pool<domain::process> pool;
+  const std::vector<std::int32_t> keys{std::numeric_limits<std::int32_t>::min(), -2, -1, 0, 1, 2,
+                                       std::numeric_limits<std::int32_t>::max()};
+  const auto expect_all = [&](const table_type& table) {
+    std::map<std::int32_t, std::int32_t> visited;
+    table.for_each([&](std::int32_t key, std::int32_t value) { visited.emplace(key, value); });
+    ASSERT_EQ(visited.size(), keys.size());
+    for (const std::int32_t key : keys) {
+      EXPECT_EQ(visited[key], key / 2);
+      EXPECT_EQ(table.get(key), key / 2);
+    }
+    EXPECT_FALSE(table.contains(3));
+  };
+  {
+    table_type table(*pool, "table");
+    for (const std::int32_t key : keys) ASSERT_TRUE(table.insert(key, key / 2));
+    for (const std::int32_t key : keys) ASSERT_FALSE(table.insert(key, 5));
+    expect_all(table);
+  }
+  pool.abandon();
+  pool.open();
+  expect_all(table_type(*pool, "table"));
+}
+
+TEST(hash_table, gives_back_keys_whose_hash_is_computed) {
+  expect_its_keys_back<base::default_hash<std::int32_t>>();
+}
+TEST(hash_table, gives_back_keys_whose_hash_is_kept) { expect_its_keys_back<same_hash>(); }
 
 TEST(structures, refuse_a_root_of_another_type_and_name_both) {
   test::temp_pool<domain::process> pool;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -165,19 +166,33 @@ TEST(replica_pair, of_a_pool_in_memory_is_one_at_a_time) {
   ::munmap(memory, bytes);
 }
 
-TEST(copy_in_parallel, copies_every_byte_and_no_other_one) {
-  constexpr std::size_t most = 48 * mib;
-  std::vector<std::uint64_t> source(most / 8);
-  for (std::size_t i = 0; i < source.size(); ++i) source[i] = i * 0x9e3779b97f4a7c15;
-  std::vector<std::byte> destination(most + 1);
-  // Two threads begin at 32 MiB, and their parts are multiples of 2 MiB.
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4097}, 2 * mib,
-                                  16 * mib + 1, 32 * mib - 1, 32 * mib, 32 * mib + 1, most}) {
-    std::memset(destination.data(), 0, bytes);
-    destination[bytes] = std::byte{0xa5};
-    pool_detail::copy_in_parallel(destination.data(), source.data(), bytes);
-    EXPECT_EQ(std::memcmp(destination.data(), source.data(), bytes), 0) << bytes;
-    EXPECT_EQ(destination[bytes], std::byte{0xa5}) << bytes;
+TEST(copy_in_parallel, copies_every_run_and_no_other_byte) {
+  constexpr std::size_t bytes = 48 * mib;
+  constexpr std::byte untouched{0xa5};
+  // One allocation, so that all runs have one distance; the copies come behind.
+  std::vector<std::byte> memory(2 * bytes, untouched);
+  const auto value = [](std::size_t i) { return static_cast<std::byte>(i % 251); };
+  for (std::size_t i = 0; i < bytes; ++i) memory[i] = value(i);
+  // Pieces have 2 MiB, and a second thread joins at 32 MiB.
+  const std::vector<std::vector<std::pair<std::size_t, std::size_t>>> cases = {
+      {},
+      {{5, 0}, {7, 1}, {4096, 4097}},
+      {{0, 2 * mib}, {2 * mib, 2 * mib + 1}, {6 * mib, 64 << 10}},
+      {{1, 20 * mib + 3}, {21 * mib, 2 * mib - 1}, {24 * mib, 24 * mib}}};
+  for (const auto& runs : cases) {
+    std::fill(memory.begin() + bytes, memory.end(), untouched);
+    std::vector<pool_detail::byte_run> sources;
+    std::vector<bool> wanted(bytes);
+    for (const auto& [first, size] : runs) {
+      sources.push_back({&memory[first], size});
+      std::fill_n(wanted.begin() + static_cast<std::ptrdiff_t>(first), size, true);
+    }
+    pool_detail::copy_in_parallel(sources, bytes);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      wrong += memory[bytes + i] != (wanted[i] ? value(i) : untouched) ? 1 : 0;
+    }
+    EXPECT_EQ(wrong, 0U) << runs.size() << " runs";
   }
 }
 

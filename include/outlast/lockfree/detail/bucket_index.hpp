@@ -48,8 +48,8 @@ struct sentinel_place {
   return order & (order - 1);
 }
 
-/// An order word is a multiple of 4 for a sentinel that is not linked yet, plus 2 once it is, plus
-/// 3 for a node: so a sentinel stands before every node of its bucket.
+/// The order of a sentinel is a multiple of 4 until it is linked, plus 2 then; that of a node is
+/// its hash with the two lowest bits set: so a sentinel stands before every node of its bucket.
 inline constexpr std::uint64_t ready_bit = 2;
 inline constexpr std::uint64_t node_bits = 3;
 

@@ -41,12 +41,12 @@ struct first_probe {
   [[nodiscard]] bool ends_at(const Link& at) const noexcept {
     return !at;
   }
-  template <class Entry>
-  [[nodiscard]] bool precedes(const Entry&) const noexcept {
+  template <class Link>
+  [[nodiscard]] bool precedes(const Link&) const noexcept {
     return false;
   }
-  template <class Entry>
-  [[nodiscard]] bool matches(const Entry&) const noexcept {
+  template <class Link>
+  [[nodiscard]] bool matches(const Link&) const noexcept {
     return true;
   }
 };
@@ -67,9 +67,9 @@ void visit_chain(const Cell& start, Visit&& visit) {
 ///
 /// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only
 /// nodes are ever deleted. A probe answers, about what it looks for:
-///   ends_at(link)    nothing from this link on can match (at the least: the link is null)
-///   precedes(entry)  the entry stands before it
-///   matches(entry)   the entry is it; asked only where precedes() is false
+///   ends_at(link)   nothing from this link on can match (at the least: the link is null)
+///   precedes(link)  the entry that the link names stands before it
+///   matches(link)   that entry is it; asked only where precedes() is false
 /// A start is where walks begin: a cell whose entry is never deleted, or an object whose enter()
 /// finds the cell of an entry that precedes the probe, whose own link is durable, and which was not
 /// deleted at some moment of the operation.
@@ -93,7 +93,7 @@ class chain {
       place here{nullptr, &first, first.load(role::traverse), false};
       if (may_be_deleted<Start> && here.at.has(deleted)) continue;  // since enter() looked at it
       if (!walk(here, probe)) continue;
-      here.found = !probe.ends_at(here.at) && probe.matches(*here.at);
+      here.found = !probe.ends_at(here.at) && probe.matches(here.at);
       if (here.way_in != nullptr) here.way_in->arrived(role::window);
       here.before->arrived(role::window);
       return here;
@@ -110,9 +110,9 @@ class chain {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {
         at->next.arrived(role::passed);
-      } else if (!probe.precedes(*at)) {
+      } else if (!probe.precedes(at)) {
         before->arrived(role::window);
-        if (!probe.matches(*at)) return nullptr;
+        if (!probe.matches(at)) return nullptr;
         before->arrived(role::answer);
         return static_cast<Node*>(at.get());
       }
@@ -208,7 +208,7 @@ class chain {
         onward.arrived(role::passed);
         if (!try_unlink(*here.before, here.at, next.without(deleted))) return false;
         here.at = next.without(deleted);
-      } else if (probe.precedes(*here.at)) {
+      } else if (probe.precedes(here.at)) {
         here.way_in = std::exchange(here.before, &onward);
         here.at = next;
       } else {

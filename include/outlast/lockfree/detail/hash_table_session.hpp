@@ -56,7 +56,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     const std::uint64_t wanted = detail::bucket_order(hash, level);
     sentinel_entry& own = sentinel_of(wanted);
     sentinel_entry& start = is_ready(own) ? own : link_or_go_round(op, wanted);
-    return {*this, &start.next, hash | detail::node_bits, level, &start == &own};
+    return {*this, &start.next, hash, level, &start == &own};
   }
 
   /// An insert succeeded: now and then, look whether the table should grow.
@@ -100,7 +100,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return segment(place.segment)[place.index];
   }
   static bool is_ready(const sentinel_entry& bucket) {
-    return (bucket.order.load(std::memory_order_acquire) & detail::ready_bit) != 0;
+    return (bucket.place.load(std::memory_order_acquire) & detail::ready_bit) != 0;
   }
   [[nodiscard]] sentinel_entry& ready_ancestor(std::uint64_t order) const {
     for (;;) {
@@ -121,7 +121,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation
   /// then enters at an ancestor, so a thread that stops in here stops nobody.
   bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
-    if (!own.order.claim(order)) return is_ready(own);
+    if (!own.place.claim(order)) return is_ready(own);
     try {
       link_claimed(op, own, order);
     } catch (...) {
@@ -146,7 +146,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
     // A way in only now that the link is durable: the p-store above has returned. (I3)
-    own.order.store(order | detail::ready_bit, std::memory_order_release);
+    own.place.store(order | detail::ready_bit, std::memory_order_release);
   }
 
   /// Doubles the buckets. One thread at a time does; the others go on with what there is.
@@ -193,7 +193,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         std::bit_ceil(std::clamp<std::size_t>(options.buckets, 1, std::size_t{1} << 40));
     const auto last = static_cast<unsigned>(std::countr_zero(buckets));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
-    segment(0)->order.store(detail::ready_bit, std::memory_order_relaxed);
+    segment(0)->place.store(detail::ready_bit, std::memory_order_relaxed);
     domain::persist<D>(durable::original<Policy>(segment(0)), sizeof(sentinel_entry));
     level_.store(last, std::memory_order_release);
     pool().publish_root(this->root().index, block_);
@@ -251,7 +251,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     while (at) {
       const bool is_sentinel = at.has(detail::sentinel);
       entry& here = is_sentinel ? recover_sentinel(at, reached) : recover_node(at, marking);
-      const std::uint64_t order = order_word(here);
+      const std::uint64_t order = order_of(at);
       if (order < last_order) detail::report_corrupt_chain(pool().path(), "is out of order");
       last_order = order;
       const link next = here.next.load();
@@ -268,18 +268,18 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     count_.start_at(count);
   }
 
-  /// A linked sentinel is ready. Its order follows from its place.
+  /// A linked sentinel is ready. Its order follows from where it stands.
   entry& recover_sentinel(link at, std::vector<bool>* reached) {
     const detail::sentinel_place place = place_of_address(at.get());
     if (reached[place.segment][place.index]) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
     reached[place.segment][place.index] = true;
-    entry& here = *at;
+    sentinel_entry& here = static_cast<sentinel_entry&>(*at);
     here.next.recover();
     fetch_buckets_behind(detail::order_of(place));
     const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
-    if (order_word(here) != order) here.order.store(order, std::memory_order_relaxed);
+    if (place_in(here) != order) here.place.store(order, std::memory_order_relaxed);
     return here;
   }
 
@@ -305,8 +305,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     node& here = static_cast<node&>(*at);
     here.next.recover();
     here.value.recover();
-    if (order_word(here) != (hash_of(here.key.get()) | detail::node_bits)) {
-      detail::report_corrupt_chain(pool().path(), "has a node whose place is not that of its key");
+    if constexpr (keeps_hash) {
+      if (hash_in(here) != hash_of(here.key.get())) {
+        detail::report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
+      }
     }
     return here;
   }
@@ -316,7 +318,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     for (unsigned s = 0; s <= level(); ++s) {
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
-        if (reached[s][i] || (order_word(bucket) == 0 && !bucket.next.load())) continue;
+        if (reached[s][i] || (place_in(bucket) == 0 && !bucket.next.load())) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(durable::original<Policy>(&bucket), sizeof(bucket));
       }

@@ -196,7 +196,7 @@ class tower_index {
   Node* along(Node* from, unsigned level, const Probe& probe) const {
     // (2) acquire; synchronizes-with (1).
     link at = word_of(from, level).load(std::memory_order_acquire);
-    while (at && probe.precedes(*at)) {
+    while (at && probe.precedes(at)) {
       if (is_live(*at)) from = at.get();
       at = word_of(at.get(), level).load(std::memory_order_acquire);
     }
@@ -235,9 +235,9 @@ class tower_index {
         if (!unlink(here, next.without(deleted))) return false;
         continue;
       }
-      if (probe.precedes(*here.at)) {
+      if (probe.precedes(here.at)) {
         from = here.at.get();
-      } else if (!through_equals || !probe.matches(*here.at)) {
+      } else if (!through_equals || !probe.matches(here.at)) {
         return true;
       }
       here = {&onward, next};

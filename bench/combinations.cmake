@@ -49,6 +49,10 @@ set(OUTLAST_BENCH_SLOWED
     "flit<adjacent,automatic>|durable::flit<durable::tag::adjacent, durable::automatic, Domain>"
     "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>")
 
+# Link-free sets: in the place of a policy. [Zur19]
+set(OUTLAST_BENCH_LINK_FREE_STRUCTURES harris_list hash_table)
+set(OUTLAST_BENCH_LINK_FREE "link_free|sets::link_free<Domain>")
+
 # With values: as key-value stores are compared.
 set(OUTLAST_BENCH_MAPS hash_map)
 set(OUTLAST_BENCH_MAP_OTHERS
@@ -125,6 +129,9 @@ function(outlast_bench_generate directory)
       outlast_bench_add_over(${domain} OUTLAST_BENCH_OTHERS ${OUTLAST_BENCH_ALL})
       if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_MIRRORED)
         outlast_bench_add_over(${domain} OUTLAST_BENCH_MIRROR ${OUTLAST_BENCH_ALL})
+      endif()
+      if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_LINK_FREE_STRUCTURES)
+        outlast_bench_add_over(${domain} OUTLAST_BENCH_LINK_FREE ${OUTLAST_BENCH_ALL})
       endif()
     endforeach()
     if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_TABLE_SIZES)

@@ -1,22 +1,41 @@
-// hash_table with a fixed number of buckets, one per key, behind the engine's set.
+// Hash tables with a fixed number of buckets, one per key, behind the engine's set.
 #pragma once
 
 #include <bench/adapters/set_adapter.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/sets/link_free_hash.hpp>
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace outlast::bench {
 
+/// The table that `Policy` makes durable.
+template <class Policy>
+struct table_under {
+  using type = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy>;
+  using options = lockfree::table_options;
+};
+template <class Domain>
+struct table_under<sets::link_free<Domain>> {
+  using type = sets::link_free_hash<std::uint64_t, lockfree::no_value, Domain>;
+  using options = sets::link_free_table_options;
+};
+
 template <class Policy, class Domain>
-class hash_table_adapter
-    : public set_adapter<lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy>, Domain> {
+class hash_table_adapter : public set_adapter<typename table_under<Policy>::type, Domain> {
  public:
   explicit hash_table_adapter(const subject_options& options)
-      : hash_table_adapter::set_adapter(
-            options,
-            lockfree::table_options{.buckets = std::bit_ceil(options.mix.size), .grows = false}) {}
+      : hash_table_adapter::set_adapter(options, table_for(options.mix.size)) {}
+
+ private:
+  static auto table_for(std::uint64_t keys) {
+    typename table_under<Policy>::options made;
+    made.buckets = std::bit_ceil(keys);
+    made.grows = false;
+    return made;
+  }
 };
 
 }  // namespace outlast::bench

@@ -11,12 +11,14 @@
 
 namespace outlast::bench {
 
-/// The pages of a structure, twice if they stand in two replicas.
+/// The pages of a structure, twice if they stand in two replicas, and its index outside the pool.
 template <class Structure>
 [[nodiscard]] std::uint64_t bytes_of(Structure& structure) {
   constexpr bool twice = durable::detail::keeps_replicas<typename Structure::policy_type>;
   const alloc::arena_statistics used = structure.arena().statistics();
-  return (used.span_pages + used.large_pages) * pool_format::page_size * (twice ? 2 : 1);
+  std::uint64_t index = 0;
+  if constexpr (requires { structure.index_bytes(); }) index = structure.index_bytes();
+  return (used.span_pages + used.large_pages) * pool_format::page_size * (twice ? 2 : 1) + index;
 }
 
 template <class Set, class Domain>

@@ -92,6 +92,7 @@ void add_skiplists(list& to);
 void add_regions(list& to);
 void add_mirrored(list& to);
 void add_scanned(list& to);
+void add_sets(list& to);
 void add_lists_of_other_policies(list& to);
 void add_tables_of_other_policies(list& to);
 void add_trees_of_other_policies(list& to);

@@ -255,7 +255,9 @@ site_coverage::site_coverage(const std::vector<program_site>& all, std::string_v
                              const std::vector<std::string>& types) {
   std::set<std::string> policies;
   for (const std::string& each : types) {
-    for (std::string& policy : policies_of(each)) policies.insert(std::move(policy));
+    std::vector<std::string> its_own = policies_of(each);
+    if (its_own.empty() && !each.empty()) its_own.push_back(each);  // durable without a policy
+    for (std::string& policy : its_own) policies.insert(std::move(policy));
   }
   const std::vector<std::string> list(policies.begin(), policies.end());
   for (const program_site& each : all) {

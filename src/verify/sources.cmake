@@ -8,6 +8,7 @@ outlast_sources(outlast_verify verify
   catalogue_roots.cpp
   catalogue_scanned.cpp
   catalogue_sequences.cpp
+  catalogue_sets.cpp
   catalogue_skiplists.cpp
   catalogue_tables.cpp
   catalogue_trees.cpp

@@ -31,6 +31,13 @@ struct exception {
 constexpr std::array exceptions = {
     exception{"chain.hpp", "::try_unlink(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},
+    exception{"chain.hpp", "::passed(", 1, false,
+              "a lookup that meets an erased node before it is buried: one execution in thousands, "
+              "as the mutant that leaves this out shows"},
+    exception{"link_free_list.hpp", "::min(", 1, false,
+              "the least key is linked and not confirmed yet: one execution in thousands"},
+    exception{"link_free_list.hpp", "::max(", 1, false,
+              "the greatest key is linked and not confirmed yet: one execution in thousands"},
     exception{"external_tree.hpp", "::retire_one(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},
     exception{"external_tree.hpp", "::replace(", 1, false,
@@ -110,8 +117,7 @@ TEST(Sites, of_an_entry_are_more_than_what_serves_all) {
     if (entry.type.empty()) continue;
     const std::size_t known = coverage_of(entry, all).known();
     entry.type.clear();
-    EXPECT_GT(known, coverage_of(entry, all).known() + 5)
-        << entry.structure << ' ' << entry.policy;
+    EXPECT_GT(known, coverage_of(entry, all).known() + 5) << entry.structure << ' ' << entry.policy;
   }
 }
 

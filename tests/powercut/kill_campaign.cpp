@@ -26,6 +26,7 @@ std::vector<definition> definitions() {
   std::vector<definition> all = list_definitions();
   for (definition& each : skiplist_definitions()) all.push_back(std::move(each));
   for (definition& each : sequence_definitions()) all.push_back(std::move(each));
+  for (definition& each : set_definitions()) all.push_back(std::move(each));
   for (definition& each : table_definitions()) all.push_back(std::move(each));
   for (definition& each : tree_definitions()) all.push_back(std::move(each));
   return all;

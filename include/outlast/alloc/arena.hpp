@@ -128,6 +128,12 @@ class arena {
   };
   [[nodiscard]] recovery begin_recovery();
 
+  /// Calls `visit(void* block, std::size_t stride)` for each block that the last process had or
+  /// could have had, and for large ones. Before the recovery by scan, if what is live depends on
+  /// more than the block itself.
+  template <class Visit>
+  void for_each_stored_block(Visit&& visit) const;
+
   /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
   /// for each block. What it answers false for becomes free; that may depend on the first 16 bytes
   /// alone. Durable as recovery::finish().
@@ -209,6 +215,7 @@ class arena {
   [[nodiscard]] span_type* adopt(std::uint32_t first);
   [[nodiscard]] span_type* adopt_run(std::uint32_t first);
   [[nodiscard]] bool adopt_some(std::size_t most);
+  [[nodiscard]] std::size_t blocks_of_run(std::uint32_t first, run_word run) const;
   [[nodiscard]] span_type& describe_run(std::uint32_t first, run_word run);
   [[nodiscard]] std::array<std::uint64_t, 4> saved_occupancy(std::uint32_t first,
                                                              std::uint32_t page);

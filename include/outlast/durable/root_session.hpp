@@ -37,8 +37,10 @@ class root_session {
  public:
   using pool_type = basic_pool<D>;
 
-  root_session(pool_type& pool, const attached_root& root)
-      : pool_(pool), root_(root), arena_(pool.pages(), root.index) {}
+  /// `mode`: how the root's blocks are found after a crash.
+  root_session(pool_type& pool, const attached_root& root,
+               pool_format::recovery_mode mode = pool_format::recovery_mode::trace)
+      : pool_(pool), root_(root), arena_(pool.pages(), root.index, mode) {}
   virtual ~root_session() = default;
   root_session(const root_session&) = delete;
   root_session& operator=(const root_session&) = delete;

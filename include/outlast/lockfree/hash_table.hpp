@@ -25,6 +25,7 @@
 #include <outlast/lockfree/detail/bucket_index.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/lockfree/detail/split_order.hpp>
 #include <outlast/lockfree/detail/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
@@ -212,59 +213,6 @@ class hash_table {
     [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
   };
 
-  /// Looks for a key in its bucket.
-  struct key_probe {
-    const session& table;
-    std::uint64_t hash;
-    const Key& key;
-    unsigned level;
-    bool from_own_sentinel;
-
-    /// A sentinel ends the bucket, unless the walk began at an ancestor's or the bucket has been
-    /// split since: whoever links a sentinel of the next level has raised the level before.
-    [[nodiscard]] bool ends_at(link at) const noexcept {
-      if (!at) return true;
-      return at.has(detail::sentinel) && from_own_sentinel && table.level() == level;
-    }
-    [[nodiscard]] bool precedes(link at) const {
-      if (is_node_of_key(at)) return false;
-      return order_of(at) <= (hash | detail::node_bits);
-    }
-    [[nodiscard]] bool matches(link at) const { return is_node_of_key(at); }
-
-   private:
-    [[nodiscard]] bool is_node_of_key(link at) const {
-      if (at.has(detail::sentinel)) return false;
-      const node& here = static_cast<const node&>(*at);
-      if constexpr (keeps_hash) {
-        if (hash_in(here) != hash) return false;
-      }
-      return here.key.get() == key;
-    }
-  };
-
-  /// Looks for the place of a sentinel.
-  struct sentinel_probe {
-    std::uint64_t order;
-
-    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
-    [[nodiscard]] bool precedes(link at) const { return order_of(at) < order; }
-    [[nodiscard]] bool matches(link) const noexcept { return false; }
-  };
-
-  /// Where an operation on one hash enters the chain.
-  struct way_in {
-    const session& table;
-    cell* start;
-    std::uint64_t hash;
-    unsigned level;
-    bool from_own_sentinel;
-
-    [[nodiscard]] key_probe probe_for(const Key& key) const noexcept {
-      return {table, hash, key, level, from_own_sentinel};
-    }
-  };
-
   static std::uint64_t place_in(const sentinel_entry& of) {
     return of.place.load(std::memory_order_relaxed);
   }
@@ -276,10 +224,24 @@ class hash_table {
     }
   }
   /// By which the chain is sorted.
-  static std::uint64_t order_of(link at) {
-    if (at.has(detail::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
-    return hash_in(static_cast<const node&>(*at)) | detail::node_bits;
-  }
+  struct chain_order {
+    using link = hash_table::link;
+
+    static std::uint64_t order_of(link at) {
+      if (at.has(detail::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
+      return hash_in(static_cast<const node&>(*at)) | detail::node_bits;
+    }
+    static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
+      if (at.has(detail::sentinel)) return false;
+      const node& here = static_cast<const node&>(*at);
+      if constexpr (keeps_hash) {
+        if (hash_in(here) != hash) return false;
+      }
+      return here.key.get() == key;
+    }
+  };
+  using sentinel_probe = detail::sentinel_probe<chain_order>;
+  using way_in = detail::bucket_entrance<chain_order, session, cell>;
 
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
   static std::uint64_t hash_of(const Key& key) {

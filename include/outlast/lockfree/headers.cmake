@@ -8,6 +8,7 @@ outlast_headers(outlast_library lockfree
   detail/recovery.hpp
   detail/sequence_session.hpp
   detail/skiplist_session.hpp
+  detail/split_order.hpp
   detail/tower_index.hpp
   detail/value_slot.hpp
   harris_list.hpp

@@ -112,17 +112,23 @@ auto arena<D>::adopt_run(std::uint32_t first) -> span_type* {
 /// A record of the span that begins at page `first`, none of its blocks free.
 template <domain::persistence_domain D>
 auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
+  (void)blocks_of_run(first, run);
+  span_type& record = new_record();
+  record.describe(static_cast<std::byte*>(pages_.address_of(first)), first, run.pages,
+                  class_with_stride(pages_.line(first).block_size));
+  return record;
+}
+
+/// How many blocks the span that begins at page `first` has. Throws corruption if no span is so.
+template <domain::persistence_domain D>
+std::size_t arena<D>::blocks_of_run(std::uint32_t first, run_word run) const {
   const std::uint64_t stride = pages_.line(first).block_size;
   const class_index index = class_with_stride(stride);
   const std::size_t blocks = index == 0 ? 0 : run.pages * pool_format::page_size / stride;
-  if (blocks == 0 || blocks > most_blocks) {
-    throw corruption(pages_.path(), "the descriptor of page " + std::to_string(first) + " names " +
-                                        std::to_string(run.pages) + " pages of blocks of " +
-                                        std::to_string(stride) + " bytes, which no span has");
-  }
-  span_type& record = new_record();
-  record.describe(static_cast<std::byte*>(pages_.address_of(first)), first, run.pages, index);
-  return record;
+  if (blocks != 0 && blocks <= most_blocks) return blocks;
+  throw corruption(pages_.path(), "the descriptor of page " + std::to_string(first) + " names " +
+                                      std::to_string(run.pages) + " pages of blocks of " +
+                                      std::to_string(stride) + " bytes, which no span has");
 }
 
 /// The saved bits of a page of the run that begins at `first`. Throws corruption where they do not
@@ -288,6 +294,23 @@ void arena<D>::free_unmarked_large(marks& large_marks) {
 }
 
 // ---- recovery by scan ----
+
+template <domain::persistence_domain D>
+template <class Visit>
+void arena<D>::for_each_stored_block(Visit&& visit) const {
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    const std::size_t stride = pages_.line(first).block_size;
+    auto* const begin = static_cast<std::byte*>(pages_.address_of(first));
+    if (run.kind == run_kind::large) {
+      visit(static_cast<void*>(begin), stride);
+      return;
+    }
+    const std::size_t blocks = blocks_of_run(first, run);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      visit(static_cast<void*>(begin + i * stride), stride);
+    }
+  });
+}
 
 template <domain::persistence_domain D>
 template <class IsLive>

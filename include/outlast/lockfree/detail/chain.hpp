@@ -20,6 +20,11 @@ using durable::role;
 /// The marks of a link.
 inline constexpr std::uintptr_t deleted = 1;   ///< the entry that holds the link is deleted
 inline constexpr std::uintptr_t sentinel = 2;  ///< the entry that the link names is a sentinel
+inline constexpr std::uintptr_t replaced = 4;  ///< deleted, and the link names the replacement
+
+/// What `replaced` is in links that have room for it; others do not tell.
+template <class Link>
+inline constexpr std::uintptr_t replaced_in = Link::mask & replaced;
 
 /// Where an entry is or belongs.
 template <class Cell>
@@ -59,7 +64,7 @@ void visit_chain(const Cell& start, Visit&& visit) {
   for (link at = start.load(role::decide).without(deleted); at;) {
     const link next = at->next.load(role::decide);
     if (!next.has(deleted) && !visit(*at)) return;
-    at = next.without(deleted);
+    at = next.without(deleted | replaced_in<link>);
   }
 }
 
@@ -74,13 +79,20 @@ void visit_chain(const Cell& start, Visit&& visit) {
 /// finds the cell of an entry that precedes the probe, whose own link is durable, and which was not
 /// deleted at some moment of the operation.
 ///
+/// Where nodes say themselves whether they are in the chain, after a crash too, the operation is
+/// told what they have to say:
+///   admit(node)         it is about to be deleted or replaced
+///   confirm(node)       it is linked, and an answer rests on it
+///   passed(node, next)  it was deleted, as its link says, and an answer may rest on that
+///   settle(node, next)  the same, and it is about to be unlinked
+///
 /// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes
 /// each entry that it meets once.
 template <class Entry, class Node, class Operation, class Arena>
 class chain {
  public:
-  using link = base::marked_ptr<Entry, 2>;
   using cell = decltype(Entry::next);
+  using link = typename cell::value_type;
   using place = position<cell>;
 
   chain(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
@@ -105,19 +117,21 @@ class chain {
   Node* find(Start& start, const Probe& probe) {
     const cell* before = &cell_of(start);
     // A start that has been deleted since is passed. It precedes: no answer rests on its mark.
-    link at = before->load(role::traverse).without(deleted);
+    link at = onward(before->load(role::traverse));
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {
         at->next.arrived(role::passed);
+        passed(at, next);
       } else if (!probe.precedes(at)) {
         before->arrived(role::window);
         if (!probe.matches(at)) return nullptr;
         before->arrived(role::answer);
+        confirm(at);
         return static_cast<Node*>(at.get());
       }
       before = &at->next;
-      at = next.without(deleted);
+      at = onward(next);
     }
     before->arrived(role::window);
     return nullptr;
@@ -133,6 +147,7 @@ class chain {
       if (here.found) {
         if (fresh != nullptr) operation_.unmake(arena_, fresh);
         here.before->arrived(role::answer);
+        confirm(here.at);
         return here.at.get();
       }
       durable::expect_store(*here.before);
@@ -142,7 +157,10 @@ class chain {
       here.settle_edge();
       link expected = here.at;
       // The p-store fences before it stores: the node is durable before the link that names it.
-      if (here.before->compare_exchange(expected, link(fresh), role::link)) return nullptr;
+      if (here.before->compare_exchange(expected, link(fresh), role::link)) {
+        confirm(link(fresh));
+        return nullptr;
+      }
     }
   }
 
@@ -155,7 +173,9 @@ class chain {
       durable::expect_store(*here.before);
       link next = here.at->next.load(role::expect);
       if (next.has(deleted)) continue;
+      admit(here.at);
       if (!here.at->next.compare_exchange(next, next.with(deleted), role::mark)) continue;
+      settle(here.at, next.with(deleted));
       unlink(start, probe, here, next);
       return true;
     }
@@ -164,11 +184,21 @@ class chain {
   /// Puts what `make()` returns in the place of what matches. False if nothing does.
   template <class Start, class Probe, class Make>
   bool replace(Start& start, const Probe& probe, Make&& make) {
+    return replace_if(start, probe, [](const Node&) { return true; }, make);
+  }
+
+  /// The same if `accepts(node)`, too, what matches; it may be asked several times. False if not.
+  template <class Start, class Probe, class Accepts, class Make>
+  bool replace_if(Start& start, const Probe& probe, Accepts&& accepts, Make&& make) {
     Node* fresh = nullptr;
     for (;;) {
       const place here = locate(start, probe);
-      if (!here.found) {
+      if (!here.found || !accepts(static_cast<const Node&>(*here.at))) {
         if (fresh != nullptr) operation_.unmake(arena_, fresh);
+        if (here.found) {
+          here.before->arrived(role::answer);
+          confirm(here.at);
+        }
         return false;
       }
       durable::expect_store(here.at->next);
@@ -179,13 +209,40 @@ class chain {
       if (next.has(deleted)) continue;
       fresh->next.init(next);
       operation_.persist_private(*fresh);
-      if (!here.at->next.compare_exchange(next, link(fresh, deleted), role::replace)) continue;
+      admit(here.at);
+      const link replacing(fresh, deleted | replaced_in<link>);
+      if (!here.at->next.compare_exchange(next, replacing, role::replace)) continue;
+      settle(here.at, replacing);
       unlink(start, probe, here, link(fresh));
       return true;
     }
   }
 
  private:
+  /// Where a marked link leads.
+  static link onward(link next) { return next.without(deleted | replaced_in<link>); }
+
+  void admit(link at) {
+    if constexpr (requires(Node& node) { operation_.admit(node); }) {
+      operation_.admit(static_cast<Node&>(*at));
+    }
+  }
+  void confirm(link at) {
+    if constexpr (requires(Node& node) { operation_.confirm(node); }) {
+      operation_.confirm(static_cast<Node&>(*at));
+    }
+  }
+  void passed(link at, link next) {
+    if constexpr (requires(Node& node) { operation_.passed(node, next); }) {
+      operation_.passed(static_cast<Node&>(*at), next);
+    }
+  }
+  void settle(link at, link next) {
+    if constexpr (requires(Node& node) { operation_.settle(node, next); }) {
+      operation_.settle(static_cast<Node&>(*at), next);
+    }
+  }
+
   template <class Start>
   static constexpr bool may_be_deleted = !std::same_as<Start, cell>;
 
@@ -202,14 +259,15 @@ class chain {
   template <class Probe>
   bool walk(place& here, const Probe& probe) {
     while (!probe.ends_at(here.at)) {
-      cell& onward = here.at->next;
-      const link next = onward.load(role::traverse);
+      cell& its_next = here.at->next;
+      const link next = its_next.load(role::traverse);
       if (next.has(deleted)) {
-        onward.arrived(role::passed);
-        if (!try_unlink(*here.before, here.at, next.without(deleted))) return false;
-        here.at = next.without(deleted);
+        its_next.arrived(role::passed);
+        settle(here.at, next);
+        if (!try_unlink(*here.before, here.at, onward(next))) return false;
+        here.at = onward(next);
       } else if (probe.precedes(here.at)) {
-        here.way_in = std::exchange(here.before, &onward);
+        here.way_in = std::exchange(here.before, &its_next);
         here.at = next;
       } else {
         return true;

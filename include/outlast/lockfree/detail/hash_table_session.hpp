@@ -251,7 +251,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     while (at) {
       const bool is_sentinel = at.has(detail::sentinel);
       entry& here = is_sentinel ? recover_sentinel(at, reached) : recover_node(at, marking);
-      const std::uint64_t order = order_of(at);
+      const std::uint64_t order = chain_order::order_of(at);
       if (order < last_order) detail::report_corrupt_chain(pool().path(), "is out of order");
       last_order = order;
       const link next = here.next.load();

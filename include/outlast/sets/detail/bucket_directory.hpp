@@ -1,0 +1,188 @@
+// The ways into a chain that is sorted by hash, in volatile memory. [Sha06]
+//
+// A table doubles by adding a segment of sentinels; each is linked into the chain once, by whoever
+// needs it first, or by a sweep that inserts push on: a few sentinels at a time, so that all are
+// linked when the table doubles next. No node is moved, nothing is flushed, nobody waits. Readers
+// link nothing: where a sentinel is missing they begin at an ancestor's.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/lockfree/detail/bucket_index.hpp>
+#include <outlast/lockfree/detail/split_order.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace outlast::sets::detail {
+
+using durable::role;
+
+/// `Entry` is what nodes begin with: it has the link `next`. `Order` is the chain's, as
+/// lockfree::detail::key_probe wants it.
+/// Thread-safety: all members may be called concurrently, but construction, `add_segment_for` and
+/// `link_all`.
+template <class Entry, class Order, domain::persistence_domain D>
+class bucket_directory {
+  using cell = decltype(Entry::next);
+  using link = typename cell::value_type;
+  using probe = lockfree::detail::sentinel_probe<Order>;
+
+ public:
+  using way_in = lockfree::detail::bucket_entrance<Order, bucket_directory, cell>;
+
+  /// At least `buckets` of them, at least 1 and at most 2^40; all are linked by `link_all`. Throws
+  /// std::bad_alloc.
+  explicit bucket_directory(std::size_t buckets) {
+    const std::size_t rounded =
+        std::bit_ceil(std::clamp<std::size_t>(buckets, 1, std::size_t{1} << 40));
+    const auto last = static_cast<unsigned>(std::countr_zero(rounded));
+    for (unsigned s = 0; s <= last; ++s) make_segment(s);
+    level_.store(last, std::memory_order_release);
+    swept_.store(~std::uint64_t{0} >> 1, std::memory_order_relaxed);
+  }
+  bucket_directory(const bucket_directory&) = delete;
+  bucket_directory& operator=(const bucket_directory&) = delete;
+
+  /// The order of the sentinel that `at` names.
+  [[nodiscard]] static std::uint64_t order_of_sentinel(link at) {
+    return static_cast<const sentinel&>(*at).place.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(sentinel) << level(); }
+  [[nodiscard]] cell& first() const noexcept { return sentinel_of(0).next; }
+
+  /// Where an operation on `hash` enters the chain. Wait-free: links nothing.
+  [[nodiscard]] way_in enter(std::uint64_t hash) const {
+    const unsigned level = this->level();
+    const std::uint64_t wanted = lockfree::detail::bucket_order(hash, level);
+    sentinel& own = sentinel_of(wanted);
+    sentinel& start = is_ready(own) ? own : ready_ancestor(wanted);
+    return {*this, &start.next, hash, level, &start == &own};
+  }
+  /// The same; links the bucket's sentinel if it is the first there. Lock-free.
+  template <class Chain>
+  [[nodiscard]] way_in enter_and_link(Chain in, std::uint64_t hash) {
+    const unsigned level = this->level();
+    const std::uint64_t wanted = lockfree::detail::bucket_order(hash, level);
+    sentinel& own = sentinel_of(wanted);
+    sentinel& start = link_or_go_round(in, wanted);
+    return {*this, &start.next, hash, level, &start == &own};
+  }
+
+  /// Doubles the buckets. One thread at a time does; the others go on with what there is. Nothing
+  /// happens where there is no memory.
+  void grow_to_hold(std::size_t keys) noexcept {
+    if (keys <= std::size_t{1} << level()) return;
+    if (growing_.exchange(true, std::memory_order_acquire)) return;
+    const unsigned next = level() + 1;
+    if (next < lockfree::detail::most_levels && keys > std::size_t{1} << level()) {
+      try {
+        make_segment(next);
+        swept_.store(0, std::memory_order_relaxed);
+        level_.store(next, std::memory_order_release);
+      } catch (const std::bad_alloc&) {
+        // Longer chains, nothing lost.
+      }
+    }
+    growing_.store(false, std::memory_order_release);
+  }
+
+  /// Links up to `most` sentinels of the youngest segment that nobody has needed yet.
+  template <class Chain>
+  void sweep(Chain in, std::size_t most) {
+    const unsigned level = this->level();
+    const std::uint64_t all = lockfree::detail::sentinels_in(level);
+    if (swept_.load(std::memory_order_relaxed) >= all) return;
+    const std::uint64_t from = swept_.fetch_add(most, std::memory_order_relaxed);
+    for (std::uint64_t i = from; i < std::min<std::uint64_t>(from + most, all); ++i) {
+      (void)link_or_go_round(in, lockfree::detail::order_of({level, i}));
+    }
+  }
+
+  /// Links all sentinels and `nodes`, pairs of hash and node sorted by hash. Not thread-safe.
+  template <class Nodes>
+  void link_all(const Nodes& nodes) {
+    const unsigned level = this->level();
+    const std::uint64_t last = (std::uint64_t{1} << level) - 1;
+    cell* before = nullptr;
+    auto node = nodes.begin();
+    for (std::uint64_t bucket = 0; bucket <= last; ++bucket) {
+      const std::uint64_t order = level == 0 ? 0 : bucket << (64 - level);
+      sentinel& own = sentinel_of(order);
+      own.place.store(order | lockfree::detail::ready_bit, std::memory_order_relaxed);
+      if (before != nullptr) before->init(link(&own, lockfree::detail::sentinel));
+      before = &own.next;
+      for (; node != nodes.end() && lockfree::detail::bucket_order(node->place, level) == order;
+           ++node) {
+        before->init(link(node->node));
+        before = &node->node->next;
+      }
+    }
+    before->init(link());
+  }
+
+ private:
+  /// All zero until somebody claims it.
+  struct sentinel : Entry {
+    volatile_word<D, std::uint64_t> place;  // its order, and:
+  };
+  static constexpr std::uint64_t claimed_bit = 1;
+
+  [[nodiscard]] sentinel& sentinel_of(std::uint64_t order) const noexcept {
+    const lockfree::detail::sentinel_place at = lockfree::detail::place_of(order);
+    return segments_[at.segment].load(std::memory_order_acquire)[at.index];
+  }
+  static bool is_ready(const sentinel& bucket) {
+    return (bucket.place.load(std::memory_order_acquire) & lockfree::detail::ready_bit) != 0;
+  }
+  [[nodiscard]] sentinel& ready_ancestor(std::uint64_t order) const {
+    for (;;) {
+      order = lockfree::detail::parent_of(order);
+      sentinel& ancestor = sentinel_of(order);
+      if (is_ready(ancestor)) return ancestor;
+    }
+  }
+
+  /// The ancestors are linked first: each is then found in a few steps from its own. A thread that
+  /// stops while it links one stops nobody: others begin at an ancestor.
+  template <class Chain>
+  sentinel& link_or_go_round(Chain& in, std::uint64_t order) {
+    sentinel& own = sentinel_of(order);
+    if (is_ready(own)) return own;
+    std::uint64_t unclaimed = 0;
+    if (!own.place.compare_exchange(unclaimed, order | claimed_bit, std::memory_order_acq_rel)) {
+      return is_ready(own) ? own : ready_ancestor(order);
+    }
+    cell& start = link_or_go_round(in, lockfree::detail::parent_of(order)).next;
+    for (bool linked = false; !linked;) {
+      const auto here = in.locate(start, probe{order});
+      own.next.init(here.at);
+      link expected = here.at;
+      linked = here.before->compare_exchange(expected, link(&own, lockfree::detail::sentinel),
+                                             role::link);
+    }
+    own.place.store(order | lockfree::detail::ready_bit, std::memory_order_release);
+    return own;
+  }
+
+  void make_segment(unsigned s) {
+    held_[s] = zeroed_array<sentinel>(lockfree::detail::sentinels_in(s));
+    segments_[s].store(&held_[s][0], std::memory_order_release);
+  }
+
+  alignas(base::cache_line_size) volatile_word<D, unsigned> level_{0};
+  std::array<volatile_word<D, sentinel*>, lockfree::detail::most_levels> segments_{};
+  std::array<zeroed_array<sentinel>, lockfree::detail::most_levels> held_{};
+  alignas(base::cache_line_size) volatile_word<D, std::uint64_t> swept_{0};  // of the youngest
+  volatile_word<D, bool> growing_{false};
+};
+
+}  // namespace outlast::sets::detail

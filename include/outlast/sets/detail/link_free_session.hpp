@@ -1,0 +1,169 @@
+// What hangs off the pool while a link-free set is attached, and how its keys are found again.
+// [Zur19, 3.5]
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/sets/detail/link_free_operation.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace outlast::sets::detail {
+
+/// A version of a key as recovery finds it, and where its key belongs.
+template <class Node, class Place>
+struct version {
+  Place place;
+  Node* node;
+  verdict said;
+};
+
+/// The versions that count, in the order of their places. `found` is sorted by place; `same_key`
+/// tells keys of one place apart. What does not count and says it is live is put to `outranked`.
+template <class Node, class Place, class SamePlace, class SameKey>
+std::vector<version<Node, Place>> latest_versions(const std::vector<version<Node, Place>>& found,
+                                                  SamePlace&& same_place, SameKey&& same_key,
+                                                  std::vector<Node*>& outranked) {
+  std::vector<version<Node, Place>> latest;
+  for (auto first = found.begin(); first != found.end();) {
+    const auto last = std::find_if_not(first, found.end(), [&](const auto& other) {
+      return same_place(first->place, other.place);
+    });
+    for (auto it = first; it != last; ++it) {
+      if (!it->said.is_live()) continue;
+      const bool is_latest = std::none_of(first, last, [&](const auto& other) {
+        return other.said.stamp() > it->said.stamp() && same_key(*other.node, *it->node);
+      });
+      if (is_latest) {
+        latest.push_back(*it);
+      } else {
+        outranked.push_back(it->node);
+      }
+    }
+    first = last;
+  }
+  return latest;
+}
+
+/// The volatile half of a link-free set, but for its index.
+template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
+class link_free_session : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+
+  /// On media: docs/formats/sets.md. All zero: everything is in the nodes.
+  struct alignas(base::cache_line_size) root_block {
+    std::uint64_t reserved[8];
+  };
+  static_assert(sizeof(root_block) == base::cache_line_size);
+  static_assert(sizeof(Node) <= base::cache_line_size,
+                "key and value must fit a cache line with 16 bytes to spare");
+
+ public:
+  using base_type::arena;
+  using base_type::pool;
+  using memory_type = link_free_memory<Node, D, Reclaimer>;
+
+  link_free_session(typename base_type::pool_type& in, const attached_root& root,
+                    std::size_t least_freed)
+      : base_type(in, root, pool_format::recovery_mode::scan),
+        memory_(arena(), in.template service<Reclaimer>(), std::max<std::size_t>(least_freed, 1)),
+        was_recovered_(root.state != root_state::fresh && root.state != root_state::clean) {}
+
+  /// What is outranked is gone from the media: the next opener looks at no line twice.
+  bool before_close() override {
+    memory_.lines().settle();
+    return true;
+  }
+  void collect_all() override { memory_.collect_all(); }
+  void forbid() noexcept override { memory_.reclaimer().forbid(); }
+
+  [[nodiscard]] memory_type& memory() noexcept { return memory_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
+
+ protected:
+  /// Creates the root, or finds the latest live version of each key. Those come back sorted by
+  /// `place_of(const Node&)` and `precedes`. Re-entrant: what it stores says what was so already.
+  template <class PlaceOf, class Precedes, class SameKey>
+  auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
+    using place = std::decay_t<decltype(place_of(std::declval<const Node&>()))>;
+    std::vector<version<Node, place>> latest;
+    if (this->root().state == root_state::fresh) {
+      create();
+      return latest;
+    }
+    const void* const object = this->template object<root_block>();
+    auto found = survey(object, place_of);
+    std::sort(found.begin(), found.end(),
+              [&](const auto& one, const auto& other) { return precedes(one.place, other.place); });
+    std::vector<Node*> outranked;
+    latest = latest_versions(
+        found,
+        [&](const place& one, const place& other) {
+          return !precedes(one, other) && !precedes(other, one);
+        },
+        same_key, outranked);
+    // (1) What outranks them is durable: a dead process may have left it in the caches.
+    domain::fence<D>();
+    for (Node* const node : outranked) {
+      node->say(verdict::superseded());
+      domain::flush<D>(node, sizeof *node);
+    }
+    // (2) Before the scan gives back pages of dead nodes that outrank something.
+    domain::fence<D>();
+    arena().recover_by_scan([&](void* block, std::size_t stride, std::uint64_t) {
+      return block == object || (is_node(stride) && node_at(block).says().is_live());
+    });
+    for (const auto& each : latest) each.node->say(each.said.durable());
+    count_.start_at(static_cast<std::int64_t>(latest.size()));
+    if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
+    return latest;
+  }
+
+ private:
+  static bool is_node(std::size_t stride) noexcept {
+    return stride == alloc::stride_of(alloc::class_of(std::bit_ceil(sizeof(Node))));
+  }
+  static Node& node_at(void* block) noexcept { return *static_cast<Node*>(block); }
+
+  void create() {
+    void* const block = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(block, sizeof(root_block));
+    domain::persist<D>(block, sizeof(root_block));
+    pool().publish_root(this->root().index, block);
+  }
+
+  template <class PlaceOf>
+  auto survey(const void* object, PlaceOf&& place_of) {
+    using place = std::decay_t<decltype(place_of(std::declval<const Node&>()))>;
+    const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
+    std::vector<version<Node, place>> found;
+    std::uint64_t greatest = 0;
+    arena().for_each_stored_block([&](void* block, std::size_t stride) {
+      if (block == object || !is_node(stride)) return;
+      Node& node = node_at(block);
+      // What a dead process said may be visible alone; (1) waits for this.
+      if (persists) domain::flush<D>(&node, sizeof node);
+      const verdict said = node.says();
+      if (!said.is_live() && !said.is_dead()) return;
+      greatest = std::max(greatest, said.stamp());
+      found.push_back({place_of(node), &node, said});
+    });
+    memory_.stamps().begin_above(greatest);
+    return found;
+  }
+
+  memory_type memory_;
+  base::sharded_count count_;
+  bool was_recovered_;
+};
+
+}  // namespace outlast::sets::detail

@@ -1,0 +1,97 @@
+// Lines that were told to be written back, and that nobody has waited for yet.
+//
+// A version that was replaced says "superseded" in its line. Should a power cut undo that, the
+// version that replaced it outranks it all the same, also once it is dead: so an update need not
+// wait. But before the dead one's block gets other content, everything that it outranks must be
+// gone from the media. Each thread leaves word here of the lines that it has flushed and not
+// fenced; who wants to reuse the blocks of dead nodes flushes those lines once more and waits once
+// for all of them. A thread that is idle for ever holds back nothing.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace outlast::sets::detail {
+
+/// Of one root. All state is volatile.
+/// Thread-safety: all members may be called concurrently. Progress: wait-free after a thread's
+/// first call.
+template <domain::persistence_domain D>
+class superseded_lines {
+  using site = domain::site;
+
+ public:
+  superseded_lines() : notes_([](std::uint32_t) { return std::make_unique<note>(); }) {}
+
+  /// Starts the write-back of the line at `address`, in which the caller has said "superseded".
+  /// Waits once in so many calls, if the caller's own operations have not waited meanwhile.
+  void flush(const void* address, site where = site::current()) {
+    if (!D::flushes()) return;
+    note& mine = notes_.local();
+    make_room(mine, where.at(1));
+    const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
+    mine.lines[written % most].store(base::line_of(address), std::memory_order_relaxed);
+    // (1) release; synchronizes-with (2).
+    mine.written.store(written + 1, std::memory_order_release);
+    domain::flush<D>(address, 1, where);
+    mine.fences_seen = base::this_thread().fences_issued;
+  }
+
+  /// What operations that have ended said to be superseded is so durably at return.
+  void settle(site where = site::current()) {
+    if (!D::flushes()) return;
+    std::vector<std::pair<note*, std::uint64_t>> flushed;
+    notes_.for_each([&](note& each) {
+      // (2) acquire; synchronizes-with (1).
+      const std::uint64_t written = each.written.load(std::memory_order_acquire);
+      std::uint64_t at = each.settled.load(std::memory_order_relaxed);
+      if (at >= written) return;
+      for (; at < written; ++at) {
+        // A line that its thread has replaced here meanwhile is one that it has waited for.
+        const std::uintptr_t line = each.lines[at % most].load(std::memory_order_relaxed);
+        domain::flush<D>(reinterpret_cast<const void*>(line), 1, where);
+      }
+      flushed.emplace_back(&each, written);
+    });
+    if (flushed.empty()) return;
+    domain::fence<D>(where.at(1));
+    for (const auto& [of, written] : flushed) {
+      of->settled.raise_to(written, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t most = 16;
+
+  struct alignas(2 * base::cache_line_size) note {
+    volatile_word<D, std::uint64_t> written{0};
+    volatile_word<D, std::uint64_t> settled{0};
+    std::array<volatile_word<D, std::uintptr_t>, most> lines{};
+    std::uint64_t fences_seen = 0;  // of the owner, when it wrote last
+  };
+
+  static void make_room(note& mine, site where) {
+    const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
+    const std::uint64_t waiting = written - mine.settled.load(std::memory_order_relaxed);
+    if (waiting == 0) return;
+    if (mine.fences_seen == base::this_thread().fences_issued) {
+      if (waiting < most) return;
+      domain::fence<D>(where);
+    }
+    // The thread has waited since it flushed these, for whatever reason.
+    mine.settled.raise_to(written, std::memory_order_relaxed);
+  }
+
+  base::per_thread<note> notes_;
+};
+
+}  // namespace outlast::sets::detail

@@ -1,0 +1,98 @@
+# Copies of the headers of link-free sets in which single sentences of the protocol
+# (docs/papers/durable-sets.md) can be switched off, by the number in `broken_sets::defect`. A sentence
+# that is not there any more stops the build.
+
+# outlast_mutate(<number> <what stands there> <what stands there instead>): in TEXT of the caller. In
+# the replacement @D@ is "the defect is not on".
+function(outlast_mutate NUMBER FROM TO)
+  string(FIND "${TEXT}" "${FROM}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "mutant ${NUMBER} of the sets finds no '${FROM}'")
+  endif()
+  string(REPLACE "@D@" "(::outlast::broken_sets::defect != ${NUMBER})" TO "${TO}")
+  string(REPLACE "${FROM}" "${TO}" TEXT "${TEXT}")
+  set(TEXT "${TEXT}" PARENT_SCOPE)
+endfunction()
+
+macro(outlast_read_sets HEADER)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
+  file(READ ${from}/${HEADER} TEXT)
+  string(REPLACE "<outlast/sets/" "<broken_sets/" TEXT "${TEXT}")
+  string(REPLACE "outlast::sets" "outlast::broken_sets" TEXT "${TEXT}")
+endmacro()
+macro(outlast_write_sets HEADER)
+  file(CONFIGURE OUTPUT ${to}/broken_sets/${HEADER} CONTENT "${TEXT}" @ONLY)
+endmacro()
+
+function(outlast_mutate_sets to)
+  set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
+  foreach(HEADER IN ITEMS link_free.hpp link_free_list.hpp detail/superseded_lines.hpp)
+    outlast_read_sets(${HEADER})
+    outlast_write_sets(${HEADER})
+  endforeach()
+
+  outlast_read_sets(detail/verdict.hpp)
+  string(REPLACE "#pragma once\n"
+    "#pragma once\nnamespace outlast::broken_sets {\ninline int defect = 0;\n}\n" TEXT "${TEXT}")
+  outlast_write_sets(detail/verdict.hpp)
+
+  outlast_read_sets(detail/link_free_node.hpp)
+  # 1: the key comes before the verdict is cleared
+  outlast_mutate(1 "explicit verdict_word(site where) {\n      D::store("
+                   "explicit verdict_word(site where) {\n      if (@D@) D::store(")
+  outlast_mutate(1 "value(its_value, where) {}"
+                   "value(its_value, where) {\n    if (!@D@) D::store(verdict_.value, verdict::none().word(), std::memory_order_release);\n  }")
+  # 2: key and value are no releases
+  outlast_mutate(2 "words[i], std::memory_order_release"
+                   "words[i], @D@ ? std::memory_order_release : std::memory_order_relaxed")
+  outlast_write_sets(detail/link_free_node.hpp)
+
+  outlast_read_sets(detail/link_free_operation.hpp)
+  # 3: a node says live before it is linked
+  outlast_mutate(3 "return ::new (block) Node(key, value);"
+                   "Node* const made = ::new (block) Node(key, value);\n    if (!@D@) (void)admit(*made);\n    drawn_ = memory_.stamps().draw(StampOf{}(key));\n    return made;")
+  # 4: the stamp is drawn before the node is linked
+  outlast_mutate(4 "node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);"
+                   "node.say_live(@D@ || drawn_ == 0 ? memory_.stamps().draw(StampOf{}(node.key.get())) : drawn_, where);")
+  outlast_mutate(4 "  memory& memory_;\n  typename" "  std::uint64_t drawn_ = 0;\n  memory& memory_;\n  typename")
+  # 5: whoever finds a node that somebody else has made live relies on it as it is
+  outlast_mutate(5 "    const verdict said = admit(node, where);\n"
+                   "    const bool fresh = node.says().is_none();\n    const verdict said = admit(node, where);\n    if (!@D@ && !fresh) return;\n")
+  # 6: "durable" is noted before the flush
+  outlast_mutate(6 "    domain::persist_before_answer<D>(&node"
+                   "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(&node")
+  # 7: a lookup passes erased nodes as they are
+  outlast_mutate(7 "    if (!next.has(lockfree::detail::replaced)) bury(node, where);"
+                   "    if (@D@ && !next.has(lockfree::detail::replaced)) bury(node, where);")
+  # 8: an erased node is unlinked before it is buried
+  outlast_mutate(8 "    if (!next.has(lockfree::detail::replaced)) {\n      bury(node, where);"
+                   "    if (!next.has(lockfree::detail::replaced)) {\n      if (@D@) bury(node, where);")
+  # 9: a node is superseded before its replacement is durable
+  outlast_mutate(9 "      confirm(static_cast<Node&>(*next), where.at(1));"
+                   "      if (@D@) confirm(static_cast<Node&>(*next), where.at(1));")
+  # 10: a replaced node is unlinked without being superseded
+  outlast_mutate(10 "      node.say(verdict::superseded(), where.at(2));"
+                    "      if (@D@) node.say(verdict::superseded(), where.at(2));")
+  # 11: the blocks of dead nodes are used again at once
+  outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
+  # 12: stamps begin anew
+  outlast_mutate(12 "counts_[i].raise_to(stamp," "counts_[i].raise_to(@D@ ? stamp : 0,")
+  outlast_write_sets(detail/link_free_operation.hpp)
+
+  outlast_read_sets(detail/link_free_session.hpp)
+  # 13: recovery looks at live nodes alone
+  outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) return;"
+                    "if (!said.is_live() && !(@D@ && said.is_dead())) return;")
+  # 14: recovery prefers the older version
+  outlast_mutate(14 "other.said.stamp() > it->said.stamp()"
+                    "(@D@ ? other.said.stamp() > it->said.stamp() : other.said.stamp() < it->said.stamp())")
+  # 15: what is outranked stays live
+  outlast_mutate(15 "      node->say(verdict::superseded());" "      if (@D@) node->say(verdict::superseded());")
+  # 16: a close leaves lines unwaited for
+  outlast_mutate(16 "    memory_.lines().settle();\n    return true;"
+                    "    if (@D@) memory_.lines().settle();\n    return true;")
+  # 17: recovery supersedes what is outranked by what is visible alone
+  outlast_mutate(17 "left it in the caches.\n    domain::fence<D>();"
+                    "left it in the caches.\n    if (@D@) domain::fence<D>();")
+  outlast_write_sets(detail/link_free_session.hpp)
+endfunction()

@@ -1,0 +1,30 @@
+// Goal: link-free sets lose nothing when their process is killed, and nothing comes back.
+// Method: see harness.hpp.
+#include <tests/powercut/kill_subjects.hpp>
+
+#include <gtest/gtest.h>
+
+namespace outlast::test::powercut {
+
+std::vector<definition> definitions() { return set_definitions(); }
+
+namespace {
+
+void expect_nothing_lost(const char* name, const plan& how = {}) {
+  const result outcome = kill_again_and_again(name, how);
+  EXPECT_EQ(outcome.complaint, "");
+  EXPECT_GT(outcome.kills_at_work, 0U) << "no child was killed in the midst of its work";
+  EXPECT_GT(outcome.copies, 0U);
+}
+
+TEST(LinkFreeKill, a_list_loses_nothing) { expect_nothing_lost("link_free_list"); }
+TEST(LinkFreeKill, a_list_without_values_loses_nothing) {
+  expect_nothing_lost("link_free_list_set");
+}
+TEST(LinkFreeKill, a_growing_table_loses_nothing) { expect_nothing_lost("link_free_hash"); }
+TEST(LinkFreeKill, a_table_whose_recovery_is_killed_loses_nothing) {
+  expect_nothing_lost("link_free_hash", {.kills = 30, .early_kills = 2});
+}
+
+}  // namespace
+}  // namespace outlast::test::powercut

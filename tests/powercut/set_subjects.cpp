@@ -1,0 +1,31 @@
+#include <tests/powercut/kill_subjects.hpp>
+
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/sets/link_free_hash.hpp>
+#include <outlast/sets/link_free_list.hpp>
+#include <tests/powercut/map_subject.hpp>
+
+#include <cstdint>
+
+namespace outlast::test::powercut {
+namespace {
+
+constexpr std::uint64_t few_keys = 50;
+constexpr std::uint64_t many_keys = 5'000;
+
+}  // namespace
+
+std::vector<definition> set_definitions() {
+  using key = std::uint64_t;
+  return {
+      define_map<sets::link_free_list<key, std::uint64_t, domain::process>>("link_free_list",
+                                                                            few_keys),
+      define_map<sets::link_free_list<key, sets::no_value, domain::process>>("link_free_list_set",
+                                                                             few_keys),
+      define_map<sets::link_free_hash<key, std::uint64_t, domain::native>>("link_free_hash",
+                                                                           many_keys),
+  };
+}
+
+}  // namespace outlast::test::powercut

@@ -192,6 +192,18 @@ TYPED_TEST(torn_set, gives_stamps_above_all_that_are_stored) {
   EXPECT_EQ(TypeParam(*this->pool_, "set").get(5), 52U);
 }
 
+TYPED_TEST(torn_set, is_refused_with_a_stamp_that_nobody_can_have_drawn) {
+  {
+    TypeParam set(*this->pool_, "set");
+    ASSERT_TRUE(set.insert(5, 50));
+    change_verdicts(set, [](u64, u64, u64 verdict) {
+      return (verdict & 3) == 1 ? ~u64{0} - 6 : verdict;  // live
+    });
+  }
+  this->kill();
+  EXPECT_THROW(TypeParam(*this->pool_, "set"), corruption);
+}
+
 TEST(link_free_list, keeps_its_order_and_its_ends) {
   test::temp_pool<process> pool;
   using list = link_free_list<std::int64_t, no_value, process, std::greater<std::int64_t>>;

@@ -91,9 +91,13 @@ class link_free_memory {
   }
   static void dispose_dead(void* context, void* object) noexcept {
     auto& self = *static_cast<link_free_memory*>(context);
-    dead_nodes& mine = self.dead_.local();
-    mine.nodes.push_back(object);
-    if (mine.nodes.size() >= self.least_freed_) self.free_dead(mine);
+    try {
+      dead_nodes& mine = self.dead_.local();
+      mine.nodes.push_back(object);
+      if (mine.nodes.size() >= self.least_freed_) self.free_dead(mine);
+    } catch (...) {
+      // No volatile memory, or a device that fails: what was not freed is found by a recovery.
+    }
   }
   /// First, what these nodes outrank is gone.
   void free_dead(dead_nodes& dead) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/base/error.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -14,6 +15,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace outlast::sets::detail {
@@ -157,6 +161,11 @@ class link_free_session : public durable::root_session<D> {
       greatest = std::max(greatest, said.stamp());
       found.push_back({place_of(node), &node, said});
     });
+    if (greatest > verdict::greatest_stamp) {
+      throw corruption(pool().path(), "a node of root " + std::to_string(this->root().index) +
+                                          " has stamp " + std::to_string(greatest) +
+                                          ", which nobody can have drawn; restore a backup");
+    }
     memory_.stamps().begin_above(greatest);
     return found;
   }

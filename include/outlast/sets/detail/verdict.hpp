@@ -27,6 +27,8 @@ class verdict {
   constexpr explicit verdict(std::uint64_t word) noexcept : word_(word) {}
   [[nodiscard]] static constexpr verdict none() noexcept { return verdict(0); }
   [[nodiscard]] static constexpr verdict superseded() noexcept { return verdict(state_mask); }
+  /// Nobody draws so many in a lifetime.
+  static constexpr std::uint64_t greatest_stamp = std::uint64_t{1} << 60;
   /// `stamp`: at least 1, less than 2^61.
   [[nodiscard]] static constexpr verdict live(std::uint64_t stamp) noexcept {
     return verdict(stamp << stamp_shift | live_state);

@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 
 namespace outlast::bench {
 

@@ -1,6 +1,8 @@
 // Goal: a cell is a std::atomic, costs the flushes and fences that the paper says, and follows the
 // four conditions of the P-V interface. Method: counting domains, and a domain that writes down
 // each step.
+#include "tests/support/costs.hpp"
+
 #include <outlast/domain.hpp>
 #include <outlast/durable/policy.hpp>
 
@@ -18,19 +20,8 @@ namespace {
 
 using counted = domain::counting<domain::adr>;
 
-struct cost {
-  std::uint64_t flushes;
-  std::uint64_t fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 template <class Tag>
 class cell_of_tag : public ::testing::Test {

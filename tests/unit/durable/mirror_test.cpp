@@ -2,6 +2,7 @@
 // store and nothing per load, and lives in pools only. Method: a counting domain, and one that lets
 // another thread act before each fence; the bytes of both replicas. That it is a std::atomic in
 // every member: atomic_interface_test.
+#include "tests/support/costs.hpp"
 #include "tests/support/temp_pool.hpp"
 #include "tests/support/twinned_memory.hpp"
 
@@ -30,22 +31,8 @@ using u64 = std::uint64_t;
 using counted = domain::counting<domain::adr>;
 using cell = mirrored_cell<int, counted>;
 
-struct cost {
-  u64 flushes;
-  u64 fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-void PrintTo(const cost& c, std::ostream* out) {
-  *out << c.flushes << " flushes, " << c.fences << " fences";
-}
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 /// What a replica holds.
 using replica = std::array<u64, 2>;  // value, sequence number

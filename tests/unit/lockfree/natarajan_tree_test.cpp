@@ -1,6 +1,7 @@
 // Goal: what is special to the search tree: order, ranges, ends, half-done deletions, its shape.
 // Method: one thread against a std::map; threads around keys that stay; the bytes of a closed or
 // abandoned pool, spoilt edge by edge.
+#include "tests/support/costs.hpp"
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"
 
@@ -38,22 +39,8 @@ using narrow = durable::flit<durable::tag::line<>, durable::automatic, domain::p
 using tree = natarajan_tree<u64, u64, narrow>;
 using content = std::vector<std::pair<u64, u64>>;
 
-struct cost {
-  u64 flushes;
-  u64 fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-void PrintTo(const cost& c, std::ostream* out) {
-  *out << c.flushes << " flushes, " << c.fences << " fences";
-}
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 /// Where the edges of internal nodes with such a key stand, and what the nodes take.
 template <class Key, class Policy>

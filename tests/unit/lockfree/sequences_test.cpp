@@ -1,5 +1,6 @@
 // Goal: what is special to queue and stack: what they flush, what recovery refuses, values of all
 // sizes, moves. Method: one thread, counting domains, links spoilt by hand.
+#include "tests/support/costs.hpp"
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"
 
@@ -30,22 +31,8 @@ namespace tag = durable::tag;
 using on_process = flit<tag::always, automatic, domain::process>;
 using u64 = std::uint64_t;
 
-struct cost {
-  u64 flushes;
-  u64 fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-void PrintTo(const cost& c, std::ostream* out) {
-  *out << c.flushes << " flushes, " << c.fences << " fences";
-}
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 /// Costs of operations between which nothing is left to be waited for.
 struct costs {

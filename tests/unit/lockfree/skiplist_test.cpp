@@ -1,5 +1,6 @@
 // Goal: what is special to the skip list: its towers and its costs. Method: one thread and a
 // comparison that counts; threads where nodes come and go.
+#include "tests/support/costs.hpp"
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"
 
@@ -128,22 +129,8 @@ TEST(skiplist_towers, that_a_process_without_a_twin_wrote_back_are_not_trusted_l
   with_mirrored<domain::adr>(path, [&](auto& list) { EXPECT_EQ(held(list), keys); });
 }
 
-struct cost {
-  u64 flushes;
-  u64 fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-void PrintTo(const cost& c, std::ostream* out) {
-  *out << c.flushes << " flushes, " << c.fences << " fences";
-}
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 TEST(skiplist_costs, updates_flush_two_lines_whatever_the_height_and_clean_reads_none) {
   using counted = domain::counting<domain::adr>;

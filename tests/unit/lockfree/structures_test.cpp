@@ -1,4 +1,5 @@
 // Goal: what is special to one structure. Method: one thread, counting domains, small pools.
+#include "tests/support/costs.hpp"
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"
 
@@ -28,22 +29,8 @@ using hashed = durable::flit<durable::tag::hashed<>, durable::automatic, counted
 using on_process = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
 using u64 = std::uint64_t;
 
-struct cost {
-  u64 flushes;
-  u64 fences;
-  friend bool operator==(const cost&, const cost&) = default;
-};
-void PrintTo(const cost& c, std::ostream* out) {
-  *out << c.flushes << " flushes, " << c.fences << " fences";
-}
-
-template <class Action>
-cost cost_of(Action&& action) {
-  const base::thread_context& me = base::this_thread();
-  const cost before{me.flushes, me.fences};
-  action();
-  return {me.flushes - before.flushes, me.fences - before.fences};
-}
+using test::cost;
+using test::cost_of;
 
 template <class Policy>
 void expect_paper_costs() {

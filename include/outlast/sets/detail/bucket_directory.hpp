@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 namespace outlast::sets::detail {
 
@@ -26,8 +25,7 @@ using durable::role;
 
 /// `Entry` is what nodes begin with: it has the link `next`. `Order` is the chain's, as
 /// lockfree::detail::key_probe wants it.
-/// Thread-safety: all members may be called concurrently, but construction, `add_segment_for` and
-/// `link_all`.
+/// Thread-safety: all members may be called concurrently, but construction and `link_all`.
 template <class Entry, class Order, domain::persistence_domain D>
 class bucket_directory {
   using cell = decltype(Entry::next);
@@ -132,7 +130,7 @@ class bucket_directory {
  private:
   /// All zero until somebody claims it.
   struct sentinel : Entry {
-    volatile_word<D, std::uint64_t> place;  // its order, and:
+    volatile_word<D, std::uint64_t> place;  // its order, plus claimed_bit or ready_bit
   };
   static constexpr std::uint64_t claimed_bit = 1;
 

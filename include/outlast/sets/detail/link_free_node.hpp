@@ -4,7 +4,6 @@
 // the same line makes their decision survive. Whoever's answer rests on a decision sees to that.
 #pragma once
 
-#include <outlast/base/cache_line.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>

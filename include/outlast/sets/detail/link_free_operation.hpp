@@ -4,16 +4,14 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
-#include <outlast/base/hash.hpp>
+#include <outlast/base/per_thread.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/link_free_node.hpp>
 #include <outlast/sets/detail/superseded_lines.hpp>
 
-#include <algorithm>
 #include <bit>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

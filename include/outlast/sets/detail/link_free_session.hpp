@@ -11,7 +11,6 @@
 #include <outlast/sets/detail/link_free_operation.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>

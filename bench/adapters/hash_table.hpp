@@ -19,7 +19,7 @@ struct table_under {
 template <class Domain>
 struct table_under<sets::link_free<Domain>> {
   using type = sets::link_free_hash<std::uint64_t, lockfree::no_value, Domain>;
-  using options = sets::link_free_table_options;
+  using options = sets::table_options;
 };
 
 template <class Policy, class Domain>

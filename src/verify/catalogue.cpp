@@ -16,7 +16,8 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_regions(all);
     detail::add_scanned(all);
     detail::add_mirrored(all);
-    detail::add_sets(all);
+    detail::add_link_free(all);
+    detail::add_soft(all);
     if constexpr (OUTLAST_WHOLE_CATALOGUE != 0) {
       detail::add_lists_of_other_policies(all);
       detail::add_tables_of_other_policies(all);

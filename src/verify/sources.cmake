@@ -2,14 +2,15 @@ outlast_sources(outlast_verify verify
   bank_oracle.cpp
   buffered_oracle.cpp
   catalogue.cpp
+  catalogue_link_free.cpp
   catalogue_lists.cpp
   catalogue_mirror.cpp
   catalogue_regions.cpp
   catalogue_roots.cpp
   catalogue_scanned.cpp
   catalogue_sequences.cpp
-  catalogue_sets.cpp
   catalogue_skiplists.cpp
+  catalogue_soft.cpp
   catalogue_tables.cpp
   catalogue_trees.cpp
   counterexample.cpp

@@ -34,9 +34,9 @@ constexpr std::array exceptions = {
     exception{"chain.hpp", "::passed(", 1, false,
               "a lookup that meets an erased node before it is buried: one execution in thousands, "
               "as the mutant that leaves this out shows"},
-    exception{"link_free_list.hpp", "::min(", 1, false,
+    exception{"basic_list.hpp", "::min(", 1, false,
               "the least key is linked and not confirmed yet: one execution in thousands"},
-    exception{"link_free_list.hpp", "::max(", 1, false,
+    exception{"basic_list.hpp", "::max(", 1, false,
               "the greatest key is linked and not confirmed yet: one execution in thousands"},
     exception{"external_tree.hpp", "::retire_one(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},

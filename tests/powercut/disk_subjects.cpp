@@ -5,8 +5,8 @@
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
-#include <outlast/sets/link_free_hash.hpp>
-#include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/basic_hash.hpp>
+#include <outlast/sets/basic_list.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
@@ -80,27 +80,28 @@ file_definition tree(const std::string& name) {
 }
 
 /// Nodes of erased keys are used again at once.
-file_definition link_free_list(const std::string& name) {
+template <class Scheme>
+file_definition set_list(const std::string& name) {
   using structure =
-      sets::link_free_list<key, std::uint64_t, disk, std::less<key>, verify::eager_epochs>;
+      sets::basic_list<Scheme, key, std::uint64_t, std::less<key>, verify::eager_epochs>;
   typename map_on_disk<structure>::parts how;
   how.memory_bytes = pool_bytes;
   how.make = [](auto& pool) {
-    return std::make_unique<structure>(pool, "subject",
-                                       sets::link_free_options{.freed_at_once = 1});
+    return std::make_unique<structure>(pool, "subject", sets::set_options{.freed_at_once = 1});
   };
   how.blocks = [](structure&) { return std::size_t{1}; };  // the root block
   return define<structure>(name, std::move(how));
 }
 
 /// And with one bucket to begin with.
-file_definition link_free_hash(const std::string& name) {
+template <class Scheme>
+file_definition set_hash(const std::string& name) {
   using structure =
-      sets::link_free_hash<key, std::uint64_t, disk, base::default_hash<key>, verify::eager_epochs>;
+      sets::basic_hash<Scheme, key, std::uint64_t, base::default_hash<key>, verify::eager_epochs>;
   typename map_on_disk<structure>::parts how;
   how.memory_bytes = pool_bytes;
   how.make = [](auto& pool) {
-    sets::link_free_table_options options;
+    sets::table_options options;
     options.freed_at_once = 1;
     options.buckets = 1;
     options.growth_check_interval = 1;
@@ -123,8 +124,10 @@ std::vector<file_definition> disk_subjects() {
       tree<std::uint64_t, adjacent>("natarajan_tree"),
       tree<verify::wide_value, chosen_by_hand>("natarajan_tree_manual"),
       table<std::uint64_t, mirror>("hash_table_mirror"),
-      link_free_list("link_free_list"),
-      link_free_hash("link_free_hash"),
+      set_list<sets::link_free<disk>>("link_free_list"),
+      set_hash<sets::link_free<disk>>("link_free_hash"),
+      set_list<sets::soft_in_place<disk>>("soft_in_place_list"),
+      set_hash<sets::soft<disk>>("soft_hash"),
   };
 }
 

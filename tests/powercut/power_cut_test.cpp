@@ -56,6 +56,8 @@ TEST(PowerCut, a_growing_table_in_two_replicas_loses_nothing) {
 }
 TEST(PowerCut, a_link_free_list_loses_nothing) { expect_nothing_lost("link_free_list"); }
 TEST(PowerCut, a_link_free_table_loses_nothing) { expect_nothing_lost("link_free_hash"); }
+TEST(PowerCut, a_soft_list_loses_nothing) { expect_nothing_lost("soft_in_place_list"); }
+TEST(PowerCut, a_soft_table_loses_nothing) { expect_nothing_lost("soft_hash"); }
 TEST(PowerCut, a_tree_of_wide_values_that_persists_what_it_must_loses_nothing) {
   expect_nothing_lost("natarajan_tree_manual");
 }

@@ -4,6 +4,8 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/soft_hash.hpp>
+#include <outlast/sets/soft_list.hpp>
 #include <tests/powercut/map_subject.hpp>
 
 #include <cstdint>
@@ -25,6 +27,10 @@ std::vector<definition> set_definitions() {
                                                                              few_keys),
       define_map<sets::link_free_hash<key, std::uint64_t, domain::native>>("link_free_hash",
                                                                            many_keys),
+      define_map<sets::soft_list<key, std::uint64_t, domain::process>>("soft_list", few_keys),
+      define_map<sets::soft_hash<key, std::uint64_t, domain::native>>("soft_hash", many_keys),
+      define_map<sets::basic_hash<sets::soft_in_place<domain::native>, key, std::uint64_t>>(
+          "soft_in_place_hash", many_keys),
   };
 }
 

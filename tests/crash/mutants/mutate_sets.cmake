@@ -1,4 +1,4 @@
-# Copies of the headers of link-free sets in which single sentences of the protocol
+# Copies of the headers of sets in which single sentences of the protocol
 # (docs/papers/durable-sets.md) can be switched off, by the number in `broken_sets::defect`. A sentence
 # that is not there any more stops the build.
 
@@ -26,7 +26,8 @@ endmacro()
 
 function(outlast_mutate_sets to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
-  foreach(HEADER IN ITEMS link_free.hpp link_free_list.hpp detail/superseded_lines.hpp)
+  foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
+          detail/superseded_lines.hpp detail/volatile_blocks.hpp)
     outlast_read_sets(${HEADER})
     outlast_write_sets(${HEADER})
   endforeach()
@@ -36,7 +37,7 @@ function(outlast_mutate_sets to)
     "#pragma once\nnamespace outlast::broken_sets {\ninline int defect = 0;\n}\n" TEXT "${TEXT}")
   outlast_write_sets(detail/verdict.hpp)
 
-  outlast_read_sets(detail/link_free_node.hpp)
+  outlast_read_sets(detail/set_node.hpp)
   # 1: the key comes before the verdict is cleared
   outlast_mutate(1 "explicit verdict_word(site where) {\n      D::store("
                    "explicit verdict_word(site where) {\n      if (@D@) D::store(")
@@ -45,22 +46,25 @@ function(outlast_mutate_sets to)
   # 2: key and value are no releases
   outlast_mutate(2 "words[i], std::memory_order_release"
                    "words[i], @D@ ? std::memory_order_release : std::memory_order_relaxed")
-  outlast_write_sets(detail/link_free_node.hpp)
+  # 22: a thread that comes late makes live again what is dead
+  outlast_mutate(22 "    std::uint64_t nothing = 0;\n"
+                    "    if (!@D@) {\n      say(verdict::live(stamp), where);\n      return;\n    }\n    std::uint64_t nothing = 0;\n")
+  outlast_write_sets(detail/set_node.hpp)
 
-  outlast_read_sets(detail/link_free_operation.hpp)
+  outlast_read_sets(detail/set_operation.hpp)
   # 3: a node says live before it is linked
-  outlast_mutate(3 "return ::new (block) Node(key, value);"
-                   "Node* const made = ::new (block) Node(key, value);\n    if (!@D@) (void)admit(*made);\n    drawn_ = memory_.stamps().draw(StampOf{}(key));\n    return made;")
+  outlast_mutate(3 "return memory_.nodes().make(key, value);"
+                   "Node* const made = memory_.nodes().make(key, value);\n    if (!@D@) (void)with_stamp(*made, site::current());\n    drawn_ = memory_.stamps().draw(StampOf{}(key));\n    return made;")
   # 4: the stamp is drawn before the node is linked
   outlast_mutate(4 "node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);"
                    "node.say_live(@D@ || drawn_ == 0 ? memory_.stamps().draw(StampOf{}(node.key.get())) : drawn_, where);")
   outlast_mutate(4 "  memory& memory_;\n  typename" "  std::uint64_t drawn_ = 0;\n  memory& memory_;\n  typename")
   # 5: whoever finds a node that somebody else has made live relies on it as it is
-  outlast_mutate(5 "    const verdict said = admit(node, where);\n"
-                   "    const bool fresh = node.says().is_none();\n    const verdict said = admit(node, where);\n    if (!@D@ && !fresh) return;\n")
+  outlast_mutate(5 "    const verdict said = with_stamp(node, where);\n"
+                   "    const bool fresh = node.says().is_none();\n    const verdict said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
   # 6: "durable" is noted before the flush
-  outlast_mutate(6 "    domain::persist_before_answer<D>(&node"
-                   "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(&node")
+  outlast_mutate(6 "    domain::persist_before_answer<D>("
+                   "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(")
   # 7: a lookup passes erased nodes as they are
   outlast_mutate(7 "    if (!next.has(lockfree::detail::replaced)) bury(node, where);"
                    "    if (@D@ && !next.has(lockfree::detail::replaced)) bury(node, where);")
@@ -77,9 +81,19 @@ function(outlast_mutate_sets to)
   outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
   # 12: stamps begin anew
   outlast_mutate(12 "counts_[i].raise_to(stamp," "counts_[i].raise_to(@D@ ? stamp : 0,")
-  outlast_write_sets(detail/link_free_operation.hpp)
+  # 18: a lookup of SOFT answers with what is not durable yet
+  outlast_mutate(18 "if (its == phase::not_yet) return" "if (@D@ && its == phase::not_yet) return")
+  # 19: it forgets what was before
+  outlast_mutate(19 "return {before, onward(next)}" "return {@D@ ? before : nullptr, onward(next)}")
+  # 20: it believes in an erasure that is not durable yet
+  outlast_mutate(20 "if (its == phase::over) return"
+                    "if (its == phase::over || (!@D@ && next.has(lockfree::detail::deleted) && !next.has(lockfree::detail::replaced))) return")
+  # 21: a link of SOFT is marked before its node is durable
+  outlast_mutate(21 "    } else {\n      confirm(node, where);"
+                    "    } else if (!@D@) {\n      (void)with_stamp(node, where);\n    } else {\n      confirm(node, where);")
+  outlast_write_sets(detail/set_operation.hpp)
 
-  outlast_read_sets(detail/link_free_session.hpp)
+  outlast_read_sets(detail/set_session.hpp)
   # 13: recovery looks at live nodes alone
   outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) return;"
                     "if (!said.is_live() && !(@D@ && said.is_dead())) return;")
@@ -87,12 +101,12 @@ function(outlast_mutate_sets to)
   outlast_mutate(14 "other.said.stamp() > it->said.stamp()"
                     "(@D@ ? other.said.stamp() > it->said.stamp() : other.said.stamp() < it->said.stamp())")
   # 15: what is outranked stays live
-  outlast_mutate(15 "      node->say(verdict::superseded());" "      if (@D@) node->say(verdict::superseded());")
+  outlast_mutate(15 "      each->say(verdict::superseded());" "      if (@D@) each->say(verdict::superseded());")
   # 16: a close leaves lines unwaited for
   outlast_mutate(16 "    memory_.lines().settle();\n    return true;"
                     "    if (@D@) memory_.lines().settle();\n    return true;")
   # 17: recovery supersedes what is outranked by what is visible alone
   outlast_mutate(17 "left it in the caches.\n    domain::fence<D>();"
                     "left it in the caches.\n    if (@D@) domain::fence<D>();")
-  outlast_write_sets(detail/link_free_session.hpp)
+  outlast_write_sets(detail/set_session.hpp)
 endfunction()

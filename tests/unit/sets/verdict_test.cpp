@@ -1,7 +1,7 @@
 // Goal: verdicts are what docs/formats/sets.md says, and recovery believes the right ones. Method:
 // words, and versions made up by hand.
 #include <outlast/domain/process.hpp>
-#include <outlast/sets/detail/link_free_session.hpp>
+#include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/verdict.hpp>
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ std::string judged(const std::vector<found_version>& found) {
       found, [](int one, int other) { return one == other; },
       [](const made_up& one, const made_up& other) { return one.key == other.key; }, outranked);
   std::string names;
-  for (const auto& each : latest) names += each.node->name;
+  for (const auto& each : latest) names += each.stored->name;
   names += '/';
   for (const made_up* each : outranked) names += each->name;
   return names;

@@ -85,6 +85,8 @@ void visit_chain(const Cell& start, Visit&& visit) {
 ///   confirm(node)       it is linked, and an answer rests on it
 ///   passed(node, next)  it was deleted, as its link says, and an answer may rest on that
 ///   settle(node, next)  the same, and it is about to be unlinked
+/// Or they know it of themselves; then lookups do not ask what is marked, but look(node).answer:
+/// the version that counts, of the node that matches and those that have replaced it.
 ///
 /// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes
 /// each entry that it meets once.
@@ -118,6 +120,7 @@ class chain {
     const cell* before = &cell_of(start);
     // A start that has been deleted since is passed. It precedes: no answer rests on its mark.
     link at = onward(before->load(role::traverse));
+    if constexpr (requires(Node& node) { operation_.look(node); }) return look_for(probe, at);
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {
@@ -241,6 +244,17 @@ class chain {
     if constexpr (requires(Node& node) { operation_.settle(node, next); }) {
       operation_.settle(static_cast<Node&>(*at), next);
     }
+  }
+
+  template <class Probe>
+  Node* look_for(const Probe& probe, link at) {
+    while (!probe.ends_at(at)) {
+      if (!probe.precedes(at)) {
+        return probe.matches(at) ? operation_.look(static_cast<Node&>(*at)).answer : nullptr;
+      }
+      at = onward(at->next.load(role::traverse));
+    }
+    return nullptr;
   }
 
   template <class Start>

@@ -21,6 +21,13 @@
 
 namespace outlast::sets::detail {
 
+/// What of a version's verdict is durable, as far as a lookup cares that waits for nothing.
+enum class phase : std::uint8_t {
+  not_yet,  ///< nothing: the version is to be, if nothing comes between
+  current,  ///< "live", whatever it says by now; if its link is marked as replaced, see there
+  over,     ///< "dead"
+};
+
 /// The word. On media: docs/formats/sets.md.
 class verdict {
  public:
@@ -46,6 +53,11 @@ class verdict {
   [[nodiscard]] constexpr bool is_durable() const noexcept { return (word_ & durable_bit) != 0; }
   /// Of a live or dead one.
   [[nodiscard]] constexpr std::uint64_t stamp() const noexcept { return word_ >> stamp_shift; }
+  /// Of a node that is buried only after "live" was durable, and superseded only by what is.
+  [[nodiscard]] constexpr phase seen() const noexcept {
+    if (is_dead()) return is_durable() ? phase::over : phase::current;
+    return is_superseded() || (is_live() && is_durable()) ? phase::current : phase::not_yet;
+  }
   [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
   friend constexpr bool operator==(verdict, verdict) = default;
 

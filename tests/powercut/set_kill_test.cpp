@@ -1,4 +1,4 @@
-// Goal: link-free sets lose nothing when their process is killed, and nothing comes back.
+// Goal: link-free and SOFT sets lose nothing when their process is killed, and nothing comes back.
 // Method: see harness.hpp.
 #include <tests/powercut/kill_subjects.hpp>
 
@@ -22,6 +22,12 @@ TEST(LinkFreeKill, a_list_without_values_loses_nothing) {
   expect_nothing_lost("link_free_list_set");
 }
 TEST(LinkFreeKill, a_growing_table_loses_nothing) { expect_nothing_lost("link_free_hash"); }
+TEST(SoftKill, a_list_loses_nothing) { expect_nothing_lost("soft_list"); }
+TEST(SoftKill, a_growing_table_loses_nothing) { expect_nothing_lost("soft_hash"); }
+TEST(SoftKill, a_table_in_place_loses_nothing) { expect_nothing_lost("soft_in_place_hash"); }
+TEST(SoftKill, a_table_whose_recovery_is_killed_loses_nothing) {
+  expect_nothing_lost("soft_hash", {.kills = 30, .early_kills = 2});
+}
 TEST(LinkFreeKill, a_table_whose_recovery_is_killed_loses_nothing) {
   expect_nothing_lost("link_free_hash", {.kills = 30, .early_kills = 2});
 }

@@ -1,4 +1,4 @@
-// Goal: what is special to link-free sets: their costs, their updates, their growth, and which
+// Goal: what is special to sets whose links do not survive: their costs, their updates, their growth, and which
 // version comes back. Method: one thread, counting domains, nodes written to by hand; threads where
 // they meet.
 #include "tests/support/costs.hpp"
@@ -8,10 +8,13 @@
 #include <outlast/domain.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/soft_hash.hpp>
+#include <outlast/sets/soft_list.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -35,7 +38,9 @@ class counted_set : public ::testing::Test {
   test::temp_pool<counted> pool_;
 };
 using counted_sets =
-    ::testing::Types<link_free_list<u64, u64, counted>, link_free_hash<u64, u64, counted>>;
+    ::testing::Types<link_free_list<u64, u64, counted>, link_free_hash<u64, u64, counted>,
+                     soft_list<u64, u64, counted>, soft_hash<u64, u64, counted>,
+                     basic_list<soft_in_place<counted>, u64, u64>>;
 TYPED_TEST_SUITE(counted_set, counted_sets);
 
 TYPED_TEST(counted_set, waits_once_for_what_succeeds_and_never_for_what_does_not) {
@@ -119,9 +124,10 @@ TYPED_TEST(counted_set, counts_every_increment_of_four_threads) {
 /// What the blocks of a pool say, changed as a crash may leave it.
 template <class Set>
 void change_verdicts(Set& set, const std::function<u64(u64 key, u64 value, u64 verdict)>& change) {
+  constexpr bool is_record = std::same_as<typename Set::policy_type, soft<process>>;
   set.arena().for_each_stored_block([&](void* block, std::size_t stride) {
-    auto* const words = static_cast<u64*>(block);
-    if (stride == 32) words[1] = change(words[2], words[3], words[1]);
+    u64* const words = static_cast<u64*>(block) + (is_record ? 0 : 1);  // else behind the link
+    if (stride == 32) words[0] = change(words[1], words[2], words[0]);
   });
 }
 
@@ -160,7 +166,8 @@ class torn_set : public ::testing::Test {
   test::temp_pool<process> pool_;
 };
 using torn_sets =
-    ::testing::Types<link_free_list<u64, u64, process>, link_free_hash<u64, u64, process>>;
+    ::testing::Types<link_free_list<u64, u64, process>, link_free_hash<u64, u64, process>,
+                     soft_list<u64, u64, process>, soft_hash<u64, u64, process>>;
 TYPED_TEST_SUITE(torn_set, torn_sets);
 
 TYPED_TEST(torn_set, has_the_later_of_two_versions) {
@@ -232,7 +239,7 @@ TEST(link_free_list, keeps_its_order_and_its_ends) {
 
 TEST(link_free_hash, grows_while_it_is_filled_and_flushes_nothing_for_it) {
   test::temp_pool<counted> pool(std::size_t{64} << 20);
-  link_free_table_options small;
+  table_options small;
   small.buckets = 1;
   constexpr u64 keys = 50'000;
   {
@@ -254,7 +261,7 @@ TEST(link_free_hash, grows_while_it_is_filled_and_flushes_nothing_for_it) {
 
 TEST(link_free_hash, with_a_fixed_number_of_buckets_never_grows) {
   test::temp_pool<process> pool;
-  link_free_table_options fixed;
+  table_options fixed;
   fixed.buckets = 8;
   fixed.grows = false;
   link_free_hash<u64, no_value, process> table(*pool, "table", fixed);
@@ -264,7 +271,7 @@ TEST(link_free_hash, with_a_fixed_number_of_buckets_never_grows) {
 
 TEST(link_free_hash, takes_keys_from_several_threads_while_it_grows) {
   test::temp_pool<process> pool(std::size_t{64} << 20);
-  link_free_table_options small;
+  table_options small;
   small.buckets = 1;
   link_free_hash<u64, u64, process> table(*pool, "table", small);
   constexpr u64 each = 20'000;
@@ -293,6 +300,8 @@ TEST(link_free, sets_are_refused_as_each_other) {
   pool.open();
   EXPECT_THROW((link_free_hash<u64, u64, process>(*pool, "it")), error);
   EXPECT_THROW((link_free_list<u64, std::uint32_t, process>(*pool, "it")), error);
+  EXPECT_THROW((soft_list<u64, u64, process>(*pool, "it")), error);
+  EXPECT_THROW((basic_list<soft_in_place<process>, u64, u64>(*pool, "it")), error);
   EXPECT_NO_THROW((link_free_list<u64, u64, process>(*pool, "it")));
 }
 

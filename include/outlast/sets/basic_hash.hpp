@@ -1,0 +1,299 @@
+// The hash table of every scheme whose links do not survive: basic_hash.hpp, soft_hash.hpp.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/reclaim/epochs.hpp>
+#include <outlast/sets/detail/bucket_directory.hpp>
+#include <outlast/sets/detail/set_session.hpp>
+#include <outlast/sets/schemes.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::sets {
+
+/// An unordered set or map; lock-free; durably linearizable. [Zur19] [Sha06] [Har01]
+///
+/// Keys and values are trivially copyable and fit a cache line together, with 16 bytes to spare; a
+/// key that is no number needs 8 more. Every value of Key can be a key. Keys are compared by
+/// operator==; `Hash` must be a pure function of the key. Equal hashes are fine.
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the table is used.
+/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line and
+/// waits once; a put to a present key flushes one line more, for which nobody waits; everything
+/// else flushes nothing. Where others are, each of them may flush the same line once; lookups only
+/// if the scheme says so.
+template <scheme Scheme, class Key, class Value = no_value, class Hash = base::default_hash<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class basic_hash {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
+  static_assert(std::equality_comparable<Key>, "keys need operator==");
+
+  using D = typename Scheme::domain_type;
+  using entry = detail::set_entry<D>;
+  using link = typename entry::link;
+  using cell = detail::volatile_link<link, D>;
+  using reclaimer = Reclaimer<D>;
+  struct node;
+
+  /// Equal keys have equal hashes: they count together.
+  struct stamp_of {
+    std::uint64_t operator()(const Key& key) const { return hash_of(key); }
+  };
+  using operation = detail::set_operation<Scheme, node, reclaimer, stamp_of>;
+  using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
+  struct chain_order;
+  using directory = detail::bucket_directory<entry, chain_order, D>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Scheme;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the table `name` in `pool`; creates it if there is none. Links all keys anew, which
+  /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
+  /// if the root is something else, corruption if its pages contradict themselves, out_of_space,
+  /// std::bad_alloc.
+  basic_hash(pool_type& pool, std::string_view name, const table_options& options = {})
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, options);
+            })) {}
+  ~basic_hash() { session_->handle_gone(); }
+  basic_hash(const basic_hash&) = delete;
+  basic_hash& operator=(const basic_hash&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      const way_in in = enter_and_link(op, key);
+      const auto* const present =
+          chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+      if (present != nullptr) return false;
+      session_->inserted(chain(op));
+      return true;
+    });
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op(session_->memory());
+    const way_in in = enter_and_link(op, key);
+    const bool erased = chain(op).erase(*in.start, in.probe_for(key));
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Wait-free. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op(session_->memory());
+    return find(op, key) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. Wait-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op(session_->memory());
+    const node* const found = find(op, key);
+    if (found == nullptr) return std::nullopt;
+    return found->value.get();
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
+  /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
+  bool update(const Key& key, const Value& value) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      const way_in in = enter_and_link(op, key);
+      return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+    });
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
+  /// value. As update().
+  bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
+    requires std::equality_comparable<Value>
+  {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      const way_in in = enter_and_link(op, key);
+      return chain(op).replace_if(
+          *in.start, in.probe_for(key),
+          [&](const node& there) { return there.value.get() == expected; },
+          [&] { return op.make(key, desired); });
+    });
+  }
+
+  /// Calls `visit(const Key&, const Value&)`, in no useful order, for each key that is present
+  /// throughout the walk, and perhaps for keys that come and go meanwhile; for none twice. What is
+  /// visited is durable. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    operation op(session_->memory());
+    detail::visit_nodes<node>(op, session_->buckets().first(), [&](const node& here) {
+      visit(here.key.get(), here.value.get());
+      return true;
+    });
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// How many buckets there are now.
+  [[nodiscard]] std::size_t bucket_count() const {
+    return std::size_t{1} << session_->buckets().level();
+  }
+
+  /// Bytes of volatile memory that the buckets take. For statistics.
+  [[nodiscard]] std::size_t index_bytes() const { return session_->buckets().bytes(); }
+
+  /// Was the pool not closed when this table was attached? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  using way_in = typename directory::way_in;
+
+  /// The hash of a number is computed as fast as it is read. Those of other keys are kept in the
+  /// node, and do not survive.
+  static constexpr bool keeps_hash =
+      !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
+  struct no_hash {
+    static void keep(std::uint64_t) noexcept {}
+  };
+  struct kept_hash {
+    void keep(std::uint64_t hash) {
+      D::store(word.value, hash, std::memory_order_relaxed, domain::site::none());
+    }
+    base::raw_atomic<std::uint64_t> word;
+  };
+  struct node : Scheme::template node<Key, Value> {
+    template <class... Parts>
+    explicit node(Parts&&... parts)
+        : Scheme::template node<Key, Value>(std::forward<Parts>(parts)...) {
+      hash.keep(hash_of(this->key.get()));
+    }
+    [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
+  };
+
+  /// By which the chain is sorted.
+  struct chain_order {
+    using link = basic_hash::link;
+
+    static std::uint64_t order_of(link at) {
+      if (at.has(lockfree::detail::sentinel)) return directory::order_of_sentinel(at);
+      return hash_in(static_cast<const node&>(*at)) | lockfree::detail::node_bits;
+    }
+    static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
+      if (at.has(lockfree::detail::sentinel)) return false;
+      const node& here = static_cast<const node&>(*at);
+      if constexpr (keeps_hash) {
+        if (hash_in(here) != hash) return false;
+      }
+      return here.key.get() == key;
+    }
+  };
+
+  static std::uint64_t hash_in(const node& of) {
+    if constexpr (keeps_hash) {
+      return D::load(of.hash.word.value, std::memory_order_relaxed);
+    } else {
+      return hash_of(of.key.get());
+    }
+  }
+  /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
+  static std::uint64_t hash_of(const Key& key) {
+    const auto hash = static_cast<std::uint64_t>(Hash{}(key));
+    return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
+  }
+
+  static durable::root_type type() {
+    std::string name = Scheme::name() + "_hash<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + ">";
+    const std::string full =
+        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
+
+  way_in enter_and_link(operation& op, const Key& key) {
+    return session_->buckets().enter_and_link(chain(op), hash_of(key));
+  }
+  /// Links nothing: wait-free.
+  node* find(operation& op, const Key& key) const {
+    const way_in in = session_->buckets().enter(hash_of(key));
+    return chain(op).find(*in.start, in.probe_for(key));
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the table is attached: its buckets.
+template <scheme Scheme, class Key, class Value, class Hash, template <class> class Reclaimer>
+class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
+    : public detail::set_session<node, D, reclaimer> {
+  using base_type = detail::set_session<node, D, reclaimer>;
+
+ public:
+  session(pool_type& in, const attached_root& root, const table_options& options)
+      : base_type(in, root, options.freed_at_once),
+        growth_check_interval_(std::max(options.growth_check_interval, 1U)),
+        grows_(options.grows) {
+    const auto nodes =
+        this->open([](const Key& key) { return hash_of(key); }, std::less<>{}, std::equal_to<>{});
+    buckets_.emplace(std::max(options.buckets, grows_ ? nodes.size() : 1));
+    for (const auto& each : nodes) each.node->hash.keep(each.place);
+    buckets_->link_all(nodes);
+  }
+
+  [[nodiscard]] directory& buckets() noexcept { return *buckets_; }
+
+  /// An insert succeeded: now and then, look whether the table should grow, and go on linking the
+  /// buckets that it has got.
+  void inserted(chain_type in) {
+    const std::uint64_t additions = this->count().add(1);
+    if (!grows_ || additions % growth_check_interval_ != 0) return;
+    const std::int64_t keys = this->count().sum();
+    if (keys > 0) buckets_->grow_to_hold(static_cast<std::size_t>(keys));
+    buckets_->sweep(in, 2 * std::size_t{growth_check_interval_});
+  }
+
+ private:
+  const std::uint32_t growth_check_interval_;
+  const bool grows_;
+  std::optional<directory> buckets_;
+};
+
+}  // namespace outlast::sets

@@ -1,0 +1,281 @@
+// The sorted list of every scheme whose links do not survive: basic_list.hpp, soft_list.hpp.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/reclaim/epochs.hpp>
+#include <outlast/sets/detail/set_session.hpp>
+#include <outlast/sets/schemes.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::sets {
+
+/// A sorted set or map; lock-free; durably linearizable. [Zur19] [Har01] [Mic02]
+///
+/// Keys and values are trivially copyable and fit a cache line together, with 16 bytes to spare.
+/// Every value of Key can be a key.
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the list is used.
+/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line and
+/// waits once; a put to a present key flushes one line more, for which nobody waits; everything
+/// else flushes nothing. Where others are, each of them may flush the same line once; lookups only
+/// if the scheme says so.
+template <scheme Scheme, class Key, class Value = no_value,
+          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class basic_list {
+  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
+
+  using D = typename Scheme::domain_type;
+  using node = typename Scheme::template node<Key, Value>;
+  using entry = detail::set_entry<D>;
+  using link = typename entry::link;
+  using cell = detail::volatile_link<link, D>;
+  using reclaimer = Reclaimer<D>;
+
+  /// Which count a key's stamps come from.
+  struct stamp_of {
+    std::uint64_t operator()(const Key& key) const noexcept {
+      constexpr bool equal_means_same_bits =
+          std::integral<Key> && std::same_as<Compare, std::less<Key>>;
+      if constexpr (equal_means_same_bits) {
+        return base::default_hash<Key>{}(key);
+      } else {
+        return 0;
+      }
+    }
+  };
+  using operation = detail::set_operation<Scheme, node, reclaimer, stamp_of>;
+  using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Scheme;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the list `name` in `pool`; creates it if there is none. Links all keys anew, which
+  /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
+  /// if the root is something else, corruption if its pages contradict themselves, out_of_space.
+  basic_list(pool_type& pool, std::string_view name, const set_options& options = {})
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, options.freed_at_once);
+            })) {}
+  ~basic_list() { session_->handle_gone(); }
+  basic_list(const basic_list&) = delete;
+  basic_list& operator=(const basic_list&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      const auto* const present =
+          chain(op).insert(head(), probe{key}, [&] { return op.make(key, value); });
+      if (present == nullptr) session_->count().add(1);
+      return present == nullptr;
+    });
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op(session_->memory());
+    const bool erased = chain(op).erase(head(), probe{key});
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Wait-free. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op(session_->memory());
+    return chain(op).find(head(), probe{key}) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. Wait-free. What it answers is durable at return.
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op(session_->memory());
+    const node* const found = chain(op).find(head(), probe{key});
+    if (found == nullptr) return std::nullopt;
+    return found->value.get();
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
+  /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
+  bool update(const Key& key, const Value& value) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      return chain(op).replace(head(), probe{key}, [&] { return op.make(key, value); });
+    });
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
+  /// value. As update().
+  bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
+    requires std::equality_comparable<Value>
+  {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory());
+      return chain(op).replace_if(
+          head(), probe{key}, [&](const node& there) { return there.value.get() == expected; },
+          [&] { return op.make(key, desired); });
+    });
+  }
+
+  /// The least key, or nothing if there is none: at one moment of the call this was so. Lock-free.
+  /// What it answers is durable at return.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
+    operation op(session_->memory());
+    const auto here = chain(op).locate(head(), lockfree::detail::first_probe{});
+    if (!here.found) return std::nullopt;
+    node& first = node_at(here.at);
+    op.confirm(first);
+    return std::pair(first.key.get(), first.value.get());
+  }
+
+  /// The greatest key, as min(). Passes every key.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
+    operation op(session_->memory());
+    const way_to_the_end in{head()};
+    (void)chain(op).locate(in, in);
+    if (!in.last) return std::nullopt;
+    node& last = node_at(in.last);
+    op.confirm(last);
+    return std::pair(last.key.get(), last.value.get());
+  }
+
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
+  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
+  /// durable. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    walk([&](const node& here) {
+      visit(here.key.get(), here.value.get());
+      return true;
+    });
+  }
+
+  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
+  template <class Visit>
+  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
+    walk([&](const node& here) {
+      if (!Compare{}(here.key.get(), to)) return false;
+      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.get());
+      return true;
+    });
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Was the pool not closed when this list was attached? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the nodes come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  static node& node_at(link at) noexcept { return static_cast<node&>(*at); }
+
+  /// Looks for a key.
+  struct probe {
+    const Key& key;
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(link at) const { return Compare{}(node_at(at).key.get(), key); }
+    [[nodiscard]] bool matches(link at) const { return !Compare{}(key, node_at(at).key.get()); }
+  };
+
+  /// Looks for the end, and knows which node it has passed last.
+  struct way_to_the_end {
+    cell& head;
+    mutable link last{};
+
+    [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
+    [[nodiscard]] bool precedes(link at) const noexcept {
+      last = at;
+      return true;
+    }
+    [[nodiscard]] bool matches(link) const noexcept { return false; }
+    [[nodiscard]] cell& enter() const noexcept {
+      last = link();
+      return head;
+    }
+  };
+
+  static durable::root_type type() {
+    std::string name = Scheme::name() + "_list<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + ">";
+    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
+                             typeid(Compare).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
+  [[nodiscard]] cell& head() const noexcept { return session_->head(); }
+
+  template <class Visit>
+  void walk(Visit&& visit) const {
+    operation op(session_->memory());
+    detail::visit_nodes<node>(op, head(), visit);
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the list is attached: its head.
+template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
+          template <class> class Reclaimer>
+class basic_list<Scheme, Key, Value, Compare, Reclaimer>::session final
+    : public detail::set_session<node, D, reclaimer> {
+  using base_type = detail::set_session<node, D, reclaimer>;
+
+ public:
+  session(pool_type& in, const attached_root& root, std::size_t freed_at_once)
+      : base_type(in, root, freed_at_once) {
+    head_.next.init(link());
+    const auto nodes = this->open([](const Key& key) { return key; }, Compare{},
+                                  [](const Key&, const Key&) { return true; });
+    entry* before = &head_;
+    for (const auto& each : nodes) {
+      before->next.init(link(each.node));
+      before = each.node;
+    }
+    before->next.init(link());
+  }
+
+  [[nodiscard]] cell& head() noexcept { return head_.next; }
+
+ private:
+  entry head_;
+};
+
+}  // namespace outlast::sets

@@ -1,0 +1,352 @@
+// One operation on a set whose links do not survive: what it tells nodes, and when. [Zur19]
+//
+// The protocols and their arguments: docs/papers/durable-sets.md.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/reclaim/concept.hpp>
+#include <outlast/sets/detail/set_node.hpp>
+#include <outlast/sets/detail/superseded_lines.hpp>
+#include <outlast/sets/detail/volatile_blocks.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace outlast::sets::detail {
+
+/// Counts from which stamps are drawn. Keys share them; equal keys have the same one.
+template <domain::persistence_domain D>
+class stamp_counts {
+ public:
+  stamp_counts() : counts_(count) {}
+
+  /// Greater than all that were drawn with the same number. Wait-free.
+  [[nodiscard]] std::uint64_t draw(std::uint64_t number) {
+    return counts_[number % count].fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  /// From now on all are greater than `stamp`. Not thread-safe: before the set is shared.
+  void begin_above(std::uint64_t stamp) {
+    for (std::size_t i = 0; i < count; ++i) counts_[i].raise_to(stamp, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr std::size_t count = 1024;
+
+  zeroed_array<volatile_word<D, std::uint64_t>> counts_;
+};
+
+/// What of a node stands in the pool: all of it, or its record.
+template <class Node, bool HasCopy = Node::has_copy>
+struct stored_part {
+  using type = Node;
+  static Node& of(Node& node) noexcept { return node; }
+};
+template <class Node>
+struct stored_part<Node, true> {
+  using type = typename Node::record_type;
+  static type& of(Node& node) { return node.stored(); }
+};
+template <class Node>
+using stored_in_pool = typename stored_part<Node>::type;
+
+/// Where nodes come from, and where they go.
+template <class Node, domain::persistence_domain D>
+class node_store {
+  using stored = stored_in_pool<Node>;
+
+ public:
+  explicit node_store(alloc::arena<D>& arena) : arena_(arena) {}
+
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
+
+  /// A new version, linked by nobody yet, which says nothing. Throws out_of_space, and
+  /// std::bad_alloc where it has a copy.
+  template <class Key, class Value>
+  [[nodiscard]] Node* make(const Key& key, const Value& value) {
+    static_assert(std::is_trivially_destructible_v<Node>);
+    const domain::site where = domain::site::current();
+    if constexpr (Node::has_copy) {
+      void* const beside = copies_.take();
+      try {
+        auto* const its_record = ::new (allocate()) stored(key, value, where);
+        return ::new (beside) Node(*its_record, key, value);
+      } catch (...) {
+        copies_.give(beside);
+        throw;
+      }
+    } else {
+      return ::new (allocate()) Node(key, value, where);
+    }
+  }
+
+  /// The node of a version that the pool holds, whose verdict `said` is durable. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] Node* adopt(stored& found, verdict said) {
+    if constexpr (Node::has_copy) {
+      auto* const made = ::new (copies_.take()) Node(found, found.key.get(), found.value.get());
+      made->note_durable(said);
+      return made;
+    } else {
+      found.say(said.durable());
+      return &found;
+    }
+  }
+
+  /// Nobody holds the node any more.
+  void free(Node* node) noexcept {
+    arena_.deallocate(&stored_part<Node>::of(*node), sizeof(stored));
+    if constexpr (Node::has_copy) copies_.give(node);
+  }
+
+ private:
+  struct no_copies {};
+
+  void* allocate() { return arena_.allocate(sizeof(stored), std::bit_ceil(sizeof(stored))); }
+
+  alloc::arena<D>& arena_;
+  [[no_unique_address]] std::conditional_t<Node::has_copy, volatile_blocks<Node, D>, no_copies>
+      copies_;
+};
+
+/// What the operations of one set share. All of it is volatile.
+template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
+class set_memory {
+ public:
+  /// Dead nodes become free in groups of `least_freed` per thread; at least 1.
+  set_memory(alloc::arena<D>& arena, Reclaimer& reclaimer, std::size_t least_freed)
+      : nodes_(arena),
+        reclaimer_(reclaimer),
+        least_freed_(least_freed),
+        dead_([least_freed](std::uint32_t) { return std::make_unique<dead_nodes>(least_freed); }) {}
+
+  [[nodiscard]] node_store<Node, D>& nodes() noexcept { return nodes_; }
+  [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
+  [[nodiscard]] stamp_counts<D>& stamps() noexcept { return stamps_; }
+  [[nodiscard]] superseded_lines<D>& lines() noexcept { return lines_; }
+
+  /// The caller's store has unlinked a node, whose next link was `next`.
+  void retire(Node* node, typename Node::link next) {
+    const bool is_dead = !next.has(lockfree::detail::replaced);
+    reclaimer_.retire(node, this, is_dead ? dispose_dead : dispose_superseded);
+  }
+
+  /// For durable::with_room: frees what can be freed.
+  void collect() {
+    reclaimer_.collect();
+    free_dead(dead_.local());
+  }
+  /// The caller guarantees that no operation runs.
+  void collect_all() {
+    reclaimer_.collect_all();
+    dead_.for_each([this](dead_nodes& each) { free_dead(each); });
+  }
+
+ private:
+  /// Nodes that nobody can hold any more.
+  struct dead_nodes {
+    explicit dead_nodes(std::size_t most) { nodes.reserve(most); }
+    std::vector<Node*> nodes;
+  };
+
+  /// What it says reaches the media before what the block says next.
+  static void dispose_superseded(void* context, void* object) noexcept {
+    static_cast<set_memory*>(context)->nodes_.free(static_cast<Node*>(object));
+  }
+  static void dispose_dead(void* context, void* object) noexcept {
+    auto& self = *static_cast<set_memory*>(context);
+    try {
+      dead_nodes& mine = self.dead_.local();
+      mine.nodes.push_back(static_cast<Node*>(object));
+      if (mine.nodes.size() >= self.least_freed_) self.free_dead(mine);
+    } catch (...) {
+      // No volatile memory, or a device that fails: what was not freed is found by a recovery.
+    }
+  }
+  /// First, what these nodes outrank is gone.
+  void free_dead(dead_nodes& dead) {
+    if (dead.nodes.empty()) return;
+    lines_.settle();
+    for (Node* node : dead.nodes) nodes_.free(node);
+    dead.nodes.clear();
+  }
+
+  node_store<Node, D> nodes_;
+  Reclaimer& reclaimer_;
+  const std::size_t least_freed_;
+  stamp_counts<D> stamps_;
+  superseded_lines<D> lines_;
+  base::per_thread<dead_nodes> dead_;
+};
+
+/// The guard of one operation, as lockfree::detail::chain wants it.
+///
+/// Invariants:
+///   I1  A node says nothing until it is linked, and "dead" or "superseded" only once it is marked.
+///   I2  Who answers that a key is there has waited for the flush of what its node says; who
+///       answers that it is not has waited for the flush of "dead" in the node that it passed, and
+///       a node is unlinked only after that. Lookups of Scheme::lookups_wait alone wait; the others
+///       answer what was before.
+///   I3  A node says "superseded" only after the flush of what its replacement says was waited for,
+///       and is unlinked only after it does.
+///   I4  The block of a dead node gets other content only after all older versions of its key are
+///       superseded on the media.
+///   I5  Where lookups do not wait, a link is marked only after the flush of "live" in its node was
+///       waited for.
+template <class Scheme, class Node, reclaim::reclaimer Reclaimer, class StampOf>
+class [[nodiscard]] set_operation {
+  using D = typename Scheme::domain_type;
+  using memory = set_memory<Node, D, Reclaimer>;
+  using link = typename Node::link;
+  using site = domain::site;
+
+ public:
+  explicit set_operation(memory& in) : memory_(in), session_(in.reclaimer().enter()) {}
+  ~set_operation() { memory_.reclaimer().leave(session_); }
+  set_operation(const set_operation&) = delete;
+  set_operation& operator=(const set_operation&) = delete;
+
+  /// A new version, linked by nobody yet, which says nothing. Throws out_of_space.
+  template <class Key, class Value>
+  [[nodiscard]] Node* make(const Key& key, const Value& value) {
+    return memory_.nodes().make(key, value);
+  }
+  void unmake(alloc::arena<D>&, Node* never_linked) noexcept { memory_.nodes().free(never_linked); }
+  void persist_private(const Node&) noexcept {}
+  void retire_unlinked(alloc::arena<D>&, Node* node, const void*) {
+    memory_.retire(node, node->next.load(durable::role::decide));
+  }
+
+  /// The node is linked, and its link may be marked at return.
+  void admit(Node& node, site where = site::current()) {
+    if constexpr (Scheme::lookups_wait) {
+      (void)with_stamp(node, where);
+    } else {
+      confirm(node, where);
+    }
+  }
+
+  /// The node is linked. What it says is durable at return, or outranked by what is.
+  void confirm(Node& node, site where = site::current()) {
+    if constexpr (!Scheme::lookups_wait) {
+      if (node.seen() != phase::not_yet) return;
+    }
+    const verdict said = with_stamp(node, where);
+    if (said.is_durable() || said.is_superseded()) return;
+    make_durable(node, said, where);
+  }
+
+  /// The node's link is marked. If it was erased, that is durable at return.
+  void passed(Node& node, link next, site where = site::current())
+    requires(Scheme::lookups_wait)
+  {
+    if (!next.has(lockfree::detail::replaced)) bury(node, where);
+  }
+
+  /// The node's link is marked. It may be unlinked at return.
+  void settle(Node& node, link next, site where = site::current()) {
+    if (!next.has(lockfree::detail::replaced)) {
+      bury(node, where);
+    } else if (!node.says().is_superseded()) {
+      confirm(static_cast<Node&>(*next), where.at(1));
+      node.say(verdict::superseded(), where.at(2));
+      memory_.lines().flush(&stored_part<Node>::of(node), where.at(3));
+    }
+  }
+
+  /// What a lookup that waits for nothing makes of a version.
+  struct sight {
+    Node* answer;  ///< the version that counts; null: the key is not there
+    link onward;   ///< behind all versions that were looked at
+  };
+  /// Of `first` and what has replaced it: what was so, durably, at one moment since the caller's
+  /// operation began. Wait-free with fewer than 2^16 threads: a version that is reached after so
+  /// many was linked meanwhile, so the one before it was current meanwhile.
+  [[nodiscard]] sight look(Node& first)
+    requires(!Scheme::lookups_wait)
+  {
+    Node* before = nullptr;
+    Node* at = &first;
+    for (std::size_t versions = 0;; ++versions) {
+      const phase its = at->seen();
+      const link next = at->next.load(durable::role::decide);
+      if (its == phase::not_yet) return {before, onward(next)};
+      if (its == phase::over) return {nullptr, onward(next)};
+      if (!next.has(lockfree::detail::replaced) || versions == most_versions) {
+        return {at, onward(next)};
+      }
+      before = std::exchange(at, static_cast<Node*>(next.get()));
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_versions = std::size_t{1} << 16;
+
+  static link onward(link next) {
+    return next.without(lockfree::detail::deleted | lockfree::detail::replaced);
+  }
+
+  /// The node is linked: it has a stamp at return.
+  verdict with_stamp(Node& node, site where) {
+    const verdict said = node.says();
+    if (!said.is_none()) return said;
+    node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);
+    return node.says();
+  }
+
+  /// The node was erased.
+  void bury(Node& node, site where) {
+    const verdict said = node.says();
+    if (said.is_dead() && said.is_durable()) return;
+    node.say(said.dead(), where);
+    make_durable(node, said.dead(), where);
+  }
+
+  void make_durable(Node& node, verdict said, site where) {
+    domain::persist_before_answer<D>(&stored_part<Node>::of(node), sizeof(stored_in_pool<Node>),
+                                     where);
+    node.note_durable(said);
+  }
+
+  memory& memory_;
+  typename Reclaimer::session session_;
+};
+
+/// Calls `visit(node)` for the live nodes behind `first`, in their order, until it returns false.
+/// What it visits is durable, and so is the end of erased nodes that it passes.
+template <class Node, class Operation, class Cell, class Visit>
+void visit_nodes(Operation& op, const Cell& first, Visit&& visit) {
+  using namespace lockfree::detail;
+  using link = typename Cell::value_type;
+  for (link at = first.load(durable::role::decide); at;) {
+    if (at.has(sentinel)) {
+      at = at->next.load(durable::role::decide);
+      continue;
+    }
+    Node& here = static_cast<Node&>(*at);
+    if constexpr (requires { op.look(here); }) {
+      const auto seen = op.look(here);
+      if (seen.answer != nullptr && !visit(std::as_const(*seen.answer))) return;
+      at = seen.onward;
+    } else {
+      const link next = here.next.load(durable::role::decide);
+      if (next.has(deleted)) {
+        op.passed(here, next);
+      } else {
+        op.confirm(here);
+        if (!visit(std::as_const(here))) return;
+      }
+      at = next.without(deleted | replaced);
+    }
+  }
+}
+
+}  // namespace outlast::sets::detail

@@ -1,0 +1,123 @@
+// Memory for the volatile halves of nodes.
+#pragma once
+
+#include <outlast/base/per_thread.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace outlast::sets::detail {
+
+/// Blocks of the size of a `T`, which come and go. All memory is given back with the object,
+/// whatever was taken: T's destructor is the caller's matter.
+///
+/// Each thread has free blocks of its own; what it has too many of it leaves to others, who take
+/// all that was left at once: so nobody can mistake a block that came back for one that stayed.
+/// Thread-safety: take() and give() may be called concurrently. Progress: lock-free, but for the
+/// allocator of the run-time library, which is asked for some thousand blocks at a time.
+template <class T, domain::persistence_domain D>
+class volatile_blocks {
+  static_assert(sizeof(T) >= 2 * sizeof(void*));
+
+ public:
+  volatile_blocks() : mine_([](std::uint32_t) { return std::make_unique<local>(); }) {}
+  ~volatile_blocks() {
+    chunk* next = nullptr;
+    for (chunk* at = chunks_.load(std::memory_order_relaxed); at != nullptr; at = next) {
+      next = at->next;
+      std::free(at);
+    }
+  }
+  volatile_blocks(const volatile_blocks&) = delete;
+  volatile_blocks& operator=(const volatile_blocks&) = delete;
+
+  /// Throws std::bad_alloc.
+  [[nodiscard]] void* take() {
+    local& own = mine_.local();
+    if (own.free == nullptr && own.fresh == own.end && !adopt(own)) add_chunk(own);
+    if (own.free != nullptr) {
+      --own.count;
+      return std::exchange(own.free, own.free->next);
+    }
+    return std::exchange(own.fresh, own.fresh + sizeof(T));
+  }
+
+  /// The block comes from take(), and nobody uses it any more.
+  void give(void* block) {
+    local& own = mine_.local();
+    own.free = ::new (block) vacant{own.free, nullptr};
+    if (++own.count >= 2 * batch) leave(own);
+  }
+
+ private:
+  static constexpr std::size_t batch = 128;
+  static constexpr std::size_t first_chunk = std::size_t{4} << 10;
+  static constexpr std::size_t greatest_chunk = std::size_t{1} << 20;
+
+  struct vacant {
+    vacant* next;
+    vacant* next_batch;  // of the first of a batch
+  };
+  struct chunk {
+    chunk* next;
+  };
+  static constexpr std::size_t align = std::max(alignof(T), alignof(std::max_align_t));
+  static constexpr std::size_t header = (sizeof(chunk) + align - 1) / align * align;
+  static_assert(align == alignof(std::max_align_t));
+
+  struct local {
+    vacant* free = nullptr;
+    std::size_t count = 0;
+    std::byte* fresh = nullptr;
+    std::byte* end = nullptr;
+    std::size_t next_chunk = first_chunk;
+  };
+
+  /// Takes what others have left. False: nothing.
+  bool adopt(local& own) {
+    // (2) acquire; synchronizes-with (1).
+    vacant* const left = left_.exchange(nullptr, std::memory_order_acquire);
+    for (vacant* first = left; first != nullptr; first = first->next_batch) {
+      vacant* last = first;
+      for (; last->next != nullptr; last = last->next) ++own.count;
+      ++own.count;
+      last->next = std::exchange(own.free, first);
+    }
+    return left != nullptr;
+  }
+
+  /// Leaves `batch` blocks to others.
+  void leave(local& own) {
+    vacant* const first = own.free;
+    vacant* last = first;
+    for (std::size_t i = 1; i < batch; ++i) last = last->next;
+    own.free = std::exchange(last->next, nullptr);
+    own.count -= batch;
+    first->next_batch = left_.load(std::memory_order_relaxed);
+    // (1) release; synchronizes-with (2).
+    while (!left_.compare_exchange(first->next_batch, first, std::memory_order_release)) {
+    }
+  }
+
+  void add_chunk(local& own) {
+    auto* const made = static_cast<std::byte*>(std::malloc(own.next_chunk));
+    if (made == nullptr) throw std::bad_alloc();
+    auto* const head = ::new (made) chunk{chunks_.load(std::memory_order_relaxed)};
+    while (!chunks_.compare_exchange(head->next, head, std::memory_order_release)) {
+    }
+    own.fresh = made + header;
+    own.end = own.fresh + (own.next_chunk - header) / sizeof(T) * sizeof(T);
+    own.next_chunk = std::min(2 * own.next_chunk, greatest_chunk);
+  }
+
+  volatile_word<D, vacant*> left_{nullptr};
+  volatile_word<D, chunk*> chunks_{nullptr};
+  base::per_thread<local> mine_;
+};
+
+}  // namespace outlast::sets::detail

@@ -1,0 +1,98 @@
+// The entries of sets whose links do not survive, for every scheme. Erased nodes are free at once:
+// within the few operations of a scenario every block is used again.
+#pragma once
+
+#include <src/verify/by_its_ends.hpp>
+#include <src/verify/catalogue_entries.hpp>
+
+#include <outlast/sets/basic_hash.hpp>
+#include <outlast/sets/basic_list.hpp>
+
+#include <memory>
+#include <string>
+
+namespace outlast::verify::detail {
+
+using domain::simulated;
+
+template <class Scheme, class Value>
+using set_list =
+    sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>, eager_epochs>;
+
+/// All keys have one hash.
+struct one_hash {
+  std::uint64_t operator()(std::uint64_t) const noexcept { return 7; }
+};
+template <class Scheme, class Value, class Hash = base::default_hash<std::uint64_t>>
+using set_hash = sets::basic_hash<Scheme, std::uint64_t, Value, Hash, eager_epochs>;
+
+template <class Structure, class Options>
+typename map_subject<Structure>::parts parts_of(const Options& options) {
+  typename map_subject<Structure>::parts how;
+  how.make = [options](auto& pool) {
+    return std::make_unique<Structure>(pool, "subject", options);
+  };
+  how.blocks = [](Structure&) { return std::size_t{1}; };  // the root block
+  return how;
+}
+
+/// An erasure, and somebody who passes it before it is durable, are frequent here.
+inline constexpr scope one_key = {.threads = 2, .operations = 2, .keys = 1, .prefill = 1};
+
+inline constexpr sets::set_options at_once = {.freed_at_once = 1};
+
+inline sets::table_options table_of(std::size_t buckets) {
+  sets::table_options options;
+  options.freed_at_once = 1;
+  options.buckets = buckets;
+  options.growth_check_interval = 1;
+  return options;
+}
+
+/// Lookups by order, or by walks.
+template <class Structure, class Base, class Options>
+void add_by(list& to, const std::string& name, const Options& options, scope within = {}) {
+  using enum map_operation;
+  auto how = parts_of<Structure>(options);
+  how.operations = {insert, insert, erase, erase, contains, contains, get, get};
+  add_map<Structure>(to, name, how, within);
+  to.back().type = name_in_functions<Base>();
+}
+
+/// One key, and little else but updates of it.
+template <class Structure>
+void add_updates(list& to, const std::string& name) {
+  using enum map_operation;
+  auto how = parts_of<Structure>(at_once);
+  how.operations = {put, put, update, erase, get};
+  add_map<Structure>(to, name, how, {.threads = 3, .operations = 2, .keys = 1, .prefill = 1});
+}
+
+template <class Structure>
+void add_growing(list& to, const std::string& name) {
+  auto how = parts_of<Structure>(table_of(1));
+  how.operations = {map_operation::insert};
+  add_map<Structure>(to, name, how, {.threads = 2, .operations = 4, .keys = 16, .prefill = 2});
+}
+
+/// All that a scheme has to show. Entries are called `<of>_list...` and `<of>_hash...`.
+template <class Scheme>
+void add_scheme(list& to, const std::string& of) {
+  using value = std::uint64_t;
+  using lockfree::no_value;
+  using list_map = set_list<Scheme, value>;
+  using list_set = set_list<Scheme, no_value>;
+  add_map<list_map>(to, of + "_list", parts_of<list_map>(at_once));
+  add_map<list_set>(to, of + "_list_set", parts_of<list_set>(at_once));
+  add_updates<list_map>(to, of + "_list_updates");
+  add_by<by_its_ends<list_map>, list_map>(to, of + "_list_ends", at_once);
+  using table = set_hash<Scheme, value>;
+  add_map<table>(to, of + "_hash", parts_of<table>(table_of(4)));
+  add_by<by_walks<table>, table>(to, of + "_hash_walks", table_of(4), one_key);
+  add_growing<set_hash<Scheme, no_value>>(to, of + "_hash_growing");
+  using colliding = set_hash<Scheme, value, one_hash>;
+  add_map<colliding>(to, of + "_hash_colliding", parts_of<colliding>(table_of(2)));
+  add_moving_map<list_map>(to, of + "_list_moving", parts_of<list_map>(at_once));
+}
+
+}  // namespace outlast::verify::detail

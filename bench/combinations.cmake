@@ -49,15 +49,19 @@ set(OUTLAST_BENCH_SLOWED
     "flit<adjacent,automatic>|durable::flit<durable::tag::adjacent, durable::automatic, Domain>"
     "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>")
 
-# Link-free sets: in the place of a policy. [Zur19]
-set(OUTLAST_BENCH_LINK_FREE_STRUCTURES harris_list hash_table)
-set(OUTLAST_BENCH_LINK_FREE "link_free|sets::link_free<Domain>")
+# Sets without durable links: in the place of a policy. [Zur19]
+set(OUTLAST_BENCH_SCHEME_STRUCTURES harris_list hash_table skiplist)
+set(OUTLAST_BENCH_SCHEMES
+    "link_free|sets::link_free<Domain>"
+    "soft|sets::soft<Domain>"
+    "soft_in_place|sets::soft_in_place<Domain>")
 
 # With values: as key-value stores are compared.
 set(OUTLAST_BENCH_MAPS hash_map)
 set(OUTLAST_BENCH_MAP_OTHERS
     ${OUTLAST_BENCH_MIRROR}
-    "mirror<in_place>|durable::mirror<Domain, durable::mirrored_values::in_place>")
+    "mirror<in_place>|durable::mirror<Domain, durable::mirrored_values::in_place>"
+    ${OUTLAST_BENCH_SCHEMES})
 
 # Structures that others have too: built with OUTLAST_BENCH_ALL where their library is installed.
 set(OUTLAST_BENCH_LIBCDS harris_list hash_table natarajan_tree skiplist)
@@ -130,8 +134,8 @@ function(outlast_bench_generate directory)
       if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_MIRRORED)
         outlast_bench_add_over(${domain} OUTLAST_BENCH_MIRROR ${OUTLAST_BENCH_ALL})
       endif()
-      if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_LINK_FREE_STRUCTURES)
-        outlast_bench_add_over(${domain} OUTLAST_BENCH_LINK_FREE ${OUTLAST_BENCH_ALL})
+      if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_SCHEME_STRUCTURES)
+        outlast_bench_add_over(${domain} OUTLAST_BENCH_SCHEMES ${OUTLAST_BENCH_ALL})
       endif()
     endforeach()
     if(OUTLAST_BENCH_STRUCTURE IN_LIST OUTLAST_BENCH_TABLE_SIZES)

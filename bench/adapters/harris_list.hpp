@@ -3,7 +3,7 @@
 
 #include <bench/adapters/set_adapter.hpp>
 #include <outlast/lockfree/harris_list.hpp>
-#include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/basic_list.hpp>
 
 #include <cstdint>
 
@@ -14,9 +14,9 @@ template <class Policy>
 struct list_under {
   using type = lockfree::harris_list<std::uint64_t, lockfree::no_value, Policy>;
 };
-template <class Domain>
-struct list_under<sets::link_free<Domain>> {
-  using type = sets::link_free_list<std::uint64_t, lockfree::no_value, Domain>;
+template <sets::scheme Scheme>
+struct list_under<Scheme> {
+  using type = sets::basic_list<Scheme, std::uint64_t>;
 };
 
 template <class Policy, class Domain>

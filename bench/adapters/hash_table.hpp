@@ -3,7 +3,7 @@
 
 #include <bench/adapters/set_adapter.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/sets/link_free_hash.hpp>
+#include <outlast/sets/basic_hash.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -16,9 +16,9 @@ struct table_under {
   using type = lockfree::hash_table<std::uint64_t, lockfree::no_value, Policy>;
   using options = lockfree::table_options;
 };
-template <class Domain>
-struct table_under<sets::link_free<Domain>> {
-  using type = sets::link_free_hash<std::uint64_t, lockfree::no_value, Domain>;
+template <sets::scheme Scheme>
+struct table_under<Scheme> {
+  using type = sets::basic_hash<Scheme, std::uint64_t>;
   using options = sets::table_options;
 };
 

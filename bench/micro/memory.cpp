@@ -15,8 +15,9 @@ namespace outlast::bench {
 namespace {
 
 /// Those whose nodes differ; other policies lay them out like one of these.
-constexpr std::array<std::string_view, 4> policies = {"transient", "flit<adjacent,automatic>",
-                                                      "mirror", "mirror<in_place>"};
+constexpr std::array<std::string_view, 7> policies = {
+    "transient",    "flit<adjacent,automatic>", "mirror", "mirror<in_place>", "link_free", "soft",
+    "soft_in_place"};
 
 /// Where a policy is at home: what never flushes needs no second replica.
 bool concerns_us(const registration& entry) {

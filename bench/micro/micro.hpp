@@ -41,6 +41,8 @@ void measure_memory(const micro_settings& settings, const micro_sink& sink);
 void measure_recovery(const micro_settings& settings, const micro_sink& sink);
 /// Opening cleanly closed pools of several sizes.
 void measure_open(const micro_settings& settings, const micro_sink& sink);
+/// Updates, growth and recovery of sets without durable links.
+void measure_sets(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

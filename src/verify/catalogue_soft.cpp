@@ -8,7 +8,7 @@ void add_soft(list& to) {
   using in_place = sets::soft_in_place<simulated>;
   using in_place_list = set_list<in_place, std::uint64_t>;
   add_map<in_place_list>(to, "soft_in_place_list", parts_of<in_place_list>(at_once));
-  add_updates<in_place_list>(to, "soft_in_place_list_updates");
+  add_updates<in_place_list>(to, "soft_in_place_list_updates", at_once);
   using in_place_hash = set_hash<in_place, std::uint64_t>;
   add_by<by_walks<in_place_hash>, in_place_hash>(to, "soft_in_place_hash_walks", table_of(4),
                                                  one_key);

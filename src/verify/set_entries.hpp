@@ -19,6 +19,10 @@ template <class Scheme, class Value>
 using set_list =
     sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>, eager_epochs>;
 
+template <class Scheme, class Value>
+using set_skiplist = sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>,
+                                      eager_epochs, sets::detail::towers>;
+
 /// All keys have one hash.
 struct one_hash {
   std::uint64_t operator()(std::uint64_t) const noexcept { return 7; }
@@ -49,6 +53,15 @@ inline sets::table_options table_of(std::size_t buckets) {
   return options;
 }
 
+/// Each node of a skip list has a tower: towers are what there is to go wrong.
+inline sets::skiplist_options towers_everywhere() {
+  sets::skiplist_options options;
+  options.freed_at_once = 1;
+  options.highest = 3;
+  options.branching = 1;
+  return options;
+}
+
 /// Lookups by order, or by walks.
 template <class Structure, class Base, class Options>
 void add_by(list& to, const std::string& name, const Options& options, scope within = {}) {
@@ -60,10 +73,10 @@ void add_by(list& to, const std::string& name, const Options& options, scope wit
 }
 
 /// One key, and little else but updates of it.
-template <class Structure>
-void add_updates(list& to, const std::string& name) {
+template <class Structure, class Options>
+void add_updates(list& to, const std::string& name, const Options& options) {
   using enum map_operation;
-  auto how = parts_of<Structure>(at_once);
+  auto how = parts_of<Structure>(options);
   how.operations = {put, put, update, erase, get};
   add_map<Structure>(to, name, how, {.threads = 3, .operations = 2, .keys = 1, .prefill = 1});
 }
@@ -75,6 +88,15 @@ void add_growing(list& to, const std::string& name) {
   add_map<Structure>(to, name, how, {.threads = 2, .operations = 4, .keys = 16, .prefill = 2});
 }
 
+/// Skip lists. Entries are called `<of>_skiplist...`.
+template <class Scheme>
+void add_skiplists_of(list& to, const std::string& of) {
+  using map = set_skiplist<Scheme, std::uint64_t>;
+  add_map<map>(to, of + "_skiplist", parts_of<map>(towers_everywhere()));
+  add_updates<map>(to, of + "_skiplist_updates", towers_everywhere());
+  add_by<by_its_ends<map>, map>(to, of + "_skiplist_ends", towers_everywhere());
+}
+
 /// All that a scheme has to show. Entries are called `<of>_list...` and `<of>_hash...`.
 template <class Scheme>
 void add_scheme(list& to, const std::string& of) {
@@ -84,7 +106,7 @@ void add_scheme(list& to, const std::string& of) {
   using list_set = set_list<Scheme, no_value>;
   add_map<list_map>(to, of + "_list", parts_of<list_map>(at_once));
   add_map<list_set>(to, of + "_list_set", parts_of<list_set>(at_once));
-  add_updates<list_map>(to, of + "_list_updates");
+  add_updates<list_map>(to, of + "_list_updates", at_once);
   add_by<by_its_ends<list_map>, list_map>(to, of + "_list_ends", at_once);
   using table = set_hash<Scheme, value>;
   add_map<table>(to, of + "_hash", parts_of<table>(table_of(4)));
@@ -93,6 +115,7 @@ void add_scheme(list& to, const std::string& of) {
   using colliding = set_hash<Scheme, value, one_hash>;
   add_map<colliding>(to, of + "_hash_colliding", parts_of<colliding>(table_of(2)));
   add_moving_map<list_map>(to, of + "_list_moving", parts_of<list_map>(at_once));
+  add_skiplists_of<Scheme>(to, of);
 }
 
 }  // namespace outlast::verify::detail

@@ -23,6 +23,8 @@ TEST(LinkFreeKill, a_list_without_values_loses_nothing) {
 }
 TEST(LinkFreeKill, a_growing_table_loses_nothing) { expect_nothing_lost("link_free_hash"); }
 TEST(SoftKill, a_list_loses_nothing) { expect_nothing_lost("soft_list"); }
+TEST(SoftKill, a_skip_list_loses_nothing) { expect_nothing_lost("soft_skiplist"); }
+TEST(LinkFreeKill, a_skip_list_loses_nothing) { expect_nothing_lost("link_free_skiplist"); }
 TEST(SoftKill, a_growing_table_loses_nothing) { expect_nothing_lost("soft_hash"); }
 TEST(SoftKill, a_table_in_place_loses_nothing) { expect_nothing_lost("soft_in_place_hash"); }
 TEST(SoftKill, a_table_whose_recovery_is_killed_loses_nothing) {

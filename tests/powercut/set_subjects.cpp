@@ -4,8 +4,10 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/link_free_skiplist.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
+#include <outlast/sets/soft_skiplist.hpp>
 #include <tests/powercut/map_subject.hpp>
 
 #include <cstdint>
@@ -26,6 +28,10 @@ std::vector<definition> set_definitions() {
       define_map<sets::link_free_list<key, sets::no_value, domain::process>>("link_free_list_set",
                                                                              few_keys),
       define_map<sets::link_free_hash<key, std::uint64_t, domain::native>>("link_free_hash",
+                                                                           many_keys),
+      define_map<sets::link_free_skiplist<key, std::uint64_t, domain::native>>("link_free_skiplist",
+                                                                               many_keys),
+      define_map<sets::soft_skiplist<key, std::uint64_t, domain::process>>("soft_skiplist",
                                                                            many_keys),
       define_map<sets::soft_list<key, std::uint64_t, domain::process>>("soft_list", few_keys),
       define_map<sets::soft_hash<key, std::uint64_t, domain::native>>("soft_hash", many_keys),

@@ -6,8 +6,10 @@
 #include <outlast/domain.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/link_free_skiplist.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
+#include <outlast/sets/soft_skiplist.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -36,12 +38,13 @@ using link_free_types =
 INSTANTIATE_TYPED_TEST_SUITE_P(link_free, map_fixture, link_free_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(link_free, concurrent_fixture, link_free_types);
 
-using soft_types =
-    ::testing::Types<sets::soft_list<odd_key, odd_value, process, std::greater<odd_key>>,
-                     sets::soft_hash<u64, u64, process>,
-                     sets::soft_hash<odd_key, odd_value, domain::adr>,
-                     sets::basic_list<sets::soft_in_place<domain::adr>, u64, u64>,
-                     sets::basic_hash<sets::soft_in_place<process>, odd_key, odd_value, poor_hash>>;
+using soft_types = ::testing::Types<
+    sets::soft_skiplist<u64, u64, process>,
+    sets::link_free_skiplist<odd_key, odd_value, domain::adr, std::greater<odd_key>>,
+    sets::soft_list<odd_key, odd_value, process, std::greater<odd_key>>,
+    sets::soft_hash<u64, u64, process>, sets::soft_hash<odd_key, odd_value, domain::adr>,
+    sets::basic_list<sets::soft_in_place<domain::adr>, u64, u64>,
+    sets::basic_hash<sets::soft_in_place<process>, odd_key, odd_value, poor_hash>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(soft, map_fixture, soft_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(soft, concurrent_fixture, soft_types);
 

@@ -128,17 +128,25 @@ class arena {
   };
   [[nodiscard]] recovery begin_recovery();
 
-  /// Calls `visit(void* block, std::size_t stride)` for each block that the last process had or
-  /// could have had, and for large ones. Before the recovery by scan, if what is live depends on
-  /// more than the block itself.
+  /// A run of blocks that the last process had or could have had, or one large block.
+  struct stored_run {
+    std::byte* begin;
+    std::size_t stride;
+    std::size_t blocks;
+  };
+  /// Before the recovery by scan, if what is live depends on more than the block itself. Throws
+  /// corruption.
+  [[nodiscard]] std::vector<stored_run> stored_runs() const;
+  /// Calls `visit(void* block, std::size_t stride)` for each block of them.
   template <class Visit>
   void for_each_stored_block(Visit&& visit) const;
 
   /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
-  /// for each block. What it answers false for becomes free; that may depend on the first 16 bytes
-  /// alone. Durable as recovery::finish().
+  /// for each block, on `threads` threads at once. What it answers false for becomes free; that may
+  /// depend on the first 16 bytes alone. Durable as recovery::finish(); with `are_durable` the
+  /// caller has seen to it for all blocks, and waited.
   template <class IsLive>
-  void recover_by_scan(IsLive&& is_live);
+  void recover_by_scan(IsLive&& is_live, unsigned threads = 1, bool are_durable = false);
 
   /// Writes down which blocks are allocated; durable at return. The arena is not used any more.
   void save_occupancy();
@@ -232,7 +240,9 @@ class arena {
   void invert_marks(span_type& marked);
   void take_over(span_type& recovered, std::size_t free);
   template <class IsLive>
-  void scan_span(span_type& scanned, std::uint64_t generation, IsLive&& is_live);
+  void scan_span(span_type& scanned, std::uint64_t generation, bool persists, IsLive&& is_live);
+  template <class IsLive>
+  void scan_large(std::uint32_t first, run_word run, bool persists, IsLive&& is_live);
   template <class Visit>
   void for_each_own_run(Visit&& visit) const;
   template <class Visit>

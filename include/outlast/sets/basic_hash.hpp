@@ -1,4 +1,4 @@
-// The hash table of every scheme whose links do not survive: basic_hash.hpp, soft_hash.hpp.
+// The hash table of every scheme whose links do not survive: link_free_hash.hpp, soft_hash.hpp.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -173,8 +173,10 @@ class basic_hash {
     return std::size_t{1} << session_->buckets().level();
   }
 
-  /// Bytes of volatile memory that the buckets take. For statistics.
-  [[nodiscard]] std::size_t index_bytes() const { return session_->buckets().bytes(); }
+  /// Bytes of volatile memory that buckets and copies take. For statistics.
+  [[nodiscard]] std::size_t index_bytes() const {
+    return session_->buckets().bytes() + session_->memory().nodes().volatile_bytes();
+  }
 
   /// Was the pool not closed when this table was attached? For statistics.
   [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
@@ -275,7 +277,7 @@ class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
         this->open([](const Key& key) { return hash_of(key); }, std::less<>{}, std::equal_to<>{});
     buckets_.emplace(std::max(options.buckets, grows_ ? nodes.size() : 1));
     for (const auto& each : nodes) each.node->hash.keep(each.place);
-    buckets_->link_all(nodes);
+    buckets_->link_all(nodes, this->threads());
   }
 
   [[nodiscard]] directory& buckets() noexcept { return *buckets_; }

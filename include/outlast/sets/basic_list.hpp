@@ -1,4 +1,5 @@
-// The sorted list of every scheme whose links do not survive: basic_list.hpp, soft_list.hpp.
+// The sorted list and the skip list of every scheme whose links do not survive: link_free_list.hpp,
+// soft_list.hpp, link_free_skiplist.hpp, soft_skiplist.hpp.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -7,6 +8,7 @@
 #include <outlast/lockfree/detail/chain.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/sets/detail/set_session.hpp>
+#include <outlast/sets/detail/set_towers.hpp>
 #include <outlast/sets/schemes.hpp>
 
 #include <concepts>
@@ -36,14 +38,14 @@ namespace outlast::sets {
 /// if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
-          template <class> class Reclaimer = reclaim::epochs>
+          template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
 class basic_list {
   static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
 
   using D = typename Scheme::domain_type;
-  using node = typename Scheme::template node<Key, Value>;
+  using node = typename Index::template node<typename Scheme::template node<Key, Value>>;
   using entry = detail::set_entry<D>;
   using link = typename entry::link;
   using cell = detail::volatile_link<link, D>;
@@ -61,7 +63,9 @@ class basic_list {
       }
     }
   };
-  using operation = detail::set_operation<Scheme, node, reclaimer, stamp_of>;
+  using index = typename Index::template of<node, Compare, D, reclaimer>;
+  using operation =
+      typename index::template guard<detail::set_operation<Scheme, node, reclaimer, stamp_of>>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 
@@ -70,14 +74,15 @@ class basic_list {
   using mapped_type = Value;
   using policy_type = Scheme;
   using pool_type = basic_pool<D>;
+  using options_type = typename Index::options;
 
   /// Attaches the list `name` in `pool`; creates it if there is none. Links all keys anew, which
   /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
   /// if the root is something else, corruption if its pages contradict themselves, out_of_space.
-  basic_list(pool_type& pool, std::string_view name, const set_options& options = {})
+  basic_list(pool_type& pool, std::string_view name, const options_type& options = {})
       : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options.freed_at_once);
+              return std::make_shared<session>(in, root, options);
             })) {}
   ~basic_list() { session_->handle_gone(); }
   basic_list(const basic_list&) = delete;
@@ -87,32 +92,38 @@ class basic_list {
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::with_room(session_->memory(), [&] {
-      operation op(session_->memory());
-      const auto* const present =
-          chain(op).insert(head(), probe{key}, [&] { return op.make(key, value); });
-      if (present == nullptr) session_->count().add(1);
-      return present == nullptr;
+      operation op(session_->memory(), session_->leads());
+      const probe what{key};
+      auto&& start = session_->leads().start(what);
+      node* fresh = nullptr;
+      const auto make = [&] { return fresh = op.make(key, value); };
+      if (chain(op).insert(start, what, make) != nullptr) return false;
+      session_->count().add(1);
+      op.raise(*fresh);
+      return true;
     });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
-    operation op(session_->memory());
-    const bool erased = chain(op).erase(head(), probe{key});
+    operation op(session_->memory(), session_->leads());
+    const probe what{key};
+    auto&& start = session_->leads().start(what);
+    const bool erased = chain(op).erase(start, what);
     if (erased) session_->count().add(-1);
     return erased;
   }
 
   /// Is `key` present? Wait-free. What it answers is durable at return.
   [[nodiscard]] bool contains(const Key& key) const {
-    operation op(session_->memory());
-    return chain(op).find(head(), probe{key}) != nullptr;
+    operation op(session_->memory(), session_->leads());
+    return find(op, key) != nullptr;
   }
 
   /// The value of `key`, or nothing. Wait-free. What it answers is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
-    operation op(session_->memory());
-    const node* const found = chain(op).find(head(), probe{key});
+    operation op(session_->memory(), session_->leads());
+    const node* const found = find(op, key);
     if (found == nullptr) return std::nullopt;
     return found->value.get();
   }
@@ -120,10 +131,7 @@ class basic_list {
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
   /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->memory(), [&] {
-      operation op(session_->memory());
-      return chain(op).replace(head(), probe{key}, [&] { return op.make(key, value); });
-    });
+    return replace_if(key, value, [](const node&) { return true; });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. As update().
@@ -139,18 +147,14 @@ class basic_list {
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
-    return durable::with_room(session_->memory(), [&] {
-      operation op(session_->memory());
-      return chain(op).replace_if(
-          head(), probe{key}, [&](const node& there) { return there.value.get() == expected; },
-          [&] { return op.make(key, desired); });
-    });
+    return replace_if(key, desired,
+                      [&](const node& there) { return there.value.get() == expected; });
   }
 
   /// The least key, or nothing if there is none: at one moment of the call this was so. Lock-free.
   /// What it answers is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
-    operation op(session_->memory());
+    operation op(session_->memory(), session_->leads());
     const auto here = chain(op).locate(head(), lockfree::detail::first_probe{});
     if (!here.found) return std::nullopt;
     node& first = node_at(here.at);
@@ -160,8 +164,8 @@ class basic_list {
 
   /// The greatest key, as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
-    operation op(session_->memory());
-    const way_to_the_end in{head()};
+    operation op(session_->memory(), session_->leads());
+    const way_to_the_end in{*session_};
     (void)chain(op).locate(in, in);
     if (!in.last) return std::nullopt;
     node& last = node_at(in.last);
@@ -174,7 +178,8 @@ class basic_list {
   /// durable. Holds back reclamation while it runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    walk([&](const node& here) {
+    operation op(session_->memory(), session_->leads());
+    detail::visit_nodes<node>(op, head(), [&](const node& here) {
       visit(here.key.get(), here.value.get());
       return true;
     });
@@ -183,7 +188,10 @@ class basic_list {
   /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk([&](const node& here) {
+    operation op(session_->memory(), session_->leads());
+    const probe what{from};
+    auto&& start = session_->leads().start(what);
+    detail::visit_nodes<node>(op, chain_type::cell_of(start), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
       if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.get());
       return true;
@@ -194,6 +202,11 @@ class basic_list {
   [[nodiscard]] std::size_t size_estimate() const {
     const std::int64_t sum = session_->count().sum();
     return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Bytes of volatile memory that copies and towers take. For statistics.
+  [[nodiscard]] std::size_t index_bytes() const {
+    return session_->leads().bytes() + session_->memory().nodes().volatile_bytes();
   }
 
   /// Was the pool not closed when this list was attached? For statistics.
@@ -216,7 +229,7 @@ class basic_list {
 
   /// Looks for the end, and knows which node it has passed last.
   struct way_to_the_end {
-    cell& head;
+    session& of;
     mutable link last{};
 
     [[nodiscard]] bool ends_at(link at) const noexcept { return !at; }
@@ -225,15 +238,16 @@ class basic_list {
       return true;
     }
     [[nodiscard]] bool matches(link) const noexcept { return false; }
-    [[nodiscard]] cell& enter() const noexcept {
-      last = link();
-      return head;
+    [[nodiscard]] cell& enter() const {
+      node* const before = of.leads().before_the_end();
+      last = link(before);
+      return before == nullptr ? of.head() : before->next;
     }
   };
 
   static durable::root_type type() {
-    std::string name = Scheme::name() + "_list<" + std::to_string(sizeof(Key)) + "," +
-                       std::to_string(sizeof(Value)) + ">";
+    std::string name = Scheme::name() + "_" + Index::name + "<" + std::to_string(sizeof(Key)) +
+                       "," + std::to_string(sizeof(Value)) + ">";
     const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
                              typeid(Compare).name() + ",1";
     return {std::move(name), base::hash_bytes(full)};
@@ -242,25 +256,40 @@ class basic_list {
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
   [[nodiscard]] cell& head() const noexcept { return session_->head(); }
 
-  template <class Visit>
-  void walk(Visit&& visit) const {
-    operation op(session_->memory());
-    detail::visit_nodes<node>(op, head(), visit);
+  node* find(operation& op, const Key& key) const {
+    const probe what{key};
+    auto&& start = session_->leads().start(what);
+    return chain(op).find(start, what);
+  }
+
+  template <class Accepts>
+  bool replace_if(const Key& key, const Value& value, Accepts&& accepts) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op(session_->memory(), session_->leads());
+      const probe what{key};
+      auto&& start = session_->leads().start(what);
+      node* fresh = nullptr;
+      const auto make = [&] { return fresh = op.make(key, value); };
+      if (!chain(op).replace_if(start, what, accepts, make)) return false;
+      op.raise(*fresh);
+      return true;
+    });
   }
 
   std::shared_ptr<session> session_;
 };
 
-/// What hangs off the pool while the list is attached: its head.
+/// What hangs off the pool while the list is attached: its head, and what leads into the chain.
 template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
-          template <class> class Reclaimer>
-class basic_list<Scheme, Key, Value, Compare, Reclaimer>::session final
+          template <class> class Reclaimer, class Index>
+class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
     : public detail::set_session<node, D, reclaimer> {
   using base_type = detail::set_session<node, D, reclaimer>;
 
  public:
-  session(pool_type& in, const attached_root& root, std::size_t freed_at_once)
-      : base_type(in, root, freed_at_once) {
+  session(pool_type& in, const attached_root& root, const options_type& options)
+      : base_type(in, root, options.freed_at_once),
+        leads_(head_, options, in.template service<reclaimer>()) {
     head_.next.init(link());
     const auto nodes = this->open([](const Key& key) { return key; }, Compare{},
                                   [](const Key&, const Key&) { return true; });
@@ -268,14 +297,18 @@ class basic_list<Scheme, Key, Value, Compare, Reclaimer>::session final
     for (const auto& each : nodes) {
       before->next.init(link(each.node));
       before = each.node;
+      leads_.append(*each.node);
     }
     before->next.init(link());
+    leads_.finish();
   }
 
   [[nodiscard]] cell& head() noexcept { return head_.next; }
+  [[nodiscard]] index& leads() noexcept { return leads_; }
 
  private:
   entry head_;
+  index leads_;
 };
 
 }  // namespace outlast::sets

@@ -5,12 +5,16 @@ outlast_headers(outlast_library sets
   detail/set_node.hpp
   detail/set_operation.hpp
   detail/set_session.hpp
+  detail/set_towers.hpp
+  detail/sorted_ranges.hpp
   detail/superseded_lines.hpp
   detail/verdict.hpp
   detail/volatile_blocks.hpp
   link_free_hash.hpp
   link_free_list.hpp
+  link_free_skiplist.hpp
   schemes.hpp
   soft_hash.hpp
   soft_list.hpp
+  soft_skiplist.hpp
 )

@@ -61,6 +61,15 @@ struct set_options {
   std::size_t freed_at_once = 64;
 };
 
+/// How a skip list is made: nothing of it is stored.
+struct skiplist_options : set_options {
+  /// The greatest height of a node's tower, 1 to 16.
+  unsigned highest = 16;
+  /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all are as high as
+  /// may be: for tests.
+  unsigned branching = 4;
+};
+
 /// How a table is made: nothing of it is stored.
 struct table_options : set_options {
   /// Buckets at the start, rounded up to a power of two; at least 1, at most 2^40. A table that

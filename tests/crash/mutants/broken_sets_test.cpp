@@ -146,9 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(mutant{6, scenarios::all, portable, "durable is noted before the flush"},
                       mutant{18, scenarios::all, portable, "answers with what is not durable yet"},
                       mutant{19, scenarios::updates, portable, "forgets what was before"},
-                      mutant{20, scenarios::all, portable, "believes in what is not durable yet"},
-                      mutant{21, scenarios::updates, portable,
-                             "a link is marked before its node is durable"}),
+                      mutant{20, scenarios::all, portable, "believes in what is not durable yet"}),
     number_of);
 
 }  // namespace

@@ -27,7 +27,7 @@ endmacro()
 function(outlast_mutate_sets to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
   foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
-          detail/superseded_lines.hpp detail/volatile_blocks.hpp)
+          detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp)
     outlast_read_sets(${HEADER})
     outlast_write_sets(${HEADER})
   endforeach()
@@ -95,18 +95,18 @@ function(outlast_mutate_sets to)
 
   outlast_read_sets(detail/set_session.hpp)
   # 13: recovery looks at live nodes alone
-  outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) return;"
-                    "if (!said.is_live() && !(@D@ && said.is_dead())) return;")
+  outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) continue;"
+                    "if (!said.is_live() && !(@D@ && said.is_dead())) continue;")
   # 14: recovery prefers the older version
   outlast_mutate(14 "other.said.stamp() > it->said.stamp()"
                     "(@D@ ? other.said.stamp() > it->said.stamp() : other.said.stamp() < it->said.stamp())")
   # 15: what is outranked stays live
-  outlast_mutate(15 "      each->say(verdict::superseded());" "      if (@D@) each->say(verdict::superseded());")
+  outlast_mutate(15 "        each->say(verdict::superseded());" "        if (@D@) each->say(verdict::superseded());")
   # 16: a close leaves lines unwaited for
   outlast_mutate(16 "    memory_.lines().settle();\n    return true;"
                     "    if (@D@) memory_.lines().settle();\n    return true;")
   # 17: recovery supersedes what is outranked by what is visible alone
-  outlast_mutate(17 "left it in the caches.\n    domain::fence<D>();"
-                    "left it in the caches.\n    if (@D@) domain::fence<D>();")
+  outlast_mutate(17 "left it in the caches.\n      domain::fence<D>();"
+                    "left it in the caches.\n      if (@D@) domain::fence<D>();")
   outlast_write_sets(detail/set_session.hpp)
 endfunction()

@@ -8,8 +8,10 @@
 #include <outlast/domain.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/link_free_skiplist.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
+#include <outlast/sets/soft_skiplist.hpp>
 
 #include <gtest/gtest.h>
 
@@ -40,7 +42,8 @@ class counted_set : public ::testing::Test {
 using counted_sets =
     ::testing::Types<link_free_list<u64, u64, counted>, link_free_hash<u64, u64, counted>,
                      soft_list<u64, u64, counted>, soft_hash<u64, u64, counted>,
-                     basic_list<soft_in_place<counted>, u64, u64>>;
+                     basic_list<soft_in_place<counted>, u64, u64>,
+                     link_free_skiplist<u64, u64, counted>, soft_skiplist<u64, u64, counted>>;
 TYPED_TEST_SUITE(counted_set, counted_sets);
 
 TYPED_TEST(counted_set, waits_once_for_what_succeeds_and_never_for_what_does_not) {
@@ -165,9 +168,9 @@ class torn_set : public ::testing::Test {
 
   test::temp_pool<process> pool_;
 };
-using torn_sets =
-    ::testing::Types<link_free_list<u64, u64, process>, link_free_hash<u64, u64, process>,
-                     soft_list<u64, u64, process>, soft_hash<u64, u64, process>>;
+using torn_sets = ::testing::Types<link_free_list<u64, u64, process>,
+                                   link_free_hash<u64, u64, process>, soft_list<u64, u64, process>,
+                                   soft_hash<u64, u64, process>, soft_skiplist<u64, u64, process>>;
 TYPED_TEST_SUITE(torn_set, torn_sets);
 
 TYPED_TEST(torn_set, has_the_later_of_two_versions) {
@@ -211,9 +214,19 @@ TYPED_TEST(torn_set, is_refused_with_a_stamp_that_nobody_can_have_drawn) {
   EXPECT_THROW(TypeParam(*this->pool_, "set"), corruption);
 }
 
-TEST(link_free_list, keeps_its_order_and_its_ends) {
+template <class List>
+class sorted_set : public ::testing::Test {};
+using descending = std::greater<std::int64_t>;
+using sorted_sets =
+    ::testing::Types<link_free_list<std::int64_t, no_value, process, descending>,
+                     soft_list<std::int64_t, no_value, process, descending>,
+                     link_free_skiplist<std::int64_t, no_value, process, descending>,
+                     soft_skiplist<std::int64_t, no_value, process, descending>>;
+TYPED_TEST_SUITE(sorted_set, sorted_sets);
+
+TYPED_TEST(sorted_set, keeps_its_order_and_its_ends) {
   test::temp_pool<process> pool;
-  using list = link_free_list<std::int64_t, no_value, process, std::greater<std::int64_t>>;
+  using list = TypeParam;
   const std::vector<std::int64_t> keys{std::numeric_limits<std::int64_t>::max(), 7, 0, -1,
                                        std::numeric_limits<std::int64_t>::min()};
   {
@@ -235,6 +248,59 @@ TEST(link_free_list, keeps_its_order_and_its_ends) {
     set.for_each_in(7, -1, [&](std::int64_t key, no_value) { seen.push_back(key); });
     EXPECT_EQ(seen, (std::vector<std::int64_t>{7, 0}));
   }
+}
+
+template <class List>
+class skiplist : public ::testing::Test {};
+using skiplists =
+    ::testing::Types<link_free_skiplist<u64, u64, process>, soft_skiplist<u64, u64, process>>;
+TYPED_TEST_SUITE(skiplist, skiplists);
+
+TYPED_TEST(skiplist, finds_each_of_many_keys_and_walks_ranges) {
+  test::temp_pool<process> pool(std::size_t{64} << 20);
+  constexpr u64 keys = 30'000;
+  for (int round = 0; round < 2; ++round) {
+    TypeParam set(*pool, "set");
+    for (u64 i = 0; i < keys && round == 0; ++i) {
+      const u64 key = i * 7919 % keys;
+      ASSERT_TRUE(set.insert(key, ~key));
+    }
+    for (u64 k = 0; k < keys; ++k) ASSERT_EQ(set.get(k), ~k);
+    EXPECT_EQ(set.min()->first, 0U);
+    EXPECT_EQ(set.max()->first, keys - 1);
+    u64 expected = 12'345;
+    set.for_each_in(12'345, 12'400, [&](u64 key, u64) { EXPECT_EQ(key, expected++); });
+    EXPECT_EQ(expected, 12'400U);
+    pool.abandon();
+    pool.open();
+  }
+}
+
+TYPED_TEST(skiplist, takes_and_loses_keys_from_several_threads) {
+  test::temp_pool<process> pool(std::size_t{64} << 20);
+  TypeParam set(*pool, "set");
+  constexpr u64 each = 5'000;
+  std::vector<std::jthread> threads;
+  for (u64 t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 3; ++round) {
+        for (u64 k = t; k < 4 * each; k += 4) {
+          ASSERT_EQ(set.insert(k, k), true);
+          ASSERT_TRUE(set.update(k, k + 1));
+          (void)set.put(4 * each + k % 16, t);  // all meet here
+          (void)set.erase(4 * each + (k + t) % 16);
+        }
+        for (u64 k = t; k < 4 * each; k += 4) {
+          ASSERT_EQ(set.get(k), k + 1);
+          if (round < 2) {
+            ASSERT_TRUE(set.erase(k));
+          }
+        }
+      }
+    });
+  }
+  threads.clear();
+  for (u64 k = 0; k < 4 * each; ++k) ASSERT_EQ(set.get(k), k + 1);
 }
 
 TEST(link_free_hash, grows_while_it_is_filled_and_flushes_nothing_for_it) {
@@ -314,6 +380,28 @@ TEST(link_free, nodes_of_erased_keys_are_used_again) {
     ASSERT_TRUE(list.erase(i));
   }
   EXPECT_LT(list.arena().statistics().span_pages, 64U);
+}
+
+template <class Set>
+class emptied_set : public ::testing::Test {};
+using emptied_sets =
+    ::testing::Types<link_free_list<u64, u64, process>, link_free_hash<u64, u64, process>,
+                     soft_hash<u64, u64, process>>;
+TYPED_TEST_SUITE(emptied_set, emptied_sets);
+
+TYPED_TEST(emptied_set, gives_pages_back_while_it_is_used) {
+  test::temp_pool<process> pool(std::size_t{64} << 20);
+  TypeParam set(*pool, "it");
+  // Descending: a list puts each key in front.
+  constexpr u64 keys = 100'000;
+  for (u64 k = keys; k-- > 0;) ASSERT_TRUE(set.insert(k, k));
+  const std::size_t before = set.arena().statistics().span_pages;
+  for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(set.erase(k));
+  for (u64 k = 0; k < 70'000; ++k) {  // enough to look for empty pages once more
+    ASSERT_TRUE(set.insert(1, k));
+    ASSERT_TRUE(set.erase(1));
+  }
+  EXPECT_LT(set.arena().statistics().span_pages, before / 4);
 }
 
 TEST(link_free, a_full_pool_loses_nothing) {

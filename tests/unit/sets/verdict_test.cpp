@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,13 @@ struct made_up {
 using found_version = version<made_up, int>;
 
 /// Names of the versions that count, and of those that are outranked.
-std::string judged(const std::vector<found_version>& found) {
+std::string judged(std::vector<found_version> found) {
   std::vector<made_up*> outranked;
-  const auto latest = latest_versions(
-      found, [](int one, int other) { return one == other; },
-      [](const made_up& one, const made_up& other) { return one.key == other.key; }, outranked);
   std::string names;
-  for (const auto& each : latest) names += each.stored->name;
+  judge_versions(
+      std::span(found), [](int one, int other) { return one == other; },
+      [](const made_up& one, const made_up& other) { return one.key == other.key; }, outranked,
+      [&](const found_version& each) { names += each.stored->name; });
   names += '/';
   for (const made_up* each : outranked) names += each->name;
   return names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 
 namespace outlast::alloc {
 
@@ -296,45 +297,63 @@ void arena<D>::free_unmarked_large(marks& large_marks) {
 // ---- recovery by scan ----
 
 template <domain::persistence_domain D>
+auto arena<D>::stored_runs() const -> std::vector<stored_run> {
+  std::vector<stored_run> runs;
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    auto* const begin = static_cast<std::byte*>(pages_.address_of(first));
+    const bool is_large = run.kind == run_kind::large;
+    runs.push_back(
+        {begin, pages_.line(first).block_size, is_large ? 1 : blocks_of_run(first, run)});
+  });
+  return runs;
+}
+
+template <domain::persistence_domain D>
 template <class Visit>
 void arena<D>::for_each_stored_block(Visit&& visit) const {
-  for_each_own_run([&](std::uint32_t first, run_word run) {
-    const std::size_t stride = pages_.line(first).block_size;
-    auto* const begin = static_cast<std::byte*>(pages_.address_of(first));
-    if (run.kind == run_kind::large) {
-      visit(static_cast<void*>(begin), stride);
-      return;
+  for (const stored_run& run : stored_runs()) {
+    for (std::size_t i = 0; i < run.blocks; ++i) {
+      visit(static_cast<void*>(run.begin + i * run.stride), run.stride);
     }
-    const std::size_t blocks = blocks_of_run(first, run);
-    for (std::size_t i = 0; i < blocks; ++i) {
-      visit(static_cast<void*>(begin + i * stride), stride);
-    }
-  });
+  }
 }
 
 template <domain::persistence_domain D>
 template <class IsLive>
-void arena<D>::recover_by_scan(IsLive&& is_live) {
-  for_each_own_run([&](std::uint32_t first, run_word run) {
-    const pool_format::page_line& line = pages_.line(first);
-    void* const begin = pages_.address_of(first);
-    if (run.kind == run_kind::small) {
-      scan_span(describe_run(first, run), line.generation, is_live);
-    } else if (run.kind == run_kind::large) {
-      if (!is_live(begin, std::size_t{line.block_size}, line.generation)) {
-        pages_.free_run(begin);
-      } else if (pages_.blocks_may_be_unflushed()) {
-        domain::flush<D>(begin, std::size_t{run.pages} * pool_format::page_size);
+void arena<D>::recover_by_scan(IsLive&& is_live, unsigned threads, bool are_durable) {
+  const bool persists = !are_durable && D::flushes() && pages_.blocks_may_be_unflushed();
+  std::vector<std::pair<std::uint32_t, run_word>> runs;
+  for_each_own_run([&](std::uint32_t first, run_word run) { runs.emplace_back(first, run); });
+  std::atomic<std::size_t> next{0};
+  pool_detail::in_parallel(threads, [&](unsigned) {
+    for (std::size_t i; (i = next.fetch_add(1, relaxed)) < runs.size();) {
+      const auto [first, run] = runs[i];
+      if (run.kind == run_kind::small) {
+        scan_span(describe_run(first, run), pages_.line(first).generation, persists, is_live);
+      } else if (run.kind == run_kind::large) {
+        scan_large(first, run, persists, is_live);
       }
     }
+    domain::fence<D>();  // for the flushes of this thread
   });
-  domain::fence<D>();
 }
 
 template <domain::persistence_domain D>
 template <class IsLive>
-void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, IsLive&& is_live) {
-  const bool persists = D::flushes() && pages_.blocks_may_be_unflushed();
+void arena<D>::scan_large(std::uint32_t first, run_word run, bool persists, IsLive&& is_live) {
+  const pool_format::page_line& line = pages_.line(first);
+  void* const begin = pages_.address_of(first);
+  if (!is_live(begin, std::size_t{line.block_size}, line.generation)) {
+    pages_.free_run(begin);
+  } else if (persists) {
+    domain::flush<D>(begin, std::size_t{run.pages} * pool_format::page_size);
+  }
+}
+
+template <domain::persistence_domain D>
+template <class IsLive>
+void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, bool persists,
+                         IsLive&& is_live) {
   std::size_t free = 0;
   for (std::size_t i = 0; i < scanned.blocks(); ++i) {
     const bool live = is_live(scanned.block(i), scanned.stride(), generation);

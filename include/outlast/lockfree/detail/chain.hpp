@@ -99,6 +99,16 @@ class chain {
 
   chain(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
 
+  /// Where walks from `start` begin.
+  template <class Start>
+  static cell& cell_of(Start& start) {
+    if constexpr (may_be_deleted<Start>) {
+      return start.enter();
+    } else {
+      return start;
+    }
+  }
+
   /// Where the probe belongs; unlinks every deleted entry on the way.
   template <class Start, class Probe>
   place locate(Start& start, const Probe& probe) {
@@ -222,6 +232,9 @@ class chain {
   }
 
  private:
+  template <class Start>
+  static constexpr bool may_be_deleted = !std::same_as<Start, cell>;
+
   /// Where a marked link leads.
   static link onward(link next) { return next.without(deleted | replaced_in<link>); }
 
@@ -255,18 +268,6 @@ class chain {
       at = onward(at->next.load(role::traverse));
     }
     return nullptr;
-  }
-
-  template <class Start>
-  static constexpr bool may_be_deleted = !std::same_as<Start, cell>;
-
-  template <class Start>
-  static cell& cell_of(Start& start) {
-    if constexpr (may_be_deleted<Start>) {
-      return start.enter();
-    } else {
-      return start;
-    }
   }
 
   /// Moves on to the first live entry that does not precede the probe. False: start over.

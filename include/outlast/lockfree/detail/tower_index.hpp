@@ -45,7 +45,8 @@ namespace outlast::lockfree::detail {
 /// The greatest height of a node. Part of the format.
 inline constexpr unsigned most_levels_of_tower = 16;
 
-/// The index over nodes that have a cell `next` and a `height()`, with tower_bytes() behind them.
+/// The index over nodes that have a `height()`, with tower_bytes() behind them, and a cell `next`; or
+/// that stand for such and answer is_live(), whether their place in the chain is not deleted.
 ///
 /// Probes are those of a chain. Thread-safety: all members may be called concurrently, except those
 /// of opening and closing. Progress: before() starts over never, the others are lock-free.
@@ -188,7 +189,11 @@ class tower_index {
 
   [[nodiscard]] unsigned top() const { return top_.load(std::memory_order_relaxed); }
   static bool is_live(const Node& node) {
-    return !node.next.load(durable::role::index).has(deleted);
+    if constexpr (requires { node.is_live(); }) {
+      return node.is_live();
+    } else {
+      return !node.next.load(durable::role::index).has(deleted);
+    }
   }
 
   /// The last node of a level, from `from` on, that precedes the probe and is alive.

@@ -11,6 +11,7 @@
 #include <outlast/lockfree/detail/bucket_index.hpp>
 #include <outlast/lockfree/detail/split_order.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/sets/detail/sorted_ranges.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <vector>
 
 namespace outlast::sets::detail {
 
@@ -105,29 +107,53 @@ class bucket_directory {
     }
   }
 
-  /// Links all sentinels and `nodes`, pairs of hash and node sorted by hash. Not thread-safe.
+  /// Links all sentinels and `nodes`, pairs of hash and node sorted by hash, by several threads.
+  /// The caller is alone.
   template <class Nodes>
-  void link_all(const Nodes& nodes) {
+  void link_all(const Nodes& nodes, unsigned threads) {
+    const std::uint64_t buckets = std::uint64_t{1} << level();
+    const std::uint64_t parts = std::min<std::uint64_t>(buckets, threads == 1 ? 1 : 16 * threads);
+    std::vector<cell*> ends(parts);
+    for_each_in_parallel(threads, parts, [&](std::size_t part) {
+      ends[part] = link_some(nodes, buckets * part / parts, buckets * (part + 1) / parts);
+    });
+    for (std::uint64_t part = 1; part < parts; ++part) {
+      sentinel& next = sentinel_of(order_of_bucket(buckets * part / parts));
+      ends[part - 1]->init(link(&next, lockfree::detail::sentinel));
+    }
+    ends.back()->init(link());
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t order_of_bucket(std::uint64_t bucket) const noexcept {
+    return level() == 0 ? 0 : bucket << (64 - level());
+  }
+
+  /// Links the buckets from `bucket` to before `end`, at least one. The link behind them.
+  template <class Nodes>
+  cell* link_some(const Nodes& nodes, std::uint64_t bucket, std::uint64_t end) {
     const unsigned level = this->level();
-    const std::uint64_t last = (std::uint64_t{1} << level) - 1;
+    auto node =
+        std::lower_bound(nodes.begin(), nodes.end(), order_of_bucket(bucket),
+                         [](const auto& each, std::uint64_t order) { return each.place < order; });
     cell* before = nullptr;
-    auto node = nodes.begin();
-    for (std::uint64_t bucket = 0; bucket <= last; ++bucket) {
-      const std::uint64_t order = level == 0 ? 0 : bucket << (64 - level);
+    for (; bucket < end; ++bucket) {
+      const std::uint64_t order = order_of_bucket(bucket);
       sentinel& own = sentinel_of(order);
       own.place.store(order | lockfree::detail::ready_bit, std::memory_order_relaxed);
       if (before != nullptr) before->init(link(&own, lockfree::detail::sentinel));
       before = &own.next;
       for (; node != nodes.end() && lockfree::detail::bucket_order(node->place, level) == order;
            ++node) {
+        constexpr std::ptrdiff_t ahead = 8;
+        if (nodes.end() - node > ahead) __builtin_prefetch(node[ahead].node, 1);
         before->init(link(node->node));
         before = &node->node->next;
       }
     }
-    before->init(link());
+    return before;
   }
 
- private:
   /// All zero until somebody claims it.
   struct sentinel : Entry {
     volatile_word<D, std::uint64_t> place;  // its order, plus claimed_bit or ready_bit

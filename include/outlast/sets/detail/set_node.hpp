@@ -147,6 +147,7 @@ class record {
 /// Where walks begin, and what nodes begin with.
 template <domain::persistence_domain D>
 struct set_entry {
+  using domain_type = D;
   using link = base::marked_ptr<set_entry, 3>;
 
   volatile_link<link, D> next;

@@ -101,6 +101,15 @@ class node_store {
     }
   }
 
+  /// Bytes of volatile memory that copies take. For statistics.
+  [[nodiscard]] std::size_t volatile_bytes() const {
+    if constexpr (Node::has_copy) {
+      return copies_.reserved_bytes();
+    } else {
+      return 0;
+    }
+  }
+
   /// Nobody holds the node any more.
   void free(Node* node) noexcept {
     arena_.deallocate(&stored_part<Node>::of(*node), sizeof(stored));
@@ -155,11 +164,20 @@ class set_memory {
   struct dead_nodes {
     explicit dead_nodes(std::size_t most) { nodes.reserve(most); }
     std::vector<Node*> nodes;
+    std::size_t freed = 0;  // of whatever kind
   };
+  /// After so many a thread looks for pages without a node, which go back to the pool.
+  static constexpr std::size_t freed_between_trims = std::size_t{1} << 15;
 
   /// What it says reaches the media before what the block says next.
   static void dispose_superseded(void* context, void* object) noexcept {
-    static_cast<set_memory*>(context)->nodes_.free(static_cast<Node*>(object));
+    auto& self = *static_cast<set_memory*>(context);
+    self.nodes_.free(static_cast<Node*>(object));
+    try {
+      self.count_freed(self.dead_.local(), 1);
+    } catch (...) {
+      // No volatile memory, or a device that fails: the pages stay where they are.
+    }
   }
   static void dispose_dead(void* context, void* object) noexcept {
     auto& self = *static_cast<set_memory*>(context);
@@ -176,7 +194,15 @@ class set_memory {
     if (dead.nodes.empty()) return;
     lines_.settle();
     for (Node* node : dead.nodes) nodes_.free(node);
+    const std::size_t freed = dead.nodes.size();
     dead.nodes.clear();
+    count_freed(dead, freed);
+  }
+  void count_freed(dead_nodes& mine, std::size_t count) {
+    mine.freed += count;
+    if (mine.freed < freed_between_trims) return;
+    mine.freed = 0;
+    (void)nodes_.arena().trim();
   }
 
   node_store<Node, D> nodes_;
@@ -221,9 +247,9 @@ class [[nodiscard]] set_operation {
   }
   void unmake(alloc::arena<D>&, Node* never_linked) noexcept { memory_.nodes().free(never_linked); }
   void persist_private(const Node&) noexcept {}
-  void retire_unlinked(alloc::arena<D>&, Node* node, const void*) {
-    memory_.retire(node, node->next.load(durable::role::decide));
-  }
+  void retire_unlinked(alloc::arena<D>&, Node* node, const void*) { retire(node); }
+  /// It is unlinked.
+  void retire(Node* node) { memory_.retire(node, node->next.load(durable::role::decide)); }
 
   /// The node is linked, and its link may be marked at return.
   void admit(Node& node, site where = site::current()) {

@@ -7,13 +7,18 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/detail/set_operation.hpp>
+#include <outlast/sets/detail/sorted_ranges.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -36,20 +41,20 @@ struct placed_node {
   Node* node;
 };
 
-/// The versions that count, in the order of their places. `found` is sorted by place; `same_key`
-/// tells keys of one place apart. What does not count and says it is live is put to `outranked`.
-template <class Stored, class Place, class SamePlace, class SameKey>
-std::vector<version<Stored, Place>> latest_versions(
-    const std::vector<version<Stored, Place>>& found, SamePlace&& same_place, SameKey&& same_key,
-    std::vector<Stored*>& outranked) {
-  std::vector<version<Stored, Place>> latest;
+/// Calls `counts(version)` for the versions that count, in the order of their places, those of a
+/// place after all of it were looked at. `found` is sorted by place; `same_key` tells keys of one
+/// place apart. What does not count and says it is live is put to `outranked`.
+template <class Version, class Stored, class SamePlace, class SameKey, class Counts>
+void judge_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& same_key,
+                    std::vector<Stored*>& outranked, Counts&& counts) {
+  std::vector<Version> latest;
   for (auto first = found.begin(); first != found.end();) {
-    const auto last = std::find_if_not(first, found.end(), [&](const auto& other) {
+    const auto last = std::find_if_not(first, found.end(), [&](const Version& other) {
       return same_place(first->place, other.place);
     });
     for (auto it = first; it != last; ++it) {
       if (!it->said.is_live()) continue;
-      const bool is_latest = std::none_of(first, last, [&](const auto& other) {
+      const bool is_latest = std::none_of(first, last, [&](const Version& other) {
         return other.said.stamp() > it->said.stamp() && same_key(*other.stored, *it->stored);
       });
       if (is_latest) {
@@ -58,10 +63,30 @@ std::vector<version<Stored, Place>> latest_versions(
         outranked.push_back(it->stored);
       }
     }
+    for (const Version& each : latest) counts(each);
+    latest.clear();
     first = last;
   }
-  return latest;
 }
+
+/// The nodes that a recovery links.
+template <class Node, class Place>
+class nodes_in_order {
+ public:
+  using value_type = placed_node<Node, Place>;
+
+  nodes_in_order() = default;
+  explicit nodes_in_order(std::size_t count) : items_(count), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] value_type& operator[](std::size_t i) const noexcept { return items_[i]; }
+  [[nodiscard]] value_type* begin() const noexcept { return count_ == 0 ? nullptr : &items_[0]; }
+  [[nodiscard]] value_type* end() const noexcept { return begin() + count_; }
+
+ private:
+  zeroed_array<value_type> items_;
+  std::size_t count_ = 0;
+};
 
 /// The volatile half of such a set, but for its index.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
@@ -104,46 +129,31 @@ class set_session : public durable::root_session<D> {
   /// `place_of(key)` and `precedes`. Re-entrant: what it stores says what was so already.
   template <class PlaceOf, class Precedes, class SameKey>
   auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
-    using key_type = typename Node::key_type;
-    using place = std::decay_t<decltype(place_of(std::declval<const key_type&>()))>;
-    std::vector<placed_node<Node, place>> nodes;
+    using place = std::decay_t<decltype(place_of(std::declval<const typename Node::key_type&>()))>;
     if (this->root().state == root_state::fresh) {
       create();
-      return nodes;
+      return nodes_in_order<Node, place>();
     }
     const void* const object = this->template object<root_block>();
-    auto found = survey(object, place_of);
-    std::sort(found.begin(), found.end(),
-              [&](const auto& one, const auto& other) { return precedes(one.place, other.place); });
-    std::vector<stored*> outranked;
-    const auto latest = latest_versions(
-        found,
-        [&](const place& one, const place& other) {
-          return !precedes(one, other) && !precedes(other, one);
+    auto heaps = survey<place>(object, place_of);
+    const ranges_of_items<version<stored, place>> found(heaps, precedes, threads_);
+    std::vector<std::size_t> counts(found.size());
+    supersede(judge(found, precedes, same_key, counts));
+    // Before nodes are linked: it gives back pages of dead ones, but of none that outranks.
+    arena().recover_by_scan(
+        [&](void* block, std::size_t stride, std::uint64_t) {
+          if (block == object) return true;
+          return is_stored(stride) && stored_at(block).says().is_live();
         },
-        [&](const stored& one, const stored& other) {
-          return same_key(one.key.get(), other.key.get());
-        },
-        outranked);
-    // (1) What outranks them is durable: a dead process may have left it in the caches.
-    domain::fence<D>();
-    for (stored* const each : outranked) {
-      each->say(verdict::superseded());
-      domain::flush<D>(each, sizeof *each);
-    }
-    // (2) Before the scan gives back pages of dead nodes that outrank something.
-    domain::fence<D>();
-    arena().recover_by_scan([&](void* block, std::size_t stride, std::uint64_t) {
-      return block == object || (is_stored(stride) && stored_at(block).says().is_live());
-    });
-    nodes.reserve(latest.size());
-    for (const auto& each : latest) {
-      nodes.push_back({each.place, memory_.nodes().adopt(*each.stored, each.said)});
-    }
-    count_.start_at(static_cast<std::int64_t>(latest.size()));
+        threads_, true);
+    auto nodes = adopt<place>(found, counts);
+    count_.start_at(static_cast<std::int64_t>(nodes.size()));
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
     return nodes;
   }
+
+  /// How many threads may open it.
+  [[nodiscard]] unsigned threads() const noexcept { return threads_; }
 
  private:
   static bool is_stored(std::size_t stride) noexcept {
@@ -158,31 +168,95 @@ class set_session : public durable::root_session<D> {
     pool().publish_root(this->root().index, block);
   }
 
-  template <class PlaceOf>
+  /// Every version, each thread a heap of its own.
+  template <class Place, class PlaceOf>
   auto survey(const void* object, PlaceOf&& place_of) {
-    using place = std::decay_t<decltype(place_of(stored_at(nullptr).key.get()))>;
     const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
-    std::vector<version<stored, place>> found;
-    std::uint64_t greatest = 0;
-    arena().for_each_stored_block([&](void* block, std::size_t stride) {
-      if (block == object || !is_stored(stride)) return;
-      stored& each = stored_at(block);
-      // What a dead process said may be visible alone; (1) waits for this.
-      if (persists) domain::flush<D>(&each, sizeof each);
-      const verdict said = each.says();
-      if (!said.is_live() && !said.is_dead()) return;
-      greatest = std::max(greatest, said.stamp());
-      found.push_back({place_of(each.key.get()), &each, said});
+    const auto runs = arena().stored_runs();
+    std::vector<std::vector<version<stored, Place>>> heaps(threads_);
+    std::vector<std::uint64_t> greatest(threads_);
+    std::atomic<std::size_t> next{0};
+    pool_detail::in_parallel(threads_, [&](unsigned worker) {
+      for (std::size_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < runs.size();) {
+        const auto [begin, stride, blocks] = runs[r];
+        if (persists) domain::flush<D>(begin, blocks * stride);
+        for (std::size_t i = 0; i < blocks && is_stored(stride); ++i) {
+          void* const block = begin + i * stride;
+          if (block == object) continue;
+          stored& each = stored_at(block);
+          const verdict said = each.says();
+          if (!said.is_live() && !said.is_dead()) continue;
+          greatest[worker] = std::max(greatest[worker], said.stamp());
+          heaps[worker].push_back({place_of(each.key.get()), &each, said});
+        }
+      }
+      // (1) What it says is durable now: a dead process may have left it in the caches.
+      domain::fence<D>();
     });
+    begin_above(*std::max_element(greatest.begin(), greatest.end()));
+    return heaps;
+  }
+
+  void begin_above(std::uint64_t greatest) {
     if (greatest > verdict::greatest_stamp) {
       throw corruption(pool().path(), "a node of root " + std::to_string(this->root().index) +
                                           " has stamp " + std::to_string(greatest) +
                                           ", which nobody can have drawn; restore a backup");
     }
     memory_.stamps().begin_above(greatest);
-    return found;
   }
 
+  /// How many of each range count, which stand in front of it then; and the others.
+  template <class Found, class Precedes, class SameKey>
+  auto judge(const Found& found, const Precedes& precedes, const SameKey& same_key,
+             std::vector<std::size_t>& counts) {
+    using place = std::decay_t<decltype(found.range(0)[0].place)>;
+    std::vector<std::vector<stored*>> outranked(found.size());
+    for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
+      const auto range = found.range(r);
+      const auto same_place = [&](const place& one, const place& other) {
+        return !precedes(one, other) && !precedes(other, one);
+      };
+      const auto same = [&](const stored& one, const stored& other) {
+        return same_key(one.key.get(), other.key.get());
+      };
+      judge_versions(range, same_place, same, outranked[r],
+                     [&](const auto& each) { range[counts[r]++] = each; });
+    });
+    return outranked;
+  }
+
+  /// What outranks them is durable.
+  void supersede(const std::vector<std::vector<stored*>>& outranked) {
+    for (const auto& some : outranked) {
+      for (stored* const each : some) {
+        each->say(verdict::superseded());
+        domain::flush<D>(each, sizeof *each);
+      }
+    }
+    // (2) Before the scan gives back pages of dead nodes that outrank something.
+    domain::fence<D>();
+  }
+
+  /// What they say is durable.
+  template <class Place, class Found>
+  auto adopt(const Found& found, const std::vector<std::size_t>& counts) {
+    std::vector<std::size_t> begins(counts.size() + 1);
+    std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
+    nodes_in_order<Node, Place> nodes(begins.back());
+    for_each_in_parallel(threads_, counts.size(), [&](std::size_t r) {
+      const auto range = found.range(r).first(counts[r]);
+      for (std::size_t i = 0; i < range.size(); ++i) {
+        constexpr std::size_t ahead = 8;
+        if (i + ahead < range.size()) __builtin_prefetch(range[i + ahead].stored, 1);
+        nodes[begins[r] + i] = {range[i].place,
+                                memory_.nodes().adopt(*range[i].stored, range[i].said)};
+      }
+    });
+    return nodes;
+  }
+
+  const unsigned threads_ = pool_detail::threads_for_opening_under<D>();
   memory_type memory_;
   base::sharded_count count_;
   bool was_recovered_;

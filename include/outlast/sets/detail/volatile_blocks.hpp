@@ -13,7 +13,7 @@
 
 namespace outlast::sets::detail {
 
-/// Blocks of the size of a `T`, which come and go. All memory is given back with the object,
+/// Blocks of one size, which come and go. All memory is given back with the object,
 /// whatever was taken: T's destructor is the caller's matter.
 ///
 /// Each thread has free blocks of its own; what it has too many of it leaves to others, who take
@@ -25,7 +25,10 @@ class volatile_blocks {
   static_assert(sizeof(T) >= 2 * sizeof(void*));
 
  public:
-  volatile_blocks() : mine_([](std::uint32_t) { return std::make_unique<local>(); }) {}
+  /// For a `T`, and what else `bytes` make room for.
+  explicit volatile_blocks(std::size_t bytes = sizeof(T))
+      : bytes_((bytes + alignof(T) - 1) / alignof(T) * alignof(T)),
+        mine_([](std::uint32_t) { return std::make_unique<local>(); }) {}
   ~volatile_blocks() {
     chunk* next = nullptr;
     for (chunk* at = chunks_.load(std::memory_order_relaxed); at != nullptr; at = next) {
@@ -44,7 +47,16 @@ class volatile_blocks {
       --own.count;
       return std::exchange(own.free, own.free->next);
     }
-    return std::exchange(own.fresh, own.fresh + sizeof(T));
+    return std::exchange(own.fresh, own.fresh + bytes_);
+  }
+
+  /// Of all threads, used or not. For statistics.
+  [[nodiscard]] std::size_t reserved_bytes() const {
+    std::size_t sum = 0;
+    for (chunk* at = chunks_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+      sum += at->bytes;
+    }
+    return sum;
   }
 
   /// The block comes from take(), and nobody uses it any more.
@@ -65,6 +77,7 @@ class volatile_blocks {
   };
   struct chunk {
     chunk* next;
+    std::size_t bytes;
   };
   static constexpr std::size_t align = std::max(alignof(T), alignof(std::max_align_t));
   static constexpr std::size_t header = (sizeof(chunk) + align - 1) / align * align;
@@ -107,14 +120,15 @@ class volatile_blocks {
   void add_chunk(local& own) {
     auto* const made = static_cast<std::byte*>(std::malloc(own.next_chunk));
     if (made == nullptr) throw std::bad_alloc();
-    auto* const head = ::new (made) chunk{chunks_.load(std::memory_order_relaxed)};
+    auto* const head = ::new (made) chunk{chunks_.load(std::memory_order_relaxed), own.next_chunk};
     while (!chunks_.compare_exchange(head->next, head, std::memory_order_release)) {
     }
     own.fresh = made + header;
-    own.end = own.fresh + (own.next_chunk - header) / sizeof(T) * sizeof(T);
+    own.end = own.fresh + (own.next_chunk - header) / bytes_ * bytes_;
     own.next_chunk = std::min(2 * own.next_chunk, greatest_chunk);
   }
 
+  const std::size_t bytes_;
   volatile_word<D, vacant*> left_{nullptr};
   volatile_word<D, chunk*> chunks_{nullptr};
   base::per_thread<local> mine_;

@@ -1,0 +1,267 @@
+// What leads into a sorted chain of set nodes: nothing, or the towers of a skip list in volatile
+// memory. [Fra04, Her08]
+//
+// A list is a chain and its head. A skip list is the same chain with an index above it: some nodes
+// have a tower, an object of its own with a copy of the key. The rules of the index, and why nobody
+// meets what was freed, stand in lockfree/detail/tower_index.hpp. A tower goes with its node.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/lockfree/detail/height_source.hpp>
+#include <outlast/lockfree/detail/tower_index.hpp>
+#include <outlast/reclaim/concept.hpp>
+#include <outlast/sets/detail/set_node.hpp>
+#include <outlast/sets/detail/volatile_blocks.hpp>
+#include <outlast/sets/schemes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace outlast::sets::detail {
+
+/// A list: walks begin at the head.
+struct no_index {
+  using options = set_options;
+  static constexpr const char* name = "list";
+  template <class Base>
+  using node = Base;
+
+  /// As towers::of.
+  template <class Node, class Compare, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
+  class of {
+    using cell = decltype(Node::next);
+
+   public:
+    of(set_entry<D>& head, const options&, Reclaimer&) : head_(head) {}
+
+    template <class Operation>
+    class guard : public Operation {
+     public:
+      template <class Memory>
+      guard(Memory& shared, of&) : Operation(shared) {}
+      static void raise(Node&) noexcept {}
+    };
+
+    template <class Probe>
+    [[nodiscard]] cell& start(const Probe&) const noexcept {
+      return head_.next;
+    }
+    /// Everything is passed on the way to the end.
+    [[nodiscard]] Node* before_the_end() const noexcept { return nullptr; }
+
+    static void append(Node&) noexcept {}
+    static void finish() noexcept {}
+    [[nodiscard]] static std::size_t bytes() noexcept { return 0; }
+
+   private:
+    set_entry<D>& head_;
+  };
+};
+
+/// A skip list.
+struct towers {
+  using options = skiplist_options;
+  static constexpr const char* name = "skiplist";
+
+  /// A node that may have a tower.
+  template <class Base>
+  class node : public Base {
+    using D = typename Base::domain_type;
+
+   public:
+    template <class... Parts>
+    explicit node(Parts&&... parts) : Base(std::forward<Parts>(parts)...) {}
+
+    /// Before the node is linked.
+    void set_tower(void* to) {
+      D::store(tower_.value, to, std::memory_order_relaxed, domain::site::none());
+    }
+    [[nodiscard]] void* tower() const { return D::load(tower_.value, std::memory_order_relaxed); }
+
+   private:
+    base::raw_atomic<void*> tower_;
+  };
+
+  /// The index over the chain of one set, behind `head`.
+  /// Thread-safety: as tower_index; append() and finish() while nothing else runs.
+  template <class Node, class Compare, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
+  class of {
+    using cell = decltype(Node::next);
+    using key_type = typename Node::key_type;
+
+    /// What stands for a node in the index. Behind it stand its links.
+    struct tower {
+      tower(Node& its_node, unsigned its_height)
+          : of(&its_node), drawn_height(its_height), key(its_node.key.get()) {}
+
+      [[nodiscard]] unsigned height() const noexcept { return drawn_height; }
+      [[nodiscard]] bool is_live() const {
+        return !of->next.load(durable::role::index).has(lockfree::detail::deleted);
+      }
+
+      Node* const of;
+      const unsigned drawn_height;
+      const key_type key;
+    };
+    static_assert(sizeof(tower) % alignof(void*) == 0, "the links stand behind the tower");
+    using index = lockfree::detail::tower_index<D, tower>;
+    using tower_link = typename index::link;
+
+   public:
+    of(set_entry<D>& head, const options& how, Reclaimer& reclaimer)
+        : head_(head),
+          reclaimer_(reclaimer),
+          heights_(std::clamp(how.highest, 1U, lockfree::detail::most_levels_of_tower),
+                   std::max(how.branching, 1U)),
+          builder_(std::make_unique<typename index::builder>(index_, head_words_)) {
+      for (unsigned h = 2; h <= lockfree::detail::most_levels_of_tower; ++h) {
+        blocks_[h - 1] = std::make_unique<blocks>(sizeof(tower) + index::tower_bytes(h));
+      }
+    }
+
+    /// An operation that knows of towers.
+    template <class Operation>
+    class guard : public Operation {
+     public:
+      template <class Memory>
+      guard(Memory& shared, of& in) : Operation(shared), index_(in) {}
+
+      template <class Value>
+      [[nodiscard]] Node* make(const key_type& key, const Value& value) {
+        const unsigned height = index_.heights_.draw();
+        void* const block = height > 1 ? index_.blocks_of(height).take() : nullptr;
+        try {
+          Node* const made = Operation::make(key, value);
+          made->set_tower(block == nullptr ? nullptr : index_.begin(block, *made, height));
+          return made;
+        } catch (...) {
+          if (block != nullptr) index_.blocks_of(height).give(block);
+          throw;
+        }
+      }
+      void unmake(alloc::arena<D>& arena, Node* never_linked) noexcept {
+        if (tower* const its = tower_of(*never_linked)) index_.free(its);
+        Operation::unmake(arena, never_linked);
+      }
+      void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* changed) {
+        if (tower* const its = tower_of(*node)) {
+          if (!index::unlinked(*its, changed)) return;  // its inserter will
+          index_.remove(*its);
+        }
+        Operation::retire_unlinked(arena, node, changed);
+      }
+
+      /// The node is linked, and an answer may rest on it: now its tower.
+      void raise(Node& fresh) {
+        tower* const its = tower_of(fresh);
+        if (its == nullptr) return;
+        index_.index_.insert(*its, itself{its->key});
+        if (index::end_growth(*its) == nullptr) return;
+        index_.remove(*its);
+        this->retire(&fresh);
+      }
+
+     private:
+      of& index_;
+    };
+
+    /// Where an operation enters the chain, as lockfree::detail::chain wants it.
+    template <class Probe>
+    class way_in {
+     public:
+      way_in(const of& index, const Probe& what) : index_(index), what_(what) {}
+
+      [[nodiscard]] cell& enter() const {
+        const tower* const before = index_.index_.before(*this);
+        return before == nullptr ? index_.head_.next : before->of->next;
+      }
+      [[nodiscard]] bool precedes(tower_link at) const { return Compare{}(at->key, what_.key); }
+
+     private:
+      const of& index_;
+      const Probe& what_;
+    };
+    template <class Probe>
+    [[nodiscard]] way_in<Probe> start(const Probe& what) const {
+      return {*this, what};
+    }
+    /// A node, not deleted at some moment of the call, behind which few others stand; null: the
+    /// head.
+    [[nodiscard]] Node* before_the_end() const {
+      const tower* const last = index_.before(everything{});
+      return last == nullptr ? nullptr : last->of;
+    }
+
+    /// Builds the index anew, of the chain's nodes in their order.
+    void append(Node& node) {
+      const unsigned height = heights_.draw();
+      if (height == 1) {
+        node.set_tower(nullptr);
+        return;
+      }
+      tower* const its = begin(blocks_of(height).take(), node, height);
+      node.set_tower(its);
+      builder_->append(*its);
+    }
+    void finish() {
+      builder_->finish();
+      builder_.reset();
+    }
+
+    /// For statistics.
+    [[nodiscard]] std::size_t bytes() const {
+      std::size_t sum = 0;
+      for (const auto& each : blocks_) sum += each == nullptr ? 0 : each->reserved_bytes();
+      return sum;
+    }
+
+   private:
+    /// Only its size matters.
+    struct blank {
+      void* words[2];
+    };
+    using blocks = volatile_blocks<blank, D>;
+
+    /// Looks for a tower among those of its key.
+    struct itself {
+      const key_type& key;
+      [[nodiscard]] bool precedes(tower_link at) const { return Compare{}(at->key, key); }
+      [[nodiscard]] bool matches(tower_link at) const { return !Compare{}(key, at->key); }
+    };
+    struct everything {
+      [[nodiscard]] static bool precedes(tower_link) noexcept { return true; }
+    };
+
+    static tower* tower_of(const Node& node) { return static_cast<tower*>(node.tower()); }
+    [[nodiscard]] blocks& blocks_of(unsigned height) const { return *blocks_[height - 1]; }
+
+    static tower* begin(void* block, Node& node, unsigned height) {
+      auto* const made = ::new (block) tower(node, height);
+      index::begin(*made);
+      return made;
+    }
+    void free(tower* its) { blocks_of(its->height()).give(its); }
+    /// Nobody links the tower any more.
+    void remove(tower& its) {
+      index_.remove(its, itself{its.key});
+      reclaimer_.retire(&its, this, [](void* self, void* gone) noexcept {
+        static_cast<of*>(self)->free(static_cast<tower*>(gone));
+      });
+    }
+
+    set_entry<D>& head_;
+    Reclaimer& reclaimer_;
+    index index_;
+    typename index::head_words head_words_{};
+    lockfree::detail::height_source heights_;
+    std::array<std::unique_ptr<blocks>, lockfree::detail::most_levels_of_tower> blocks_;
+    std::unique_ptr<typename index::builder> builder_;  // until finish()
+  };
+};
+
+}  // namespace outlast::sets::detail

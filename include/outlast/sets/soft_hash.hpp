@@ -10,7 +10,7 @@
 // flushes nothing.
 //
 // When not to use: if order matters; if opening must be quick: every opening reads all records,
-// also after a clean close; each key takes memory twice (basic_hash<soft_in_place<>, ...> does not).
+// also after a clean close; each key takes memory twice (not so basic_hash<soft_in_place<>, ...>).
 //
 // Persistent state: a root block without content, and one record of at most a cache line per key.
 #pragma once

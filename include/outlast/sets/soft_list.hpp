@@ -9,7 +9,7 @@
 // before. An update flushes one line and waits once, which is the least that theory allows.
 //
 // When not to use: a list takes time in proportion to its length; every opening reads all records,
-// also after a clean close; each key takes memory twice (basic_list<soft_in_place<>, ...> does not).
+// also after a clean close; each key takes memory twice (not so basic_list<soft_in_place<>, ...>).
 //
 // Persistent state: a root block without content, and one record of at most a cache line per key.
 #pragma once

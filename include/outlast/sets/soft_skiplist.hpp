@@ -19,8 +19,8 @@
 
 namespace outlast::sets {
 
-/// What basic_list says, in logarithmic time on average; lookups never flush nor wait.
-/// Lookups are lock-free: they never start over.
+/// What basic_list says, in logarithmic time on average. Lookups are lock-free, never start over,
+/// and never flush nor wait.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -1,6 +1,6 @@
-// Goal: no sentence of the protocols of link-free and of SOFT sets can be left out, and the verifier notices
-// where it is. Method: the real headers with one sentence switched off (mutate_sets.cmake), and
-// with none; the seeds are fixed.
+// Goal: no sentence of the protocols of link-free and SOFT sets can be left out, and the verifier
+// notices where it is. Method: the real headers with one sentence switched off (mutate_sets.cmake),
+// and with none; the seeds are fixed.
 #include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/map_subject.hpp>

@@ -1,6 +1,6 @@
-// Goal: what is special to sets whose links do not survive: their costs, their updates, their growth, and which
-// version comes back. Method: one thread, counting domains, nodes written to by hand; threads where
-// they meet.
+// Goal: what is special to sets whose links do not survive: their costs, their updates, their
+// growth, and which version comes back. Method: one thread, counting domains, nodes written to by
+// hand; threads where they meet.
 #include "tests/support/costs.hpp"
 #include "tests/support/keys.hpp"
 #include "tests/support/temp_pool.hpp"

@@ -1,5 +1,5 @@
-// Goal: what several threads sort is sorted, complete, and cut only between places. Method: heaps of
-// random items, few places and many, one thread and several.
+// Goal: what several threads sort is sorted, complete, and cut only between places. Method: heaps
+// of random items, few places and many, one thread and several.
 #include <outlast/sets/detail/sorted_ranges.hpp>
 
 #include <gtest/gtest.h>

@@ -45,8 +45,8 @@ namespace outlast::lockfree::detail {
 /// The greatest height of a node. Part of the format.
 inline constexpr unsigned most_levels_of_tower = 16;
 
-/// The index over nodes that have a `height()`, with tower_bytes() behind them, and a cell `next`; or
-/// that stand for such and answer is_live(), whether their place in the chain is not deleted.
+/// The index over nodes that have a `height()`, with tower_bytes() behind them, and a cell `next`;
+/// or that stand for such and answer is_live(), whether their place in the chain is not deleted.
 ///
 /// Probes are those of a chain. Thread-safety: all members may be called concurrently, except those
 /// of opening and closing. Progress: before() starts over never, the others are lock-free.

@@ -1,7 +1,7 @@
 // The nodes of sets whose links do not survive: what of them does, and where it stands. [Zur19]
 //
 // Links are not durable, and neither are their marks: they decide, and the verdict (verdict.hpp) in
-// a line of the pool makes their decision survive. Of each version of a key there is a record there:
+// a line of the pool makes their decision survive. Each version of a key has a record there:
 // verdict, key and value. The link stands beside it in the same line (`line_node`), or with a copy
 // of key and value in volatile memory (`copied_node`), where walks touch no persistent memory.
 #pragma once

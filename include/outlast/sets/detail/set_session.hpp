@@ -125,8 +125,8 @@ class set_session : public durable::root_session<D> {
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  protected:
-  /// Creates the root, or finds the latest live version of each key. Their nodes come back sorted by
-  /// `place_of(key)` and `precedes`. Re-entrant: what it stores says what was so already.
+  /// Creates the root, or finds the latest live version of each key. Their nodes come back sorted
+  /// by `place_of(key)` and `precedes`. Re-entrant: what it stores says what was so already.
   template <class PlaceOf, class Precedes, class SameKey>
   auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
     using place = std::decay_t<decltype(place_of(std::declval<const typename Node::key_type&>()))>;

@@ -97,6 +97,15 @@ void add_skiplists_of(list& to, const std::string& of) {
   add_by<by_its_ends<map>, map>(to, of + "_skiplist_ends", towers_everywhere());
 }
 
+/// Values out of line. Entries are called `<of>_..._strings`.
+template <class Scheme>
+void add_strings(list& to, const std::string& of) {
+  using map = set_list<Scheme, std::string>;
+  auto how = parts_of<map>(at_once);
+  how.blocks = [](map& it) { return 1 + it.size_estimate(); };  // the root block, and records
+  add_map<map>(to, of + "_list_strings", how);
+}
+
 /// All that a scheme has to show. Entries are called `<of>_list...` and `<of>_hash...`.
 template <class Scheme>
 void add_scheme(list& to, const std::string& of) {
@@ -116,6 +125,7 @@ void add_scheme(list& to, const std::string& of) {
   add_map<colliding>(to, of + "_hash_colliding", parts_of<colliding>(table_of(2)));
   add_moving_map<list_map>(to, of + "_list_moving", parts_of<list_map>(at_once));
   add_skiplists_of<Scheme>(to, of);
+  add_strings<Scheme>(to, of);
 }
 
 }  // namespace outlast::verify::detail

@@ -39,7 +39,9 @@ INSTANTIATE_TYPED_TEST_SUITE_P(link_free, map_fixture, link_free_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(link_free, concurrent_fixture, link_free_types);
 
 using soft_types = ::testing::Types<
-    sets::soft_skiplist<u64, u64, process>,
+    sets::soft_skiplist<u64, u64, process>, sets::link_free_list<odd_key, wide_value, domain::adr>,
+    sets::soft_hash<odd_key, wide_value, process>,
+
     sets::link_free_skiplist<odd_key, odd_value, domain::adr, std::greater<odd_key>>,
     sets::soft_list<odd_key, odd_value, process, std::greater<odd_key>>,
     sets::soft_hash<u64, u64, process>, sets::soft_hash<odd_key, odd_value, domain::adr>,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -61,6 +62,14 @@ struct default_hash {
       hash ^= hash >> 32;
     }
     return mix64(hash);
+  }
+};
+
+/// Of byte strings, whoever holds them.
+template <>
+struct default_hash<std::string> {
+  [[nodiscard]] std::uint64_t operator()(std::string_view bytes) const noexcept {
+    return hash_bytes(bytes);
   }
 };
 

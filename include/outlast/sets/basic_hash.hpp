@@ -26,21 +26,22 @@ namespace outlast::sets {
 
 /// An unordered set or map; lock-free; durably linearizable. [Zur19] [Sha06] [Har01]
 ///
-/// Keys and values are trivially copyable and fit a cache line together, with 16 bytes to spare; a
-/// key that is no number needs 8 more. Every value of Key can be a key. Keys are compared by
+/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
+/// as std::string_view where they visit. Up to 40 bytes together lie in the node's line, more lies
+/// beside it. Every value of Key can be a key. Keys are compared by
 /// operator==; `Hash` must be a pure function of the key. Equal hashes are fine.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the table is used.
-/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line and
-/// waits once; a put to a present key flushes one line more, for which nobody waits; everything
-/// else flushes nothing. Where others are, each of them may flush the same line once; lookups only
-/// if the scheme says so.
+/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
+/// those of what lies beside the node, and waits once; a put to a present key flushes one line more,
+/// for which nobody waits; everything else flushes nothing. Where others are, each of them may
+/// flush the same lines once; lookups only if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value, class Hash = base::default_hash<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class basic_hash {
-  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
-                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(detail::storable<Key> && detail::storable<Value>,
+                "keys and values live in the pool: trivially copyable, or std::string");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
   static_assert(std::equality_comparable<Key>, "keys need operator==");
 
@@ -51,9 +52,11 @@ class basic_hash {
   using reclaimer = Reclaimer<D>;
   struct node;
 
+  using key_view = typename detail::reading<Key>::view;
+
   /// Equal keys have equal hashes: they count together.
   struct stamp_of {
-    std::uint64_t operator()(const Key& key) const { return hash_of(key); }
+    std::uint64_t operator()(key_view key) const { return hash_of(key); }
   };
   using operation = detail::set_operation<Scheme, node, reclaimer, stamp_of>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
@@ -114,7 +117,7 @@ class basic_hash {
     operation op(session_->memory());
     const node* const found = find(op, key);
     if (found == nullptr) return std::nullopt;
-    return found->value.get();
+    return Value(found->value.get());
   }
 
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
@@ -235,7 +238,7 @@ class basic_hash {
     }
   }
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
-  static std::uint64_t hash_of(const Key& key) {
+  static std::uint64_t hash_of(key_view key) {
     const auto hash = static_cast<std::uint64_t>(Hash{}(key));
     return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
   }
@@ -274,7 +277,7 @@ class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
         growth_check_interval_(std::max(options.growth_check_interval, 1U)),
         grows_(options.grows) {
     const auto nodes =
-        this->open([](const Key& key) { return hash_of(key); }, std::less<>{}, std::equal_to<>{});
+        this->open([](key_view key) { return hash_of(key); }, std::less<>{}, std::equal_to<>{});
     buckets_.emplace(std::max(options.buckets, grows_ ? nodes.size() : 1));
     for (const auto& each : nodes) each.node->hash.keep(each.place);
     buckets_->link_all(nodes, this->threads());

@@ -27,21 +27,22 @@ namespace outlast::sets {
 
 /// A sorted set or map; lock-free; durably linearizable. [Zur19] [Har01] [Mic02]
 ///
-/// Keys and values are trivially copyable and fit a cache line together, with 16 bytes to spare.
-/// Every value of Key can be a key.
+/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
+/// as std::string_view where they visit. Up to 40 bytes together lie in the node's line, more lies
+/// beside it. Every value of Key can be a key.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the list is used.
-/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line and
-/// waits once; a put to a present key flushes one line more, for which nobody waits; everything
-/// else flushes nothing. Where others are, each of them may flush the same line once; lookups only
-/// if the scheme says so.
+/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
+/// those of what lies beside the node, and waits once; a put to a present key flushes one line more,
+/// for which nobody waits; everything else flushes nothing. Where others are, each of them may
+/// flush the same lines once; lookups only if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value,
-          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
 class basic_list {
-  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
-                "keys and values live in the pool: they must be trivially copyable");
+  static_assert(detail::storable<Key> && detail::storable<Value>,
+                "keys and values live in the pool: trivially copyable, or std::string");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
 
   using D = typename Scheme::domain_type;
@@ -51,11 +52,14 @@ class basic_list {
   using cell = detail::volatile_link<link, D>;
   using reclaimer = Reclaimer<D>;
 
+  using key_view = typename detail::reading<Key>::view;
+
   /// Which count a key's stamps come from.
   struct stamp_of {
-    std::uint64_t operator()(const Key& key) const noexcept {
+    std::uint64_t operator()(key_view key) const noexcept {
       constexpr bool equal_means_same_bits =
-          std::integral<Key> && std::same_as<Compare, std::less<Key>>;
+          (std::integral<Key> || std::same_as<Key, std::string>) &&
+          std::same_as<Compare, detail::default_order<Key>>;
       if constexpr (equal_means_same_bits) {
         return base::default_hash<Key>{}(key);
       } else {
@@ -125,7 +129,7 @@ class basic_list {
     operation op(session_->memory(), session_->leads());
     const node* const found = find(op, key);
     if (found == nullptr) return std::nullopt;
-    return found->value.get();
+    return Value(found->value.get());
   }
 
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
@@ -159,7 +163,7 @@ class basic_list {
     if (!here.found) return std::nullopt;
     node& first = node_at(here.at);
     op.confirm(first);
-    return std::pair(first.key.get(), first.value.get());
+    return std::pair<Key, Value>(first.key.get(), first.value.get());
   }
 
   /// The greatest key, as min(). Passes every key.
@@ -170,7 +174,7 @@ class basic_list {
     if (!in.last) return std::nullopt;
     node& last = node_at(in.last);
     op.confirm(last);
-    return std::pair(last.key.get(), last.value.get());
+    return std::pair<Key, Value>(last.key.get(), last.value.get());
   }
 
   /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
@@ -291,8 +295,8 @@ class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
       : base_type(in, root, options.freed_at_once),
         leads_(head_, options, in.template service<reclaimer>()) {
     head_.next.init(link());
-    const auto nodes = this->open([](const Key& key) { return key; }, Compare{},
-                                  [](const Key&, const Key&) { return true; });
+    const auto nodes = this->open([](key_view key) { return key; }, Compare{},
+                                  [](key_view, key_view) { return true; });
     entry* before = &head_;
     for (const auto& each : nodes) {
       before->next.init(link(each.node));

@@ -7,6 +7,7 @@ outlast_headers(outlast_library sets
   detail/set_session.hpp
   detail/set_towers.hpp
   detail/sorted_ranges.hpp
+  detail/stored_bytes.hpp
   detail/superseded_lines.hpp
   detail/verdict.hpp
   detail/volatile_blocks.hpp

@@ -22,7 +22,7 @@ namespace outlast::sets {
 /// What basic_list says, in logarithmic time on average. Lookups are lock-free, never start over,
 /// and wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
-          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using link_free_skiplist =
     basic_list<link_free<Domain>, Key, Value, Compare, Reclaimer, detail::towers>;

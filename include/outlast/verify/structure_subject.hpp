@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,21 @@ template <>
 struct value_code<lockfree::no_value> {
   static lockfree::no_value encode(std::uint64_t) { return {}; }
   static std::uint64_t decode(lockfree::no_value) { return 0; }
+};
+/// Bytes that say themselves whether they are whole.
+template <>
+struct value_code<std::string> {
+  static constexpr std::size_t words = 12;
+  static std::string encode(std::uint64_t number) {
+    std::uint64_t all[words];
+    for (std::size_t i = 0; i < words; ++i) all[i] = number * (i + 1);
+    return {reinterpret_cast<const char*>(all), sizeof all};
+  }
+  static std::uint64_t decode(std::string_view value) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, value.data(), std::min(value.size(), sizeof number));
+    return value == encode(number) ? number : ~std::uint64_t{0};
+  }
 };
 template <>
 struct value_code<wide_value> {

@@ -20,9 +20,9 @@ namespace outlast::test {
 namespace {
 
 using verify::map_operation;
-template <class Scheme>
-using list_of = broken_sets::basic_list<Scheme, std::uint64_t, std::uint64_t,
-                                        std::less<std::uint64_t>, verify::eager_epochs>;
+template <class Scheme, class Value = std::uint64_t>
+using list_of = broken_sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>,
+                                        verify::eager_epochs>;
 using link_free = broken_sets::link_free<domain::simulated>;
 using soft = broken_sets::soft<domain::simulated>;
 using soft_in_place = broken_sets::soft_in_place<domain::simulated>;
@@ -33,10 +33,10 @@ constexpr verify::memory_model weak{.weak_same_line = true};
 /// What is explored: everything, or many updates of one key.
 enum class scenarios { all, updates };
 
-template <class Scheme>
+template <class Scheme, class Value = std::uint64_t>
 verify::report explore(int defect, scenarios which, const verify::memory_model& model,
                        std::uint64_t executions) {
-  using list = list_of<Scheme>;
+  using list = list_of<Scheme, Value>;
   using subject = verify::map_subject<list>;
   broken_sets::defect = defect;
   typename subject::parts how;
@@ -96,6 +96,14 @@ TEST_P(soft_mutant, is_found) { expect_found<soft>(GetParam()); }
 class soft_in_place_mutant : public ::testing::TestWithParam<mutant> {};
 TEST_P(soft_in_place_mutant, is_found) { expect_found<soft_in_place>(GetParam()); }
 
+class string_mutant : public ::testing::TestWithParam<mutant> {};
+TEST_P(string_mutant, is_found) {
+  const mutant& tested = GetParam();
+  const verify::report done =
+      explore<link_free, std::string>(tested.defect, tested.which, tested.model, 60'000);
+  EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
+}
+
 std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
   return "number_" + std::to_string(of.param.defect);
 }
@@ -121,6 +129,12 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{16, scenarios::updates, portable, "a close leaves lines unwaited for"},
         mutant{17, scenarios::updates, portable, "recovery supersedes too early"},
         mutant{22, scenarios::updates, portable, "who comes late revives the dead"}),
+    number_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    all, string_mutant,
+    ::testing::Values(mutant{23, scenarios::all, portable, "bytes out of line are not flushed"},
+                      mutant{24, scenarios::all, portable, "torn bytes are believed in"}),
     number_of);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -27,7 +27,7 @@ endmacro()
 function(outlast_mutate_sets to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
   foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
-          detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp)
+          detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp detail/stored_bytes.hpp)
     outlast_read_sets(${HEADER})
     outlast_write_sets(${HEADER})
   endforeach()
@@ -81,6 +81,8 @@ function(outlast_mutate_sets to)
   outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
   # 12: stamps begin anew
   outlast_mutate(12 "counts_[i].raise_to(stamp," "counts_[i].raise_to(@D@ ? stamp : 0,")
+  # 23: key and value are not flushed where they lie out of line
+  outlast_mutate(23 "domain::flush<D>(its.data()" "if (@D@) domain::flush<D>(its.data()")
   # 18: a lookup of SOFT answers with what is not durable yet
   outlast_mutate(18 "if (its == phase::not_yet) return" "if (@D@ && its == phase::not_yet) return")
   # 19: it forgets what was before
@@ -97,6 +99,8 @@ function(outlast_mutate_sets to)
   # 13: recovery looks at live nodes alone
   outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) continue;"
                     "if (!said.is_live() && !(@D@ && said.is_dead())) continue;")
+  # 24: recovery believes records whose bytes are not there
+  outlast_mutate(24 "if (!each.is_whole(pool().pages())) {" "if (@D@ && !each.is_whole(pool().pages())) {")
   # 14: recovery prefers the older version
   outlast_mutate(14 "other.said.stamp() > it->said.stamp()"
                     "(@D@ ? other.said.stamp() > it->said.stamp() : other.said.stamp() < it->said.stamp())")

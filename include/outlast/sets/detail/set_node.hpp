@@ -6,25 +6,24 @@
 // of key and value in volatile memory (`copied_node`), where walks touch no persistent memory.
 #pragma once
 
+#include <outlast/base/hash.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/roles.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/pool/format.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/sets/detail/stored_bytes.hpp>
 #include <outlast/sets/detail/verdict.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <new>
 #include <type_traits>
+#include <utility>
 
 namespace outlast::sets::detail {
-
-using lockfree::no_value;
 
 /// A link that does not survive, in a node that does or in no pool at all.
 template <class Link, domain::persistence_domain D>
@@ -48,101 +47,123 @@ class volatile_link {
   base::raw_atomic<Link> word_;
 };
 
-/// Immutable bytes of a record that reach the media behind everything that was stored to their line
-/// before: each word of them is a release. [L4]
-template <class T, domain::persistence_domain D>
-class ordered_bytes {
- public:
-  ordered_bytes(const T& value, domain::site where) {
-    std::uint64_t words[words_count] = {};
-    std::memcpy(words, &value, sizeof(T));
-    for (std::size_t i = 0; i < words_count; ++i) {
-      D::store(words_[i].value, words[i], std::memory_order_release, where);
-    }
-  }
-  ordered_bytes(const ordered_bytes&) = delete;
-  ordered_bytes& operator=(const ordered_bytes&) = delete;
-
-  [[nodiscard]] const T& get() const noexcept {
-    return *std::launder(reinterpret_cast<const T*>(words_));
-  }
-
- private:
-  static constexpr std::size_t words_count = (sizeof(T) + 7) / 8;
-
-  base::raw_atomic<std::uint64_t> words_[words_count];
-};
-
-/// A copy of such bytes, in volatile memory.
-template <class T>
-class copied_bytes {
- public:
-  explicit copied_bytes(const T& value) : value_(value) {}
-  [[nodiscard]] const T& get() const noexcept { return value_; }
-
- private:
-  T value_;
-};
-
-/// The value of a set.
-class no_bytes {
- public:
-  explicit no_bytes(const no_value&, domain::site = domain::site::none()) noexcept {}
-  [[nodiscard]] static no_value get() noexcept { return {}; }
-};
-template <class Value, class Bytes>
-using bytes_of_value = std::conditional_t<std::is_same_v<Value, no_value>, no_bytes, Bytes>;
-
-/// What survives of one version of a key. Lies in one line, so that its stores survive in their
-/// order. On media: docs/formats/sets.md.
-template <class Key, class Value, domain::persistence_domain D>
-class record {
+/// What of a version survives whatever its key and value are: what is said about the key.
+template <domain::persistence_domain D>
+class spoken_verdict {
   using site = domain::site;
 
  public:
-  using key_type = Key;
-
   /// In a block that says what it said to others, until this: the new key comes behind.
-  record(const Key& its_key, const Value& its_value, site where)
-      : verdict_(where), key(its_key, where), value(its_value, where) {}
+  explicit spoken_verdict(site where) {
+    D::store(word_.value, verdict::none().word(), std::memory_order_release, where);
+  }
 
   [[nodiscard]] verdict says(std::memory_order order = std::memory_order_acquire) const {
-    return verdict(D::load(verdict_.value, order));
+    return verdict(D::load(word_.value, order));
   }
   /// Says "live" if it has said nothing yet.
   void say_live(std::uint64_t stamp, site where = site::current()) {
     std::uint64_t nothing = 0;
-    (void)D::compare_exchange(verdict_.value, nothing, verdict::live(stamp).word(),
+    (void)D::compare_exchange(word_.value, nothing, verdict::live(stamp).word(),
                               std::memory_order_acq_rel, where);
   }
   /// Whatever it has said, by whoever comes: what others say meanwhile rests on what it has said.
   void say(verdict what, site where = site::current()) {
-    D::store(verdict_.value, what.word(), std::memory_order_release, where);
+    D::store(word_.value, what.word(), std::memory_order_release, where);
   }
   /// That what it has said was waited for; if it says something else by now, nothing.
   void note_durable(verdict said) {
     std::uint64_t word = said.word();
-    (void)D::compare_exchange(verdict_.value, word, said.durable().word(),
-                              std::memory_order_release, site::none());
+    (void)D::compare_exchange(word_.value, word, said.durable().word(), std::memory_order_release,
+                              site::none());
   }
 
  private:
-  /// Says nothing to begin with.
-  struct verdict_word {
-    explicit verdict_word(site where) {
-      D::store(value, verdict::none().word(), std::memory_order_release, where);
-    }
-    union {
-      std::atomic<std::uint64_t> value;
-    };
-  };
+  base::raw_atomic<std::uint64_t> word_;
+};
 
-  verdict_word verdict_;
-
+/// What survives of one version of a key. Lies in one line, so that its stores survive in their
+/// order. On media: docs/formats/sets.md.
+template <class Key, class Value, domain::persistence_domain D>
+class line_record : public spoken_verdict<D> {
  public:
+  using key_type = Key;
+  static constexpr bool is_distant = false;
+
+  line_record(const Key& its_key, const Value& its_value, domain::site where)
+      : spoken_verdict<D>(where), key(its_key, where), value(its_value, where) {}
+
   ordered_bytes<Key, D> key;
   [[no_unique_address]] bytes_of_value<Value, ordered_bytes<Value, D>> value;
 };
+
+/// The same where key and value lie elsewhere in the pool, together: nothing orders their lines and
+/// the record's, so the record has a check of what they hold. A record that does not agree with it
+/// says nothing: nobody has waited for it.
+template <class Key, class Value, domain::persistence_domain D>
+class distant_record : public spoken_verdict<D> {
+ public:
+  using key_type = Key;
+  static constexpr bool is_distant = true;
+
+  /// How many bytes elsewhere a key and a value take.
+  [[nodiscard]] static std::size_t bytes_for(const Key& key, const Value& value) noexcept {
+    return in_words(reading<Key>::size_of(key)) + in_words(reading<Value>::size_of(value));
+  }
+
+  /// `elsewhere` has room for bytes_for(its_key, its_value).
+  distant_record(std::byte* elsewhere, const Key& its_key, const Value& its_value,
+                 domain::site where)
+      : spoken_verdict<D>(where),
+        key(elsewhere, reading<Key>::size_of(its_key), where),
+        value(elsewhere + in_words(reading<Key>::size_of(its_key)),
+              reading<Value>::size_of(its_value), where) {
+    write(elsewhere, reading<Key>::bytes_of(its_key), key.size(), where);
+    write(elsewhere + in_words(key.size()), reading<Value>::bytes_of(its_value), value.size(),
+          where);
+    D::store(check_.value, check_of_data(), std::memory_order_release, where);
+  }
+
+  [[nodiscard]] const std::byte* data() const noexcept { return key.data(); }
+  [[nodiscard]] std::size_t data_bytes() const noexcept {
+    return in_words(key.size()) + in_words(value.size());
+  }
+  /// Where `pages` are the pool's: do key and value agree with the check?
+  template <class Pages>
+  [[nodiscard]] bool is_whole(const Pages& pages) const {
+    const std::size_t most = std::size_t{pages.limit()} * pool_format::page_size;
+    if (key.size() > most || value.size() > most) return false;
+    if (value.data() != key.data() + in_words(key.size())) return false;
+    if (!pages.contains(key.data())) return false;
+    if (data_bytes() != 0 && !pages.contains(key.data() + data_bytes() - 1)) return false;
+    return D::load(check_.value, std::memory_order_relaxed) == check_of_data();
+  }
+
+ private:
+  static void write(std::byte* to, const void* from, std::size_t size, domain::site where) {
+    if (size == 0) return;
+    D::write(to, from, size, where);
+    if (const std::size_t rest = in_words(size) - size; rest != 0) {
+      constexpr std::byte zeros[8] = {};
+      D::write(to + size, zeros, rest, where.at(1));
+    }
+  }
+  [[nodiscard]] std::uint64_t check_of_data() const noexcept {
+    const std::uint64_t sizes = base::mix64(key.size()) + value.size();
+    return base::mix64(pool_format::checksum_of(data(), data_bytes()) ^ sizes);
+  }
+
+ public:
+  distant_bytes<Key, D> key;
+  distant_bytes<Value, D> value;
+
+ private:
+  base::raw_atomic<std::uint64_t> check_;
+};
+
+template <class Key, class Value, domain::persistence_domain D>
+using record = std::conditional_t<fit_line<Key, Value>, line_record<Key, Value, D>,
+                                  distant_record<Key, Value, D>>;
 
 /// Where walks begin, and what nodes begin with.
 template <domain::persistence_domain D>
@@ -159,9 +180,9 @@ class line_node : public set_entry<D>, public record<Key, Value, D> {
  public:
   static constexpr bool has_copy = false;
 
-  line_node(const Key& its_key, const Value& its_value,
-            domain::site where = domain::site::current())
-      : record<Key, Value, D>(its_key, its_value, where) {}
+  /// As its record.
+  template <class... Parts>
+  explicit line_node(Parts&&... parts) : record<Key, Value, D>(std::forward<Parts>(parts)...) {}
 
   /// What lookups see.
   [[nodiscard]] phase seen() const { return this->says().seen(); }
@@ -175,8 +196,10 @@ class copied_node : public set_entry<D> {
   using key_type = Key;
   using record_type = record<Key, Value, D>;
 
-  copied_node(record_type& its_record, const Key& its_key, const Value& its_value)
-      : key(its_key), value(its_value), record_(reinterpret_cast<std::uintptr_t>(&its_record)) {}
+  explicit copied_node(record_type& its_record)
+      : key(its_record.key.get()),
+        value(its_record.value.get()),
+        record_(reinterpret_cast<std::uintptr_t>(&its_record)) {}
 
   [[nodiscard]] record_type& stored() const { return record_of(record_.load(relaxed)); }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/volatile_word.hpp>
@@ -12,6 +13,7 @@
 #include <outlast/sets/detail/superseded_lines.hpp>
 #include <outlast/sets/detail/volatile_blocks.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -77,14 +79,13 @@ class node_store {
     if constexpr (Node::has_copy) {
       void* const beside = copies_.take();
       try {
-        auto* const its_record = ::new (allocate()) stored(key, value, where);
-        return ::new (beside) Node(*its_record, key, value);
+        return ::new (beside) Node(*store(key, value, where));
       } catch (...) {
         copies_.give(beside);
         throw;
       }
     } else {
-      return ::new (allocate()) Node(key, value, where);
+      return store(key, value, where);
     }
   }
 
@@ -92,7 +93,7 @@ class node_store {
   /// std::bad_alloc.
   [[nodiscard]] Node* adopt(stored& found, verdict said) {
     if constexpr (Node::has_copy) {
-      auto* const made = ::new (copies_.take()) Node(found, found.key.get(), found.value.get());
+      auto* const made = ::new (copies_.take()) Node(found);
       made->note_durable(said);
       return made;
     } else {
@@ -112,13 +113,32 @@ class node_store {
 
   /// Nobody holds the node any more.
   void free(Node* node) noexcept {
-    arena_.deallocate(&stored_part<Node>::of(*node), sizeof(stored));
+    stored& gone = stored_part<Node>::of(*node);
+    if constexpr (stored::is_distant) arena_.deallocate(const_cast<std::byte*>(gone.data()));
+    arena_.deallocate(&gone, sizeof(stored));
     if constexpr (Node::has_copy) copies_.give(node);
   }
 
  private:
   struct no_copies {};
 
+  template <class Key, class Value>
+  stored* store(const Key& key, const Value& value, domain::site where) {
+    if constexpr (stored::is_distant) {
+      const std::size_t bytes = stored::bytes_for(key, value);
+      // A block of another stride than a record's: nobody takes it for one.
+      auto* const elsewhere =
+          static_cast<std::byte*>(arena_.allocate(std::max(bytes, base::cache_line_size + 1), 16));
+      try {
+        return ::new (allocate()) stored(elsewhere, key, value, where);
+      } catch (...) {
+        arena_.deallocate(elsewhere);
+        throw;
+      }
+    } else {
+      return ::new (allocate()) stored(key, value, where);
+    }
+  }
   void* allocate() { return arena_.allocate(sizeof(stored), std::bit_ceil(sizeof(stored))); }
 
   alloc::arena<D>& arena_;
@@ -267,7 +287,7 @@ class [[nodiscard]] set_operation {
     }
     const verdict said = with_stamp(node, where);
     if (said.is_durable() || said.is_superseded()) return;
-    make_durable(node, said, where);
+    make_durable(node, said, false, where);
   }
 
   /// The node's link is marked. If it was erased, that is durable at return.
@@ -333,10 +353,18 @@ class [[nodiscard]] set_operation {
     const verdict said = node.says();
     if (said.is_dead() && said.is_durable()) return;
     node.say(said.dead(), where);
-    make_durable(node, said.dead(), where);
+    const bool was_durable = !Scheme::lookups_wait || (said.is_live() && said.is_durable());
+    make_durable(node, said.dead(), was_durable, where);
   }
 
-  void make_durable(Node& node, verdict said, site where) {
+  /// What it says means nothing without its key, which may be durable already.
+  void make_durable(Node& node, verdict said, bool key_is_durable, site where) {
+    if constexpr (stored_in_pool<Node>::is_distant) {
+      if (!key_is_durable) {
+        const auto& its = stored_part<Node>::of(node);
+        domain::flush<D>(its.data(), its.data_bytes(), where.at(1));
+      }
+    }
     domain::persist_before_answer<D>(&stored_part<Node>::of(node), sizeof(stored_in_pool<Node>),
                                      where);
     node.note_durable(said);

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
@@ -100,7 +101,7 @@ class set_session : public durable::root_session<D> {
   };
   static_assert(sizeof(root_block) == base::cache_line_size);
   static_assert(sizeof(stored) <= base::cache_line_size,
-                "key and value must fit a cache line with 16 bytes to spare");
+                "what says whether a key is there must lie in one line");
 
  public:
   using base_type::arena;
@@ -129,7 +130,8 @@ class set_session : public durable::root_session<D> {
   /// by `place_of(key)` and `precedes`. Re-entrant: what it stores says what was so already.
   template <class PlaceOf, class Precedes, class SameKey>
   auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
-    using place = std::decay_t<decltype(place_of(std::declval<const typename Node::key_type&>()))>;
+    using key_view = typename reading<typename Node::key_type>::view;
+    using place = std::decay_t<decltype(place_of(std::declval<key_view>()))>;
     if (this->root().state == root_state::fresh) {
       create();
       return nodes_in_order<Node, place>();
@@ -139,11 +141,14 @@ class set_session : public durable::root_session<D> {
     const ranges_of_items<version<stored, place>> found(heaps, precedes, threads_);
     std::vector<std::size_t> counts(found.size());
     supersede(judge(found, precedes, same_key, counts));
+    const std::vector<const void*> data = data_of(found, counts);
     // Before nodes are linked: it gives back pages of dead ones, but of none that outranks.
     arena().recover_by_scan(
         [&](void* block, std::size_t stride, std::uint64_t) {
           if (block == object) return true;
-          return is_stored(stride) && stored_at(block).says().is_live();
+          if (is_stored(stride)) return stored_at(block).says().is_live();
+          return std::binary_search(data.begin(), data.end(), static_cast<const void*>(block),
+                                    std::less<>{});
         },
         threads_, true);
     auto nodes = adopt<place>(found, counts);
@@ -186,6 +191,12 @@ class set_session : public durable::root_session<D> {
           stored& each = stored_at(block);
           const verdict said = each.says();
           if (!said.is_live() && !said.is_dead()) continue;
+          if constexpr (stored::is_distant) {
+            if (!each.is_whole(pool().pages())) {
+              blank(each);
+              continue;
+            }
+          }
           greatest[worker] = std::max(greatest[worker], said.stamp());
           heaps[worker].push_back({place_of(each.key.get()), &each, said});
         }
@@ -195,6 +206,29 @@ class set_session : public durable::root_session<D> {
     });
     begin_above(*std::max_element(greatest.begin(), greatest.end()));
     return heaps;
+  }
+
+  /// Nobody has waited for what the record says. Once its block and that of its key have other
+  /// content, it might agree with its check by and by.
+  static void blank(stored& torn) {
+    torn.say(verdict::superseded());
+    domain::flush<D>(&torn, sizeof torn);  // (1) waits
+  }
+
+  /// The blocks that nodes need beside their own, sorted.
+  template <class Found>
+  static std::vector<const void*> data_of(const Found& found,
+                                          const std::vector<std::size_t>& counts) {
+    std::vector<const void*> blocks;
+    if constexpr (stored::is_distant) {
+      for (std::size_t r = 0; r < counts.size(); ++r) {
+        for (const auto& each : found.range(r).first(counts[r])) {
+          blocks.push_back(each.stored->data());
+        }
+      }
+      std::sort(blocks.begin(), blocks.end(), std::less<>{});
+    }
+    return blocks;
   }
 
   void begin_above(std::uint64_t greatest) {

@@ -106,7 +106,7 @@ struct towers {
 
       Node* const of;
       const unsigned drawn_height;
-      const key_type key;
+      const typename reading<key_type>::copy key;
     };
     static_assert(sizeof(tower) % alignof(void*) == 0, "the links stand behind the tower");
     using index = lockfree::detail::tower_index<D, tower>;
@@ -229,7 +229,7 @@ struct towers {
 
     /// Looks for a tower among those of its key.
     struct itself {
-      const key_type& key;
+      const typename reading<key_type>::copy& key;
       [[nodiscard]] bool precedes(tower_link at) const { return Compare{}(at->key, key); }
       [[nodiscard]] bool matches(tower_link at) const { return !Compare{}(key, at->key); }
     };

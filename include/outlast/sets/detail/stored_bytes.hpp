@@ -88,7 +88,7 @@ class ordered_bytes {
   base::raw_atomic<std::uint64_t> words_[words_count];
 };
 
-/// The same, out of line: how far away the bytes are, and how many. It survives that the pool moves.
+/// The same, out of line: how far away the bytes are, and how many. Survives that the pool moves.
 template <class T, domain::persistence_domain D>
 class distant_bytes {
  public:

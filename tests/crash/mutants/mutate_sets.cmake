@@ -27,7 +27,7 @@ endmacro()
 function(outlast_mutate_sets to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
   foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
-          detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp detail/stored_bytes.hpp)
+          detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp)
     outlast_read_sets(${HEADER})
     outlast_write_sets(${HEADER})
   endforeach()
@@ -37,15 +37,19 @@ function(outlast_mutate_sets to)
     "#pragma once\nnamespace outlast::broken_sets {\ninline int defect = 0;\n}\n" TEXT "${TEXT}")
   outlast_write_sets(detail/verdict.hpp)
 
-  outlast_read_sets(detail/set_node.hpp)
-  # 1: the key comes before the verdict is cleared
-  outlast_mutate(1 "explicit verdict_word(site where) {\n      D::store("
-                   "explicit verdict_word(site where) {\n      if (@D@) D::store(")
-  outlast_mutate(1 "value(its_value, where) {}"
-                   "value(its_value, where) {\n    if (!@D@) D::store(verdict_.value, verdict::none().word(), std::memory_order_release);\n  }")
+  outlast_read_sets(detail/stored_bytes.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
   # 2: key and value are no releases
   outlast_mutate(2 "words[i], std::memory_order_release"
                    "words[i], @D@ ? std::memory_order_release : std::memory_order_relaxed")
+  outlast_write_sets(detail/stored_bytes.hpp)
+
+  outlast_read_sets(detail/set_node.hpp)
+  # 1: the key comes before the verdict is cleared
+  outlast_mutate(1 "explicit spoken_verdict(site where) {\n    D::store("
+                   "explicit spoken_verdict(site where) {\n    if (@D@) D::store(")
+  outlast_mutate(1 "key(its_key, where), value(its_value, where) {}"
+                   "key(its_key, where), value(its_value, where) {\n    if (!@D@) this->say(verdict::none(), where);\n  }")
   # 22: a thread that comes late makes live again what is dead
   outlast_mutate(22 "    std::uint64_t nothing = 0;\n"
                     "    if (!@D@) {\n      say(verdict::live(stamp), where);\n      return;\n    }\n    std::uint64_t nothing = 0;\n")

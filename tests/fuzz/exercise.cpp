@@ -193,6 +193,8 @@ bool may_attach(const pool& in, std::string_view name, bool untouched) {
 struct contents {
   std::optional<content> of_list;
   std::optional<content> of_table;
+  std::optional<content> of_records;
+  std::optional<content> of_texts;
 };
 
 contents use(pool& in, const recipe& input) {
@@ -204,6 +206,9 @@ contents use(pool& in, const recipe& input) {
   if (may_attach(in, table_name, input.untouched())) {
     found.of_table = work_on<table>(in, table_name, input.keys);
   }
+  // Sets are read whole by each opening: whatever a root says about its closing.
+  found.of_records = work_on<records>(in, records_name, input.keys);
+  found.of_texts = work_on<texts>(in, texts_name, input.keys);
   try {
     (void)in.reserve_region("fuzz", region_kind::log, page_bytes);
   } catch (const error&) {
@@ -220,6 +225,8 @@ void drop_roots(pool& in, contents& found) {
     }
     if (root.name == list_name) found.of_list.reset();
     if (root.name == table_name) found.of_table.reset();
+    if (root.name == records_name) found.of_records.reset();
+    if (root.name == texts_name) found.of_texts.reset();
   }
 }
 
@@ -255,6 +262,8 @@ void reopen(medium& in, const contents& expected) {
   look_around(*opened);
   require_content<list>(*opened, list_name, expected.of_list);
   require_content<table>(*opened, table_name, expected.of_table);
+  require_content<records>(*opened, records_name, expected.of_records);
+  require_content<texts>(*opened, texts_name, expected.of_texts);
   opened->close();
 }
 

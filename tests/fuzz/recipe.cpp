@@ -178,7 +178,7 @@ class spoiler {
 recipe decode(std::span<const std::uint8_t> bytes) {
   recipe result;
   if (bytes.size() < head_bytes) return result;
-  result.seed = bytes[0] % seeds().size();
+  result.seed = seed_named_by(bytes[0]);
   const std::uint8_t flags = bytes[1];
   result.seal = (flags & seals) != 0;
   result.in_file = (flags & opens_file) != 0;

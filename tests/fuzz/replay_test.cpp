@@ -48,7 +48,7 @@ TEST(FuzzCorpus, breaks_nothing) {
 TEST(FuzzSeeds, each_good_pool_is_opened_and_used_in_memory_and_as_a_file) {
   for (std::uint8_t seed = 0; seed < seeds().size(); ++seed) {
     for (std::uint8_t flags = 0; flags < 16; ++flags) {
-      const std::uint8_t bytes[] = {seed, flags, 0, 1};
+      const std::uint8_t bytes[] = {byte_naming(seed), flags, 0, 1};
       SCOPED_TRACE(std::string(seeds()[seed].name) + ", flags " + std::to_string(flags));
       EXPECT_EQ(exercise(decode(bytes)), outcome::reopened);
     }

@@ -55,6 +55,19 @@ void fill_both(pool& target) {
   fill_table(target);
 }
 
+template <class Map>
+void fill_set(pool& target, const char* name) {
+  Map words(target, name);
+  for (std::uint64_t key = 1; key <= 6; ++key) words.insert(key, key * 10);
+  words.erase(4);
+  words.put(2, 21);
+}
+
+void fill_sets(pool& target) {
+  fill_set<records>(target, records_name);
+  fill_set<texts>(target, texts_name);
+}
+
 /// A block too large for a span, a root that nobody published, regions of several kinds.
 void fill_rest(pool& target) {
   fill_list(target);
@@ -93,6 +106,8 @@ const std::vector<seed>& seeds() {
     made.push_back(make("both killed", ending::killed, false, fill_both));
     made.push_back(make("regions killed", ending::killed, false, fill_rest));
     made.push_back(make("twins", ending::closed, true, fill_twins));
+    made.push_back(make("sets", ending::closed, false, fill_sets));
+    made.push_back(make("sets killed", ending::killed, false, fill_sets));
     return made;
   }();
   return all;

@@ -4,9 +4,13 @@
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/sets/link_free_hash.hpp>
+#include <outlast/sets/soft_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +18,50 @@ namespace outlast::fuzz {
 
 using list = lockfree::harris_list<std::uint64_t, std::uint64_t>;
 using table = lockfree::hash_table<std::uint64_t, std::uint64_t>;
+using records = sets::link_free_hash<std::uint64_t, std::uint64_t>;
+
+/// Numbers as text, which lies beside the records that name it.
+class texts : public sets::soft_list<std::uint64_t, std::string> {
+  using base_type = sets::soft_list<std::uint64_t, std::string>;
+
+ public:
+  using mapped_type = std::uint64_t;
+  using base_type::base_type;
+
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    return base_type::insert(key, text_of(value));
+  }
+  bool put(std::uint64_t key, std::uint64_t value) { return base_type::put(key, text_of(value)); }
+  bool update(std::uint64_t key, std::uint64_t value) {
+    return base_type::update(key, text_of(value));
+  }
+  [[nodiscard]] std::optional<std::uint64_t> get(std::uint64_t key) const {
+    const std::optional<std::string> found = base_type::get(key);
+    return found ? std::optional(value_of(*found)) : std::nullopt;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    base_type::for_each(
+        [&](std::uint64_t key, std::string_view held) { visit(key, value_of(held)); });
+  }
+
+ private:
+  static std::string text_of(std::uint64_t value) {
+    return std::string(80, '.') + std::to_string(value);
+  }
+  static std::uint64_t value_of(std::string_view text) {
+    std::uint64_t value = 0;
+    for (const char c : text) {
+      if (c >= '0' && c <= '9') value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    return value;
+  }
+};
 
 inline constexpr const char* list_name = "list";
 inline constexpr const char* table_name = "table";
+inline constexpr const char* records_name = "records";
+inline constexpr const char* texts_name = "texts";
 
 /// The bytes of each seed, as a file and in memory.
 inline constexpr std::size_t seed_bytes = 24 * pool_format::page_bytes;
@@ -51,5 +96,17 @@ class mapping {
 
 /// All seeds, the same bytes in every process. Made on first use.
 [[nodiscard]] const std::vector<seed>& seeds();
+
+/// How inputs name seeds in one byte. Old inputs keep their meaning when seeds are added.
+inline constexpr std::size_t first_seeds = 8;
+inline constexpr std::uint8_t later_seeds_from = 0xf0;
+[[nodiscard]] inline std::size_t seed_named_by(std::uint8_t byte) {
+  if (byte < later_seeds_from) return byte % first_seeds;
+  return first_seeds + (byte - later_seeds_from) % (seeds().size() - first_seeds);
+}
+[[nodiscard]] inline std::uint8_t byte_naming(std::size_t seed) noexcept {
+  return static_cast<std::uint8_t>(seed < first_seeds ? seed
+                                                      : seed - first_seeds + later_seeds_from);
+}
 
 }  // namespace outlast::fuzz

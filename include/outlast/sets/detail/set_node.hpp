@@ -133,8 +133,8 @@ class distant_record : public spoken_verdict<D> {
   [[nodiscard]] bool is_whole(const Pages& pages) const {
     const std::size_t most = std::size_t{pages.limit()} * pool_format::page_size;
     if (key.size() > most || value.size() > most) return false;
-    if (value.data() != key.data() + in_words(key.size())) return false;
     if (!pages.contains(key.data())) return false;
+    if (value.data() != key.data() + in_words(key.size())) return false;
     if (data_bytes() != 0 && !pages.contains(key.data() + data_bytes() - 1)) return false;
     return D::load(check_.value, std::memory_order_relaxed) == check_of_data();
   }

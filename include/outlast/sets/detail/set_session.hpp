@@ -56,7 +56,9 @@ void judge_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& 
     for (auto it = first; it != last; ++it) {
       if (!it->said.is_live()) continue;
       const bool is_latest = std::none_of(first, last, [&](const Version& other) {
-        return other.said.stamp() > it->said.stamp() && same_key(*other.stored, *it->stored);
+        const bool outranks = other.said.stamp() > it->said.stamp() ||
+                              (other.said.stamp() == it->said.stamp() && &other < &*it);
+        return outranks && same_key(*other.stored, *it->stored);
       });
       if (is_latest) {
         latest.push_back(*it);

@@ -76,9 +76,9 @@ crash: build-dev
 	OUTLAST_CRASH_SECONDS=$(CRASH_SECONDS) $(CTEST) --preset dev -L '(^|\+)crash'
 
 ## crash-long: the same under every policy, for LONG_CRASH_SECONDS each, with fresh seeds, hours; adds its
-## counts to docs/results/verification.md
+## counts to docs/results/verification.md (CRASH_ARGS='--policy mirror --structure list': these alone)
 crash-long: build-verify
-	tools/crash_campaign --seconds $(LONG_CRASH_SECONDS) --jobs $(JOBS) build/verify/bin/outlast \
+	tools/crash_campaign --seconds $(LONG_CRASH_SECONDS) --jobs $(JOBS) $(CRASH_ARGS) build/verify/bin/outlast \
 	  docs/results/verification.md
 
 ## kill: real processes are killed while they run, KILLS times, and their pools judged

@@ -12,6 +12,8 @@ set(INSTALL_GTEST OFF CACHE BOOL "" FORCE)
 set(BUILD_GMOCK ON CACHE BOOL "" FORCE)
 add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
 
+outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
+
 # outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest.
 # Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
@@ -29,6 +31,7 @@ function(outlast_add_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE outlast_own_code outlast_library ${test_LIBRARIES}
                                         GTest::gmock GTest::gtest_main)
+  outlast_use_precompiled(tests ${name})
   # One label of several words: a list does not survive the generated script. Filters are patterns.
   string(REPLACE ";" "+" labels "${test_LABELS}")
   gtest_discover_tests(

@@ -28,6 +28,10 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${OUTLAST_CCACHE})
   endif()
 
+  if(OUTLAST_LINKER)
+    add_link_options(-fuse-ld=${OUTLAST_LINKER})
+  endif()
+
   if(OUTLAST_SANITIZE)
     add_compile_options(-fsanitize=${OUTLAST_SANITIZE} -fno-sanitize-recover=all
                         -fno-omit-frame-pointer)

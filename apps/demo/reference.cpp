@@ -6,14 +6,14 @@
 namespace outlast::apps::demo {
 namespace {
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   std::string text(1, '\'');
   text.append(word).push_back('\'');
   return text;
 }
 
 std::string describe(std::string_view word, const occurrences& found, const occurrences& expected) {
-  return quoted(word) + ": the map says " + std::to_string(found.count) + " times, last at " +
+  return in_quotes(word) + ": the map says " + std::to_string(found.count) + " times, last at " +
          std::to_string(found.last) + "; acknowledged were " + std::to_string(expected.count) +
          ", last at " + std::to_string(expected.last);
 }
@@ -121,7 +121,7 @@ verdict reference::judge(std::span<const survivor> survivors) const {
     if (number == numbers_.end() || seen[number->second]) {
       ++result.wrong;
       if (result.example.empty()) {
-        result.example = quoted(entry.key.view()) + " is in the map " +
+        result.example = in_quotes(entry.key.view()) + " is in the map " +
                          (number == numbers_.end() ? "and in no text" : "twice");
       }
       continue;
@@ -155,7 +155,7 @@ verdict compare_with_exact_count(std::string_view text, std::uint64_t passes,
   }
   for (const auto& [word, expected] : exact) {
     result.lost += expected.times * passes;
-    if (result.example.empty()) result.example = quoted(word) + " is missing in the map";
+    if (result.example.empty()) result.example = in_quotes(word) + " is missing in the map";
   }
   return result;
 }

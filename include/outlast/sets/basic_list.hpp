@@ -51,21 +51,9 @@ class basic_list {
   using cell = detail::volatile_link<link, D>;
   using reclaimer = Reclaimer<D>;
 
-  /// Which count a key's stamps come from.
-  struct stamp_of {
-    std::uint64_t operator()(const Key& key) const noexcept {
-      constexpr bool equal_means_same_bits =
-          std::integral<Key> && std::same_as<Compare, std::less<Key>>;
-      if constexpr (equal_means_same_bits) {
-        return base::default_hash<Key>{}(key);
-      } else {
-        return 0;
-      }
-    }
-  };
   using index = typename Index::template of<node, Compare, D, reclaimer>;
-  using operation =
-      typename index::template guard<detail::set_operation<Scheme, node, reclaimer, stamp_of>>;
+  using operation = typename index::template guard<
+      detail::set_operation<Scheme, node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 

@@ -72,11 +72,10 @@ function(outlast_mutate_sets to)
   outlast_mutate(8 "    if (!next.has(lockfree::detail::replaced)) {\n      bury(node, where);"
                    "    if (!next.has(lockfree::detail::replaced)) {\n      if (@D@) bury(node, where);")
   # 9: a node is superseded before its replacement is durable
-  outlast_mutate(9 "      confirm(static_cast<Node&>(*next), where.at(1));"
-                   "      if (@D@) confirm(static_cast<Node&>(*next), where.at(1));")
+  outlast_mutate(9 "    confirm(fresh, where.at(1));" "    if (@D@) confirm(fresh, where.at(1));")
   # 10: a replaced node is unlinked without being superseded
-  outlast_mutate(10 "      node.say(verdict::superseded(), where.at(2));"
-                    "      if (@D@) node.say(verdict::superseded(), where.at(2));")
+  outlast_mutate(10 "    old.say(verdict::superseded(), where.at(2));"
+                    "    if (@D@) old.say(verdict::superseded(), where.at(2));")
   # 11: the blocks of dead nodes are used again at once
   outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
   # 12: stamps begin anew

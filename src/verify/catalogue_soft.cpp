@@ -12,6 +12,9 @@ void add_soft(list& to) {
   using in_place_hash = set_hash<in_place, std::uint64_t>;
   add_by<by_walks<in_place_hash>, in_place_hash>(to, "soft_in_place_hash_walks", table_of(4),
                                                  one_key);
+  using in_place_tree = set_tree<in_place, std::uint64_t>;
+  add_map<in_place_tree>(to, "soft_in_place_tree", parts_of<in_place_tree>(at_once));
+  add_updates<in_place_tree>(to, "soft_in_place_tree_updates", at_once);
 }
 
 }  // namespace outlast::verify::detail

@@ -53,19 +53,19 @@ constexpr std::array arguments = {
     redundancy{"harris_list.hpp:298 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"external_tree.hpp:166 flush", "compare_exchange(expected, here.at, role::flag)",
+    redundancy{"external_tree.hpp:192 flush", "compare_exchange(expected, here.at, role::flag)",
                "the flush of a failed compare-and-swap: what it found is not used, the erasure "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:183 flush", "compare_exchange(expected, fresh->edge_to()",
+    redundancy{"external_tree.hpp:222 flush", "compare_exchange(expected, replacing",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:303 flush", "compare_exchange(expected, fresh.edge_to()",
+    redundancy{"external_tree.hpp:384 flush", "compare_exchange(expected, fresh.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:319 flush", "compare_exchange(expected, parent.edge_to()",
+    redundancy{"external_tree.hpp:400 flush", "compare_exchange(expected, parent.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:352/1 fence late", "stays.without(tagged), role::tidy",
+    redundancy{"external_tree.hpp:434/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
     redundancy{"external_tree_recovery.hpp:197 flush", "const edge first = root.load()",
@@ -92,18 +92,18 @@ constexpr std::array arguments = {
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:342 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:305 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:342 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:305 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:324 flush late",
+    redundancy{"natarajan_tree.hpp:287 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:324 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:287 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
@@ -167,7 +167,7 @@ constexpr std::array arguments = {
         "stack.hpp:157 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:259/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:222/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},

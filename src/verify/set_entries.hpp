@@ -7,6 +7,7 @@
 
 #include <outlast/sets/basic_hash.hpp>
 #include <outlast/sets/basic_list.hpp>
+#include <outlast/sets/basic_tree.hpp>
 
 #include <memory>
 #include <string>
@@ -22,6 +23,10 @@ using set_list =
 template <class Scheme, class Value>
 using set_skiplist = sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>,
                                       eager_epochs, sets::detail::towers>;
+
+template <class Scheme, class Value>
+using set_tree =
+    sets::basic_tree<Scheme, std::uint64_t, Value, std::less<std::uint64_t>, eager_epochs>;
 
 /// All keys have one hash.
 struct one_hash {
@@ -106,6 +111,18 @@ void add_strings(list& to, const std::string& of) {
   add_map<map>(to, of + "_list_strings", how);
 }
 
+/// The trees of a scheme.
+template <class Scheme>
+void add_set_trees(list& to, const std::string& of) {
+  using map = set_tree<Scheme, std::uint64_t>;
+  using set = set_tree<Scheme, lockfree::no_value>;
+  add_map<map>(to, of + "_tree", parts_of<map>(at_once));
+  add_map<set>(to, of + "_tree_set", parts_of<set>(at_once));
+  add_updates<map>(to, of + "_tree_updates", at_once);
+  add_by<by_its_ends<map>, map>(to, of + "_tree_ends", at_once);
+  add_by<by_walks<map>, map>(to, of + "_tree_walks", at_once, one_key);
+}
+
 /// All that a scheme has to show. Entries are called `<of>_list...` and `<of>_hash...`.
 template <class Scheme>
 void add_scheme(list& to, const std::string& of) {
@@ -126,6 +143,7 @@ void add_scheme(list& to, const std::string& of) {
   add_moving_map<list_map>(to, of + "_list_moving", parts_of<list_map>(at_once));
   add_skiplists_of<Scheme>(to, of);
   add_strings<Scheme>(to, of);
+  add_set_trees<Scheme>(to, of);
 }
 
 }  // namespace outlast::verify::detail

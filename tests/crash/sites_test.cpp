@@ -40,7 +40,7 @@ constexpr std::array exceptions = {
               "the greatest key is linked and not confirmed yet: one execution in thousands"},
     exception{"external_tree.hpp", "::retire_one(", 1, false,
               "a name for domains that note pages; an optimizer sees that this one drops it"},
-    exception{"external_tree.hpp", "::replace(", 1, false,
+    exception{"external_tree.hpp", "::supersede(", 1, false,
               "the fence of a retirement: the store that replaces has been waited for"},
     exception{"external_tree.hpp", "::try_unlink(", 1, false,
               "a load of a flag: only where three threads meet is its counter still up"},

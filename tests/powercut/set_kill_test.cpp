@@ -22,6 +22,9 @@ TEST(LinkFreeKill, a_list_without_values_loses_nothing) {
   expect_nothing_lost("link_free_list_set");
 }
 TEST(LinkFreeKill, a_growing_table_loses_nothing) { expect_nothing_lost("link_free_hash"); }
+TEST(LinkFreeKill, a_tree_loses_nothing) { expect_nothing_lost("link_free_tree"); }
+TEST(SoftKill, a_tree_loses_nothing) { expect_nothing_lost("soft_tree"); }
+TEST(SoftKill, a_tree_in_place_loses_nothing) { expect_nothing_lost("soft_in_place_tree"); }
 TEST(SoftKill, a_list_loses_nothing) { expect_nothing_lost("soft_list"); }
 TEST(SoftKill, a_skip_list_loses_nothing) { expect_nothing_lost("soft_skiplist"); }
 TEST(LinkFreeKill, a_skip_list_loses_nothing) { expect_nothing_lost("link_free_skiplist"); }
@@ -29,6 +32,9 @@ TEST(SoftKill, a_growing_table_loses_nothing) { expect_nothing_lost("soft_hash")
 TEST(SoftKill, a_table_in_place_loses_nothing) { expect_nothing_lost("soft_in_place_hash"); }
 TEST(SoftKill, a_table_whose_recovery_is_killed_loses_nothing) {
   expect_nothing_lost("soft_hash", {.kills = 30, .early_kills = 2});
+}
+TEST(SoftKill, a_tree_whose_recovery_is_killed_loses_nothing) {
+  expect_nothing_lost("soft_tree", {.kills = 30, .early_kills = 2});
 }
 TEST(LinkFreeKill, a_table_whose_recovery_is_killed_loses_nothing) {
   expect_nothing_lost("link_free_hash", {.kills = 30, .early_kills = 2});

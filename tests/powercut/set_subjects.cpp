@@ -5,9 +5,11 @@
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>
+#include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
 #include <outlast/sets/soft_skiplist.hpp>
+#include <outlast/sets/soft_tree.hpp>
 #include <tests/powercut/map_subject.hpp>
 
 #include <cstdint>
@@ -37,6 +39,11 @@ std::vector<definition> set_definitions() {
       define_map<sets::soft_hash<key, std::uint64_t, domain::native>>("soft_hash", many_keys),
       define_map<sets::basic_hash<sets::soft_in_place<domain::native>, key, std::uint64_t>>(
           "soft_in_place_hash", many_keys),
+      define_map<sets::link_free_tree<key, std::uint64_t, domain::native>>("link_free_tree",
+                                                                           many_keys),
+      define_map<sets::soft_tree<key, std::uint64_t, domain::process>>("soft_tree", many_keys),
+      define_map<sets::basic_tree<sets::soft_in_place<domain::native>, key, std::uint64_t>>(
+          "soft_in_place_tree", few_keys),
   };
 }
 

@@ -7,9 +7,11 @@
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>
+#include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
 #include <outlast/sets/soft_skiplist.hpp>
+#include <outlast/sets/soft_tree.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -28,13 +30,13 @@ struct odd_value {
 
 using domain::process;
 using u64 = std::uint64_t;
-using link_free_types =
-    ::testing::Types<sets::link_free_list<u64, u64, process>,
-                     sets::link_free_list<odd_key, odd_value, process, std::greater<odd_key>>,
-                     sets::link_free_hash<u64, u64, process>,
-                     sets::link_free_hash<odd_key, odd_value, process>,
-                     sets::link_free_hash<u64, u64, process, poor_hash>,
-                     sets::link_free_hash<std::uint32_t, u64, domain::adr>>;
+using link_free_types = ::testing::Types<
+    sets::link_free_list<u64, u64, process>,
+    sets::link_free_list<odd_key, odd_value, process, std::greater<odd_key>>,
+    sets::link_free_hash<u64, u64, process>, sets::link_free_hash<odd_key, odd_value, process>,
+    sets::link_free_hash<u64, u64, process, poor_hash>,
+    sets::link_free_hash<std::uint32_t, u64, domain::adr>, sets::link_free_tree<u64, u64, process>,
+    sets::link_free_tree<odd_key, odd_value, process, std::greater<odd_key>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(link_free, map_fixture, link_free_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(link_free, concurrent_fixture, link_free_types);
 
@@ -46,7 +48,10 @@ using soft_types = ::testing::Types<
     sets::soft_list<odd_key, odd_value, process, std::greater<odd_key>>,
     sets::soft_hash<u64, u64, process>, sets::soft_hash<odd_key, odd_value, domain::adr>,
     sets::basic_list<sets::soft_in_place<domain::adr>, u64, u64>,
-    sets::basic_hash<sets::soft_in_place<process>, odd_key, odd_value, poor_hash>>;
+    sets::basic_hash<sets::soft_in_place<process>, odd_key, odd_value, poor_hash>,
+    sets::soft_tree<odd_key, odd_value, process, std::greater<odd_key>>,
+    sets::soft_tree<u64, u64, domain::adr>,
+    sets::basic_tree<sets::soft_in_place<process>, u64, u64>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(soft, map_fixture, soft_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(soft, concurrent_fixture, soft_types);
 

@@ -10,6 +10,7 @@ outlast_headers(outlast_library lockfree
   detail/skiplist_session.hpp
   detail/split_order.hpp
   detail/tower_index.hpp
+  detail/tree_probes.hpp
   detail/value_slot.hpp
   harris_list.hpp
   hash_table.hpp

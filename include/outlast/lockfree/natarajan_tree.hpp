@@ -42,6 +42,7 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/external_tree.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
+#include <outlast/lockfree/detail/tree_probes.hpp>
 #include <outlast/lockfree/detail/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
@@ -85,8 +86,6 @@ class natarajan_tree {
   using operation = typename Policy::template operation<reclaimer>;
   using parts = detail::tree_nodes<Key, Value, Policy>;
   using leaf = typename parts::leaf;
-  using internal = typename parts::internal;
-  using entry = typename parts::entry;
   using cell = typename parts::cell;
   using tree_type = detail::external_tree<parts, operation, alloc::arena<D>>;
   class session;
@@ -173,7 +172,7 @@ class natarajan_tree {
   /// proportion to the depth and to the number of these keys.
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(interval{{}, from, to}, visit);
+    walk(interval(from, to), visit);
   }
 
   /// How many keys there are; exact while no insert or erase runs.
@@ -189,45 +188,9 @@ class natarajan_tree {
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
-  static bool less(const Key& one, const Key& other) { return Compare{}(one, other); }
-
-  /// Looks for a key.
-  struct probe {
-    const Key& key;
-
-    [[nodiscard]] bool goes_left(const entry& at) const { return less(key, at.key.get()); }
-    [[nodiscard]] bool matches(const leaf& at) const {
-      return !less(key, at.key.get()) && !less(at.key.get(), key);
-    }
-  };
-
-  /// Looks for the least or the greatest key.
-  template <bool Least>
-  struct to_the_end {
-    [[nodiscard]] bool goes_left(const entry&) const noexcept { return Least; }
-    [[nodiscard]] bool matches(const leaf&) const noexcept { return true; }
-  };
-
-  struct everything {
-    [[nodiscard]] static bool precedes(const entry& one, const entry& other) {
-      return less(one.key.get(), other.key.get());
-    }
-    [[nodiscard]] bool begins_before(const entry&) const noexcept { return true; }
-    [[nodiscard]] bool ends_before(const entry&) const noexcept { return false; }
-    [[nodiscard]] bool contains(const entry&) const noexcept { return true; }
-  };
-
-  struct interval : everything {
-    const Key& from;
-    const Key& to;
-
-    interval(everything, const Key& its_begin, const Key& its_end) : from(its_begin), to(its_end) {}
-    [[nodiscard]] bool begins_before(const entry& at) const { return less(from, at.key.get()); }
-    [[nodiscard]] bool ends_before(const entry& at) const { return !less(at.key.get(), to); }
-    [[nodiscard]] bool contains(const entry& at) const {
-      return !less(at.key.get(), from) && !ends_before(at);
-    }
-  };
+  using probe = detail::tree_probe<Key, Compare>;
+  using everything = detail::whole_tree<Compare>;
+  using interval = detail::tree_range<Key, Compare>;
 
   static durable::root_type type() {
     std::string name = "natarajan_tree<" + std::to_string(sizeof(Key)) + "," +
@@ -265,7 +228,7 @@ class natarajan_tree {
   template <bool Least>
   [[nodiscard]] std::optional<std::pair<Key, Value>> outermost() const {
     operation op(session_->nodes());
-    const leaf* const found = tree(op).outermost(root(), to_the_end<Least>{});
+    const leaf* const found = tree(op).outermost(root(), detail::to_the_end<Least>{});
     if (found == nullptr) return std::nullopt;
     return std::pair<Key, Value>{found->key.get(), found->value.load()};
   }

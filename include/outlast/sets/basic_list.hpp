@@ -53,23 +53,9 @@ class basic_list {
   using reclaimer = Reclaimer<D>;
 
   using key_view = typename detail::reading<Key>::view;
-
-  /// Which count a key's stamps come from.
-  struct stamp_of {
-    std::uint64_t operator()(key_view key) const noexcept {
-      constexpr bool equal_means_same_bits =
-          (std::integral<Key> || std::same_as<Key, std::string>) &&
-          std::same_as<Compare, detail::default_order<Key>>;
-      if constexpr (equal_means_same_bits) {
-        return base::default_hash<Key>{}(key);
-      } else {
-        return 0;
-      }
-    }
-  };
   using index = typename Index::template of<node, Compare, D, reclaimer>;
-  using operation =
-      typename index::template guard<detail::set_operation<Scheme, node, reclaimer, stamp_of>>;
+  using operation = typename index::template guard<
+      detail::set_operation<Scheme, node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 

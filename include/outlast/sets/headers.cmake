@@ -1,6 +1,7 @@
 outlast_headers(outlast_library sets
   basic_hash.hpp
   basic_list.hpp
+  basic_tree.hpp
   detail/bucket_directory.hpp
   detail/set_node.hpp
   detail/set_operation.hpp
@@ -9,13 +10,16 @@ outlast_headers(outlast_library sets
   detail/sorted_ranges.hpp
   detail/stored_bytes.hpp
   detail/superseded_lines.hpp
+  detail/tree_operation.hpp
   detail/verdict.hpp
   detail/volatile_blocks.hpp
   link_free_hash.hpp
   link_free_list.hpp
   link_free_skiplist.hpp
+  link_free_tree.hpp
   schemes.hpp
   soft_hash.hpp
   soft_list.hpp
   soft_skiplist.hpp
+  soft_tree.hpp
 )

@@ -7,8 +7,8 @@
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
-#include <broken_sets/link_free_list.hpp>
-#include <broken_sets/soft_list.hpp>
+#include <broken_sets/basic_list.hpp>
+#include <broken_sets/basic_tree.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -23,6 +23,9 @@ using verify::map_operation;
 template <class Scheme, class Value = std::uint64_t>
 using list_of = broken_sets::basic_list<Scheme, std::uint64_t, Value, std::less<std::uint64_t>,
                                         verify::eager_epochs>;
+template <class Scheme>
+using tree_of = broken_sets::basic_tree<Scheme, std::uint64_t, std::uint64_t,
+                                        std::less<std::uint64_t>, verify::eager_epochs>;
 using link_free = broken_sets::link_free<domain::simulated>;
 using soft = broken_sets::soft<domain::simulated>;
 using soft_in_place = broken_sets::soft_in_place<domain::simulated>;
@@ -30,20 +33,20 @@ using soft_in_place = broken_sets::soft_in_place<domain::simulated>;
 constexpr verify::memory_model portable{};
 constexpr verify::memory_model weak{.weak_same_line = true};
 
-/// What is explored: everything, many updates of one key, or a key that comes and changes at once.
-enum class scenarios { all, updates, arrivals };
+/// What is explored: everything, many updates of one key, three threads that meet at it, or a key
+/// that comes and changes at once.
+enum class scenarios { all, updates, meetings, arrivals };
 
-template <class Scheme, class Value = std::uint64_t>
+template <class Set>
 verify::report explore(int defect, scenarios which, const verify::memory_model& model,
                        std::uint64_t executions) {
-  using list = list_of<Scheme, Value>;
-  using subject = verify::map_subject<list>;
+  using subject = verify::map_subject<Set>;
   broken_sets::defect = defect;
   typename subject::parts how;
   how.make = [](auto& pool) {
-    return std::make_unique<list>(pool, "subject", broken_sets::set_options{.freed_at_once = 1});
+    return std::make_unique<Set>(pool, "subject", broken_sets::set_options{.freed_at_once = 1});
   };
-  how.blocks = [](list&) { return std::size_t{1}; };
+  how.blocks = [](Set&) { return std::size_t{1}; };
   verify::options options;
   options.seconds = 60;
   options.max_executions = executions;
@@ -58,16 +61,22 @@ verify::report explore(int defect, scenarios which, const verify::memory_model& 
     how.operations = {map_operation::insert, map_operation::put, map_operation::get};
     options.within = {.threads = 2, .operations = 2, .keys = 1, .prefill = 0};
   }
-  subject tested(Scheme::name() + "_list", how);
+  if (which == scenarios::meetings) {
+    using enum map_operation;
+    how.operations = {put, insert, erase, get, get};
+    options.within = {.threads = 3, .operations = 2, .keys = 1, .prefill = 1};
+  }
+  subject tested(Set::policy_type::name(), how);
   verify::report done = verify::explorer(tested, options).run();
   broken_sets::defect = 0;
   return done;
 }
 
-template <class Scheme>
+template <class Set>
 class unbroken_sets : public ::testing::Test {};
-using all_schemes = ::testing::Types<link_free, soft, soft_in_place>;
-TYPED_TEST_SUITE(unbroken_sets, all_schemes);
+using all_sets = ::testing::Types<list_of<link_free>, list_of<soft>, list_of<soft_in_place>,
+                                  tree_of<link_free>, tree_of<soft>, tree_of<soft_in_place>>;
+TYPED_TEST_SUITE(unbroken_sets, all_sets);
 
 TYPED_TEST(unbroken_sets, are_found_right) {
   for (const scenarios which : {scenarios::all, scenarios::updates}) {
@@ -85,28 +94,32 @@ struct mutant {
   const char* says;
 };
 
-template <class Scheme>
+template <class Set>
 void expect_found(const mutant& tested) {
-  const verify::report done = explore<Scheme>(tested.defect, tested.which, tested.model, 60'000);
+  const verify::report done = explore<Set>(tested.defect, tested.which, tested.model, 60'000);
   EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
 }
 
 class link_free_mutant : public ::testing::TestWithParam<mutant> {};
-TEST_P(link_free_mutant, is_found) { expect_found<link_free>(GetParam()); }
+TEST_P(link_free_mutant, is_found) { expect_found<list_of<link_free>>(GetParam()); }
 
 class soft_mutant : public ::testing::TestWithParam<mutant> {};
-TEST_P(soft_mutant, is_found) { expect_found<soft>(GetParam()); }
+TEST_P(soft_mutant, is_found) { expect_found<list_of<soft>>(GetParam()); }
 
 class soft_in_place_mutant : public ::testing::TestWithParam<mutant> {};
-TEST_P(soft_in_place_mutant, is_found) { expect_found<soft_in_place>(GetParam()); }
+TEST_P(soft_in_place_mutant, is_found) { expect_found<list_of<soft_in_place>>(GetParam()); }
+
+class link_free_tree_mutant : public ::testing::TestWithParam<mutant> {};
+TEST_P(link_free_tree_mutant, is_found) { expect_found<tree_of<link_free>>(GetParam()); }
+
+class soft_tree_mutant : public ::testing::TestWithParam<mutant> {};
+TEST_P(soft_tree_mutant, is_found) { expect_found<tree_of<soft>>(GetParam()); }
+
+class soft_in_place_tree_mutant : public ::testing::TestWithParam<mutant> {};
+TEST_P(soft_in_place_tree_mutant, is_found) { expect_found<tree_of<soft_in_place>>(GetParam()); }
 
 class string_mutant : public ::testing::TestWithParam<mutant> {};
-TEST_P(string_mutant, is_found) {
-  const mutant& tested = GetParam();
-  const verify::report done =
-      explore<link_free, std::string>(tested.defect, tested.which, tested.model, 60'000);
-  EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
-}
+TEST_P(string_mutant, is_found) { expect_found<list_of<link_free, std::string>>(GetParam()); }
 
 std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
   return "number_" + std::to_string(of.param.defect);
@@ -165,6 +178,37 @@ INSTANTIATE_TEST_SUITE_P(
                       mutant{18, scenarios::all, portable, "answers with what is not durable yet"},
                       mutant{19, scenarios::updates, portable, "forgets what was before"},
                       mutant{20, scenarios::all, portable, "believes in what is not durable yet"}),
+    number_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    all, link_free_tree_mutant,
+    ::testing::Values(
+        mutant{4, scenarios::updates, portable, "the stamp is drawn before the leaf is linked"},
+        mutant{9, scenarios::updates, portable, "superseded before the replacement is durable"},
+        mutant{10, scenarios::updates, portable, "retired without being superseded"},
+        mutant{11, scenarios::updates, portable, "dead blocks are used again at once"},
+        mutant{30, scenarios::meetings, portable, "a leaf is buried when it is taken out"},
+        mutant{31, scenarios::meetings, portable, "a leaf is flagged without being admitted"},
+        mutant{34, scenarios::meetings, portable, "lookups pass flagged leaves as they are"}),
+    number_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    all, soft_tree_mutant,
+    ::testing::Values(
+        mutant{4, scenarios::updates, portable, "the stamp is drawn before the leaf is linked"},
+        mutant{9, scenarios::updates, portable, "superseded before the replacement is durable"},
+        mutant{10, scenarios::updates, portable, "retired without being superseded"},
+        mutant{11, scenarios::updates, portable, "dead blocks are used again at once"},
+        mutant{30, scenarios::meetings, portable, "a leaf is buried when it is taken out"},
+        mutant{31, scenarios::meetings, portable, "a leaf is flagged without being admitted"},
+        mutant{32, scenarios::meetings, portable, "forgets what a leaf has replaced"},
+        mutant{33, scenarios::meetings, portable, "believes in a flag"}),
+    number_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    all, soft_in_place_tree_mutant,
+    ::testing::Values(mutant{32, scenarios::meetings, portable, "forgets what a leaf has replaced"},
+                      mutant{33, scenarios::meetings, portable, "believes in a flag"}),
     number_of);
 
 }  // namespace

@@ -76,11 +76,10 @@ function(outlast_mutate_sets to)
   outlast_mutate(8 "    if (!next.has(lockfree::detail::replaced)) {\n      bury(node, where);"
                    "    if (!next.has(lockfree::detail::replaced)) {\n      if (@D@) bury(node, where);")
   # 9: a node is superseded before its replacement is durable
-  outlast_mutate(9 "      confirm(static_cast<Node&>(*next), where.at(1));"
-                   "      if (@D@) confirm(static_cast<Node&>(*next), where.at(1));")
+  outlast_mutate(9 "    confirm(fresh, where.at(1));" "    if (@D@) confirm(fresh, where.at(1));")
   # 10: a replaced node is unlinked without being superseded
-  outlast_mutate(10 "      node.say(verdict::superseded(), where.at(2));"
-                    "      if (@D@) node.say(verdict::superseded(), where.at(2));")
+  outlast_mutate(10 "    old.say(verdict::superseded(), where.at(2));"
+                    "    if (@D@) old.say(verdict::superseded(), where.at(2));")
   # 11: the blocks of dead nodes are used again at once
   outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
   # 12: stamps begin anew
@@ -98,6 +97,41 @@ function(outlast_mutate_sets to)
   outlast_mutate(21 "    } else {\n      confirm(node, where);"
                     "    } else if (!@D@) {\n      (void)with_stamp(node, where);\n    } else {\n      confirm(node, where);")
   outlast_write_sets(detail/set_operation.hpp)
+
+  outlast_read_sets(detail/tree_operation.hpp)
+  # 32: a lookup of SOFT forgets which version a leaf has replaced
+  outlast_mutate(32 "if (its == phase::not_yet) return static_cast"
+                    "if (its == phase::not_yet && !@D@) return nullptr;\n    if (its == phase::not_yet) return static_cast")
+  outlast_write_sets(detail/tree_operation.hpp)
+
+  outlast_read_sets(basic_tree.hpp)
+  string(REPLACE "<outlast/lockfree/detail/external_tree.hpp>" "<broken_sets/detail/external_tree.hpp>"
+         TEXT "${TEXT}")
+  string(REGEX REPLACE "lockfree::detail::(external_tree|to_leaf)" "detail::\\1" TEXT "${TEXT}")
+  outlast_write_sets(basic_tree.hpp)
+
+  # The core of trees, for the sets alone.
+  outlast_read_sets(../lockfree/detail/external_tree.hpp)
+  string(REPLACE "outlast::lockfree::detail" "outlast::broken_sets::detail" TEXT "${TEXT}")
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
+  string(REPLACE "using durable::role;\n" "using durable::role;\nusing lockfree::detail::value_slot;\n"
+         TEXT "${TEXT}")
+  # 30: a leaf is buried when it is taken out
+  outlast_mutate(30 "    if (here.at.has(flagged)) bury(here.at);"
+                    "    if (@D@ && here.at.has(flagged)) bury(here.at);")
+  outlast_mutate(30 "    retire(probe, here, gone);\n" "    if (!@D@) bury(gone);\n    retire(probe, here, gone);\n")
+  # 31: a leaf is flagged without being admitted
+  outlast_mutate(31 "      admit(here.at);\n" "      if (@D@) admit(here.at);\n")
+  # 33: a lookup of SOFT believes in a flag
+  outlast_mutate(33 "      leaf* const seen = operation_.look(*here);"
+                    "      if (!@D@ && at.has(flagged)) return false;\n      leaf* const seen = operation_.look(*here);")
+  outlast_mutate(33 "    if constexpr (looks) return operation_.look("
+                    "    if (looks && !@D@ && here.at.has(flagged)) return nullptr;\n    if constexpr (looks) return operation_.look(")
+  # 34: a lookup passes a flagged leaf as it is
+  outlast_mutate(34 "      bury(here.at);\n      return nullptr;" "      if (@D@) bury(here.at);\n      return nullptr;")
+  outlast_mutate(34 "      at.has(flagged) ? bury(at) : confirm(at);"
+                    "      if (@D@ || !at.has(flagged)) at.has(flagged) ? bury(at) : confirm(at);")
+  outlast_write_sets(detail/external_tree.hpp)
 
   outlast_read_sets(detail/set_session.hpp)
   # 13: recovery looks at live nodes alone

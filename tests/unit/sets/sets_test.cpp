@@ -9,9 +9,11 @@
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>
+#include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
 #include <outlast/sets/soft_skiplist.hpp>
+#include <outlast/sets/soft_tree.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +45,10 @@ using counted_sets =
     ::testing::Types<link_free_list<u64, u64, counted>, link_free_hash<u64, u64, counted>,
                      soft_list<u64, u64, counted>, soft_hash<u64, u64, counted>,
                      basic_list<soft_in_place<counted>, u64, u64>,
-                     link_free_skiplist<u64, u64, counted>, soft_skiplist<u64, u64, counted>>;
+                     link_free_skiplist<u64, u64, counted>, soft_skiplist<u64, u64, counted>,
+
+                     link_free_tree<u64, u64, counted>, soft_tree<u64, u64, counted>,
+                     basic_tree<soft_in_place<counted>, u64, u64>>;
 TYPED_TEST_SUITE(counted_set, counted_sets);
 
 TYPED_TEST(counted_set, waits_once_for_what_succeeds_and_never_for_what_does_not) {
@@ -170,7 +175,8 @@ class torn_set : public ::testing::Test {
 };
 using torn_sets = ::testing::Types<link_free_list<u64, u64, process>,
                                    link_free_hash<u64, u64, process>, soft_list<u64, u64, process>,
-                                   soft_hash<u64, u64, process>, soft_skiplist<u64, u64, process>>;
+                                   soft_hash<u64, u64, process>, soft_skiplist<u64, u64, process>,
+                                   link_free_tree<u64, u64, process>, soft_tree<u64, u64, process>>;
 TYPED_TEST_SUITE(torn_set, torn_sets);
 
 TYPED_TEST(torn_set, has_the_later_of_two_versions) {
@@ -367,6 +373,7 @@ TEST(link_free, sets_are_refused_as_each_other) {
   EXPECT_THROW((link_free_hash<u64, u64, process>(*pool, "it")), error);
   EXPECT_THROW((link_free_list<u64, std::uint32_t, process>(*pool, "it")), error);
   EXPECT_THROW((soft_list<u64, u64, process>(*pool, "it")), error);
+  EXPECT_THROW((link_free_tree<u64, u64, process>(*pool, "it")), error);
   EXPECT_THROW((basic_list<soft_in_place<process>, u64, u64>(*pool, "it")), error);
   EXPECT_NO_THROW((link_free_list<u64, u64, process>(*pool, "it")));
 }

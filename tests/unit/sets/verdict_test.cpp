@@ -37,6 +37,21 @@ TEST(verdict, says_one_thing) {
   EXPECT_EQ(says(verdict::superseded()), "s");
 }
 
+TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {
+  line_node<std::uint64_t, std::uint64_t, domain::process> node(1, 2);
+  EXPECT_EQ(node.seen(), phase::not_yet);
+  node.say_live(5);
+  EXPECT_EQ(node.seen(), phase::not_yet);
+  node.note_durable(node.says());
+  node.say_dead();
+  EXPECT_EQ(node.seen(), phase::current) << "the burial may not survive";
+  node.note_durable(node.says());
+  EXPECT_EQ(node.seen(), phase::over);
+  node.say_dead();
+  EXPECT_EQ(node.seen(), phase::over);
+  EXPECT_EQ(node.says(), verdict::live(5).dead().durable());
+}
+
 struct made_up {
   int key;
   std::string name;

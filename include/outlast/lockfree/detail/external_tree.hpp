@@ -99,6 +99,16 @@ struct tree_nodes {
 ///   goes_left(entry)  it is less than the entry's key
 ///   matches(leaf)     it is the leaf's key; asked of the leaf where the way ends
 ///
+/// Where leaves say themselves whether they are in the tree, after a crash too, the operation is
+/// told what they have to say:
+///   admit(leaf)           it is about to be flagged
+///   prepare(old, fresh)   `fresh` is about to replace it
+///   confirm(leaf)         it is linked, and an answer rests on it
+///   bury(leaf)            it is flagged: an answer rests on that, or it is about to be taken out
+///   supersede(old, fresh) `fresh` has replaced it: retires it
+/// Or they know it of themselves; then lookups do not ask whether an edge is flagged, but
+/// look(leaf): the version of its key that counts.
+///
 /// Progress: find never starts over; everything else is lock-free, since whoever finds an edge
 /// marked completes the deletion that marked it.
 template <class Nodes, class Operation, class Arena>
@@ -117,11 +127,14 @@ class external_tree {
     const place here = seek(root, probe);
     here.arrive();
     if (!here.at || !probe.matches(*Nodes::leaf_at(here.at))) return nullptr;
+    if constexpr (looks) return operation_.look(*Nodes::leaf_at(here.at));
     if (here.at.has(flagged)) {
       here.settle_deletion();
+      bury(here.at);
       return nullptr;
     }
     here.settle_answer();
+    confirm(here.at);
     return Nodes::leaf_at(here.at);
   }
 
@@ -129,9 +142,16 @@ class external_tree {
   /// there is none. At one moment of the operation it was just that.
   template <class Probe>
   leaf* outermost(cell& root, const Probe& probe) {
-    const place here = locate(root, probe);
-    here.settle_answer();
-    return Nodes::leaf_at(here.at);
+    for (;;) {
+      const place here = locate(root, probe);
+      here.settle_answer();
+      if (here.at) confirm(here.at);
+      if constexpr (looks) {
+        // It may be there only since it was confirmed: is it still at the end of the way?
+        if (here.link->load(role::decide) != here.at) continue;
+      }
+      return Nodes::leaf_at(here.at);
+    }
   }
 
   /// Adds a leaf, unless one matches: then returns that. Null if added. Throws what allocation
@@ -143,11 +163,16 @@ class external_tree {
       const place here = locate(root, probe);
       if (here.found) {
         here.settle_answer();
+        confirm(here.at);
         return Nodes::leaf_at(here.at);
       }
       durable::expect_store(*here.link);
       if (!fresh) fresh.emplace(*this, probe.key, value);
-      if (here.at ? link_beside(here, probe, *fresh) : link_alone(here, *fresh)) return nullptr;
+      const edge added = fresh->edge_to();
+      if (here.at ? link_beside(here, probe, *fresh) : link_alone(here, *fresh)) {
+        confirm(added);
+        return nullptr;
+      }
     }
   }
 
@@ -161,6 +186,7 @@ class external_tree {
       // and the leaf that was there before the parent would be back.
       durable::expect_store(*here.upper);
       here.settle_edge();
+      admit(here.at);
       edge expected = here.at;
       here.at = expected.with(flagged);
       if (!here.link->compare_exchange(expected, here.at, role::flag)) continue;
@@ -172,17 +198,30 @@ class external_tree {
   /// Puts a new leaf in the place of the one that matches. False if none does. Throws as insert.
   template <class Probe, class Value>
   bool replace(cell& root, const Probe& probe, const Value& value) {
+    return replace_if(root, probe, [](const leaf&) { return true; }, value);
+  }
+
+  /// The same if `accepts(leaf)`, too, what matches; it may be asked several times. False if not.
+  template <class Probe, class Accepts, class Value>
+  bool replace_if(cell& root, const Probe& probe, Accepts&& accepts, const Value& value) {
     std::optional<draft<leaf>> fresh;
     for (;;) {
       const place here = locate(root, probe);
       if (!here.found) return false;
+      if (!accepts(std::as_const(*Nodes::leaf_at(here.at)))) {
+        here.settle_answer();
+        confirm(here.at);
+        return false;
+      }
       durable::expect_store(*here.link);
       if (!fresh) fresh.emplace(*this, probe.key, value);
       here.settle_edge();  // the replacement is reached through the same parent
       edge expected = here.at;
-      if (!here.link->compare_exchange(expected, fresh->edge_to(), role::replace)) continue;
+      const edge replacing = fresh->edge_to();
+      prepare(here.at, replacing);
+      if (!here.link->compare_exchange(expected, replacing, role::replace)) continue;
       fresh->publish();
-      operation_.retire(arena_, Nodes::leaf_at(here.at));
+      supersede(here.at, replacing);
       return true;
     }
   }
@@ -198,10 +237,10 @@ class external_tree {
     const leaf* last = nullptr;
     edge at = root.load(role::decide);
     while (at) {
-      const leaf* const here = descend(at, range, to_the_right);
+      leaf* here = descend(at, range, to_the_right);
       // Behind a node that was taken out meanwhile new keys may stand which do not come next.
       const bool comes_next = last == nullptr || range.precedes(*last, *here);
-      if (!at.has(flagged) && comes_next && range.contains(*here)) visit(*(last = here));
+      if (counts(at, here) && comes_next && range.contains(*here)) visit(*(last = here));
       if (to_the_right.empty() || range.ends_before(*to_the_right.back())) return;
       at = to_the_right.back()->right.load(role::decide);
       to_the_right.pop_back();
@@ -209,6 +248,48 @@ class external_tree {
   }
 
  private:
+  /// Lookups ask leaves, not edges.
+  static constexpr bool looks = requires(Operation& operation, leaf& at) { operation.look(at); };
+
+  /// Can an answer rest on the leaf that the edge names? `here` becomes the version that counts.
+  bool counts(edge at, leaf*& here) {
+    if constexpr (looks) {
+      leaf* const seen = operation_.look(*here);
+      if (seen != nullptr) here = seen;
+      return seen != nullptr;
+    } else {
+      at.has(flagged) ? bury(at) : confirm(at);
+      return !at.has(flagged);
+    }
+  }
+  void confirm(edge at) {
+    if constexpr (requires(leaf& one) { operation_.confirm(one); }) {
+      operation_.confirm(*Nodes::leaf_at(at));
+    }
+  }
+  void admit(edge at) {
+    if constexpr (requires(leaf& one) { operation_.admit(one); }) {
+      operation_.admit(*Nodes::leaf_at(at));
+    }
+  }
+  void bury(edge at) {
+    if constexpr (requires(leaf& one) { operation_.bury(one); }) {
+      operation_.bury(*Nodes::leaf_at(at));
+    }
+  }
+  void prepare(edge old, edge fresh) {
+    if constexpr (requires(leaf& one) { operation_.prepare(one, one); }) {
+      operation_.prepare(*Nodes::leaf_at(old), *Nodes::leaf_at(fresh));
+    }
+  }
+  void supersede(edge old, edge fresh) {
+    if constexpr (requires(leaf& one) { operation_.supersede(one, one); }) {
+      operation_.supersede(*Nodes::leaf_at(old), *Nodes::leaf_at(fresh));
+    } else {
+      operation_.retire(arena_, Nodes::leaf_at(old));
+    }
+  }
+
   /// Where a way ends.
   struct place {
     cell* upper;       ///< the last edge on the way to an internal node that is not tagged
@@ -339,6 +420,7 @@ class external_tree {
     edge expected = here.below;
     edge gone = here.at;
     edge stays;
+    if (here.at.has(flagged)) bury(here.at);  // before the tag: who sees that need not do it
     if (here.parent == nullptr) {
       expected = here.at;  // the only leaf
     } else if (here.at.has(flagged)) {
@@ -389,8 +471,7 @@ class external_tree {
   /// From `at` down to the first leaf that can be in the range; notes the nodes whose right side is
   /// still to be walked. `at` becomes the edge to the leaf.
   template <class Range>
-  static const leaf* descend(edge& at, const Range& range,
-                             std::vector<const internal*>& to_the_right) {
+  static leaf* descend(edge& at, const Range& range, std::vector<const internal*>& to_the_right) {
     while (!at.has(to_leaf)) {
       const internal* const node = Nodes::internal_at(at);
       if (range.begins_before(*node)) {

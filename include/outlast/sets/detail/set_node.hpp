@@ -67,6 +67,14 @@ class spoken_verdict {
     (void)D::compare_exchange(word_.value, nothing, verdict::live(stamp).word(),
                               std::memory_order_acq_rel, where);
   }
+  /// Says "dead" unless it does already: a note that this is durable stays, lookups rest on it.
+  void say_dead(site where = site::current()) {
+    std::uint64_t said = says().word();
+    while (!verdict(said).is_dead() &&
+           !D::compare_exchange(word_.value, said, verdict(said).dead().word(),
+                                std::memory_order_acq_rel, where)) {
+    }
+  }
   /// Whatever it has said, by whoever comes: what others say meanwhile rests on what it has said.
   void say(verdict what, site where = site::current()) {
     D::store(word_.value, what.word(), std::memory_order_release, where);
@@ -218,6 +226,7 @@ class copied_node : public set_entry<D> {
   void say_live(std::uint64_t stamp, domain::site where = domain::site::current()) {
     stored().say_live(stamp, where);
   }
+  void say_dead(domain::site where = domain::site::current()) { stored().say_dead(where); }
   void say(verdict what, domain::site where = domain::site::current()) {
     stored().say(what, where);
   }

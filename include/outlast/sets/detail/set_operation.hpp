@@ -5,6 +5,7 @@
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/hash.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/volatile_word.hpp>
@@ -15,8 +16,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -165,8 +168,10 @@ class set_memory {
   /// The caller's store has unlinked a node, whose next link was `next`.
   void retire(Node* node, typename Node::link next) {
     const bool is_dead = !next.has(lockfree::detail::replaced);
-    reclaimer_.retire(node, this, is_dead ? dispose_dead : dispose_superseded);
+    is_dead ? retire_dead(node) : retire_superseded(node);
   }
+  void retire_dead(Node* node) { reclaimer_.retire(node, this, dispose_dead); }
+  void retire_superseded(Node* node) { reclaimer_.retire(node, this, dispose_superseded); }
 
   /// For durable::with_room: frees what can be freed.
   void collect() {
@@ -231,6 +236,20 @@ class set_memory {
   stamp_counts<D> stamps_;
   superseded_lines<D> lines_;
   base::per_thread<dead_nodes> dead_;
+};
+
+/// Which count the stamps of a sorted set come from: one for all keys that are equal.
+template <class Key, class Compare>
+struct sorted_stamps {
+  std::uint64_t operator()(typename reading<Key>::view key) const noexcept {
+    constexpr bool equal_means_same_bits = (std::integral<Key> || std::same_as<Key, std::string>) &&
+                                           std::same_as<Compare, default_order<Key>>;
+    if constexpr (equal_means_same_bits) {
+      return base::default_hash<Key>{}(key);
+    } else {
+      return 0;
+    }
+  }
 };
 
 /// The guard of one operation, as lockfree::detail::chain wants it.
@@ -302,10 +321,24 @@ class [[nodiscard]] set_operation {
     if (!next.has(lockfree::detail::replaced)) {
       bury(node, where);
     } else if (!node.says().is_superseded()) {
-      confirm(static_cast<Node&>(*next), where.at(1));
-      node.say(verdict::superseded(), where.at(2));
-      memory_.lines().flush(&stored_part<Node>::of(node), where.at(3));
+      supersede(node, static_cast<Node&>(*next), where);
     }
+  }
+
+  /// The node was erased; that is durable at return.
+  void bury(Node& node, site where = site::current()) {
+    const verdict said = node.says();
+    if (said.is_dead() && said.is_durable()) return;
+    node.say_dead(where);
+    const bool was_durable = !Scheme::lookups_wait || (said.is_live() && said.is_durable());
+    make_durable(node, said.dead(), was_durable, where);
+  }
+
+  /// `fresh` has replaced `old`. It is durable at return, or outranked by what is.
+  void supersede(Node& old, Node& fresh, site where = site::current()) {
+    confirm(fresh, where.at(1));
+    old.say(verdict::superseded(), where.at(2));
+    memory_.lines().flush(&stored_part<Node>::of(old), where.at(3));
   }
 
   /// What a lookup that waits for nothing makes of a version.
@@ -333,6 +366,9 @@ class [[nodiscard]] set_operation {
     }
   }
 
+ protected:
+  [[nodiscard]] memory& shared() noexcept { return memory_; }
+
  private:
   static constexpr std::size_t most_versions = std::size_t{1} << 16;
 
@@ -346,15 +382,6 @@ class [[nodiscard]] set_operation {
     if (!said.is_none()) return said;
     node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);
     return node.says();
-  }
-
-  /// The node was erased.
-  void bury(Node& node, site where) {
-    const verdict said = node.says();
-    if (said.is_dead() && said.is_durable()) return;
-    node.say(said.dead(), where);
-    const bool was_durable = !Scheme::lookups_wait || (said.is_live() && said.is_durable());
-    make_durable(node, said.dead(), was_durable, where);
   }
 
   /// What it says means nothing without its key, which may be durable already.

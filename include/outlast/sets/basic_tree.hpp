@@ -1,0 +1,250 @@
+// The search tree of every scheme whose links do not survive: link_free_tree.hpp, soft_tree.hpp.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/lockfree/detail/external_tree.hpp>
+#include <outlast/lockfree/detail/tree_probes.hpp>
+#include <outlast/reclaim/epochs.hpp>
+#include <outlast/sets/detail/set_session.hpp>
+#include <outlast/sets/detail/tree_operation.hpp>
+#include <outlast/sets/schemes.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::sets {
+
+/// A sorted set or map of any size; lock-free; durably linearizable. [Nat14] [Zur19]
+///
+/// Keys and values are trivially copyable, values also std::string for bytes of any number, which
+/// users see as std::string_view where they visit. Up to 40 bytes together lie in the leaf's line,
+/// more lies beside it. Every value of Key can be a key.
+///
+/// Thread-safety: all members may be called concurrently, except construction and destruction. The
+/// pool must stay open while the tree is used.
+/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
+/// those of what lies beside the leaf, and waits once; a put to a present key flushes one line
+/// more, for which nobody waits; everything else flushes nothing. Where others are, each of them
+/// may flush the same lines once; lookups only if the scheme says so.
+template <scheme Scheme, class Key, class Value = no_value,
+          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+class basic_tree {
+  static_assert(std::is_trivially_copyable_v<Key> && detail::storable<Value>,
+                "keys must be trivially copyable, values that or std::string");
+  static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
+
+  using D = typename Scheme::domain_type;
+  using reclaimer = Reclaimer<D>;
+  using parts = detail::set_tree_nodes<Scheme, Key, Value>;
+  using leaf = typename parts::leaf;
+  using cell = typename parts::cell;
+  using operation =
+      detail::tree_operation<Scheme, parts, reclaimer, detail::sorted_stamps<Key, Compare>>;
+  using tree_type = lockfree::detail::external_tree<parts, operation, alloc::arena<D>>;
+  using probe = lockfree::detail::tree_probe<Key, Compare>;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Scheme;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the tree `name` in `pool`; creates it if there is none. Links all keys anew, as a
+  /// balanced tree, which takes time in proportion to their number. Durable at return. Throws
+  /// error{root_type_mismatch} if the root is something else, corruption if its pages contradict
+  /// themselves, out_of_space, std::bad_alloc.
+  basic_tree(pool_type& pool, std::string_view name, const set_options& options = {})
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, options.freed_at_once);
+            })) {}
+  ~basic_tree() { session_->handle_gone(); }
+  basic_tree(const basic_tree&) = delete;
+  basic_tree& operator=(const basic_tree&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Throws out_of_space and std::bad_alloc without effect.
+  bool insert(const Key& key, const Value& value = {}) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op = begin();
+      const bool inserted = tree(op).insert(root(), probe{key}, value) == nullptr;
+      if (inserted) session_->count().add(1);
+      return inserted;
+    });
+  }
+
+  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  bool erase(const Key& key) {
+    operation op = begin();
+    const bool erased = tree(op).erase(root(), probe{key});
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  [[nodiscard]] bool contains(const Key& key) const {
+    operation op = begin();
+    return tree(op).find(root(), probe{key}) != nullptr;
+  }
+
+  /// The value of `key`, or nothing. As contains().
+  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+    operation op = begin();
+    const leaf* const found = tree(op).find(root(), probe{key});
+    if (found == nullptr) return std::nullopt;
+    return Value(found->value.get());
+  }
+
+  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
+  /// old value or the new one. Lock-free. Durable at return. Throws as insert().
+  bool update(const Key& key, const Value& value) {
+    return durable::with_room(session_->memory(), [&] {
+      operation op = begin();
+      return tree(op).replace(root(), probe{key}, value);
+    });
+  }
+
+  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
+  bool put(const Key& key, const Value& value) {
+    for (;;) {
+      if (update(key, value)) return false;
+      if (insert(key, value)) return true;
+    }
+  }
+
+  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
+  /// value. As update().
+  bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
+    requires std::equality_comparable<Value>
+  {
+    return durable::with_room(session_->memory(), [&] {
+      operation op = begin();
+      return tree(op).replace_if(
+          root(), probe{key}, [&](const leaf& there) { return there.value.get() == expected; },
+          desired);
+    });
+  }
+
+  /// The least key, or nothing if there is none: at one moment of the call this was so. Lock-free.
+  /// What it answers is durable at return.
+  [[nodiscard]] std::optional<std::pair<Key, Value>> min() const { return outermost<true>(); }
+
+  /// The greatest key, as min().
+  [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
+
+  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
+  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
+  /// durable. Holds back reclamation while it runs. Needs volatile memory in proportion to the
+  /// tree's depth: throws std::bad_alloc, also between two visits.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    walk(lockfree::detail::whole_tree<Compare>(), visit);
+  }
+
+  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
+  /// Takes time in proportion to the depth and to the number of these keys.
+  template <class Visit>
+  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
+    walk(lockfree::detail::tree_range<Key, Compare>(from, to), visit);
+  }
+
+  /// How many keys there are; exact while no insert or erase runs.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+
+  /// Bytes of volatile memory that internal nodes and copies take. For statistics.
+  [[nodiscard]] std::size_t index_bytes() const {
+    return session_->internals().reserved_bytes() + session_->memory().nodes().volatile_bytes();
+  }
+
+  /// Was the pool not closed when this tree was attached? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+
+  /// The arena that the leaves come from. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+
+ private:
+  static durable::root_type type() {
+    std::string name = Scheme::name() + "_tree<" + std::to_string(sizeof(Key)) + "," +
+                       std::to_string(sizeof(Value)) + ">";
+    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
+                             typeid(Compare).name() + ",1";
+    return {std::move(name), base::hash_bytes(full)};
+  }
+
+  [[nodiscard]] operation begin() const {
+    return operation(session_->memory(), session_->internals());
+  }
+  [[nodiscard]] tree_type tree(operation& op) const { return {op, session_->arena()}; }
+  [[nodiscard]] cell& root() const noexcept { return session_->root_edge(); }
+
+  template <bool Least>
+  [[nodiscard]] std::optional<std::pair<Key, Value>> outermost() const {
+    operation op = begin();
+    const leaf* const found = tree(op).outermost(root(), lockfree::detail::to_the_end<Least>());
+    if (found == nullptr) return std::nullopt;
+    return std::pair<Key, Value>(found->key.get(), found->value.get());
+  }
+
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op = begin();
+    tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.get()); });
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the tree is attached: its topmost edge and its internal nodes.
+template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
+          template <class> class Reclaimer>
+class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
+    : public detail::set_session<leaf, D, reclaimer> {
+  using base_type = detail::set_session<leaf, D, reclaimer>;
+  using edge = typename parts::edge;
+  using internal = typename parts::internal;
+
+ public:
+  session(pool_type& in, const attached_root& root, std::size_t freed_at_once)
+      : base_type(in, root, freed_at_once) {
+    const auto leaves = this->open([](const Key& key) { return key; }, Compare{},
+                                   [](const Key&, const Key&) { return true; });
+    for (const auto& each : leaves) each.node->next.init({});
+    root_.init(leaves.size() == 0 ? edge() : link(leaves.begin(), leaves.size()));
+  }
+
+  [[nodiscard]] typename operation::blocks& internals() noexcept { return internals_; }
+  [[nodiscard]] cell& root_edge() noexcept { return root_; }
+
+ private:
+  /// The edge to a balanced tree of `count` leaves, at least one.
+  template <class Placed>
+  [[nodiscard]] edge link(const Placed* first, std::size_t count) {
+    if (count == 1) return edge(first->node, lockfree::detail::to_leaf);
+    const Placed* const middle = first + count / 2;
+    const edge left = link(first, count / 2);
+    const edge right = link(middle, count - count / 2);
+    return edge(::new (internals_.take()) internal(middle->node->key.get(), left, right));
+  }
+
+  typename operation::blocks internals_;
+  cell root_;
+};
+
+}  // namespace outlast::sets

@@ -14,12 +14,14 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
-# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>])
-# builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest.
+# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
+# [TOGETHER]) builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each
+# in a process of its own. TOGETHER: under a sanitizer, where processes start slowly, in one process; for
+# many TESTs that take no time.
 # Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
 # no_tsan (left out under that sanitizer, with the reason in a comment at the call).
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "TOGETHER" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
   if(NOT test_SOURCES)
     set(test_SOURCES ${name}.cpp)
   endif()
@@ -34,6 +36,11 @@ function(outlast_add_test name)
   outlast_use_precompiled(tests ${name})
   # One label of several words: a list does not survive the generated script. Filters are patterns.
   string(REPLACE ";" "+" labels "${test_LABELS}")
+  if(test_TOGETHER AND OUTLAST_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT})
+    return()
+  endif()
   gtest_discover_tests(
     ${name}
     DISCOVERY_MODE PRE_TEST

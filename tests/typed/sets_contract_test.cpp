@@ -48,7 +48,7 @@ using soft_types = ::testing::Types<
     sets::soft_list<odd_key, odd_value, process, std::greater<odd_key>>,
     sets::soft_hash<u64, u64, process>, sets::soft_hash<odd_key, odd_value, domain::adr>,
     sets::basic_list<sets::soft_in_place<domain::adr>, u64, u64>,
-    sets::basic_hash<sets::soft_in_place<process>, odd_key, odd_value, poor_hash>,
+    sets::basic_hash<sets::soft_in_place<process>, u64, u64, poor_hash>,
     sets::soft_tree<odd_key, odd_value, process, std::greater<odd_key>>,
     sets::soft_tree<u64, u64, domain::adr>,
     sets::basic_tree<sets::soft_in_place<process>, u64, u64>>;

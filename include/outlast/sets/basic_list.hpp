@@ -145,22 +145,29 @@ class basic_list {
   /// What it answers is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->memory(), session_->leads());
-    const auto here = chain(op).locate(head(), lockfree::detail::first_probe{});
-    if (!here.found) return std::nullopt;
-    node& first = node_at(here.at);
-    op.confirm(first);
-    return std::pair<Key, Value>(first.key.get(), first.value.get());
+    for (;;) {
+      const auto here = chain(op).locate(head(), lockfree::detail::first_probe{});
+      if (!here.found) return std::nullopt;
+      node& first = node_at(here.at);
+      op.confirm(first);
+      // Where it counts since then alone, a lesser key may have come before: is it still the first?
+      const bool is_first = head().load(durable::role::decide) == here.at;
+      if (is_first && is_unmarked(first)) return pair_of(first);
+    }
   }
 
   /// The greatest key, as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->memory(), session_->leads());
-    const way_to_the_end in{*session_};
-    (void)chain(op).locate(in, in);
-    if (!in.last) return std::nullopt;
-    node& last = node_at(in.last);
-    op.confirm(last);
-    return std::pair<Key, Value>(last.key.get(), last.value.get());
+    for (;;) {
+      const way_to_the_end in{*session_};
+      (void)chain(op).locate(in, in);
+      if (!in.last) return std::nullopt;
+      node& last = node_at(in.last);
+      op.confirm(last);
+      // As min(): still the last, and unmarked?
+      if (last.next.load(durable::role::decide) == link()) return pair_of(last);
+    }
   }
 
   /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
@@ -207,6 +214,12 @@ class basic_list {
 
  private:
   static node& node_at(link at) noexcept { return static_cast<node&>(*at); }
+  static bool is_unmarked(const node& at) {
+    return !at.next.load(durable::role::decide).has(lockfree::detail::deleted);
+  }
+  static std::pair<Key, Value> pair_of(const node& at) {
+    return std::pair<Key, Value>(at.key.get(), at.value.get());
+  }
 
   /// Looks for a key.
   struct probe {

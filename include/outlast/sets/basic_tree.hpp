@@ -35,9 +35,9 @@ namespace outlast::sets {
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the tree is used.
 /// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
-/// those of what lies beside the leaf, and waits once; a put to a present key flushes one line
-/// more, for which nobody waits; everything else flushes nothing. Where others are, each of them
-/// may flush the same lines once; lookups only if the scheme says so.
+/// those of what lies beside the leaf, and waits once; a put to a present key costs one line more,
+/// which is flushed with the thread's next wait; everything else flushes nothing. Where others are,
+/// each of them may flush the same lines once; lookups only if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -33,9 +33,8 @@ using soft_in_place = broken_sets::soft_in_place<domain::simulated>;
 constexpr verify::memory_model portable{};
 constexpr verify::memory_model weak{.weak_same_line = true};
 
-/// What is explored: everything, many updates of one key, three threads that meet at it, or a key
-/// that comes and changes at once.
-enum class scenarios { all, updates, meetings, arrivals };
+/// What is explored: everything, many updates of one key, or three threads that meet at it.
+enum class scenarios { all, updates, meetings };
 
 template <class Set>
 verify::report explore(int defect, scenarios which, const verify::memory_model& model,
@@ -56,10 +55,6 @@ verify::report explore(int defect, scenarios which, const verify::memory_model& 
     using enum map_operation;
     how.operations = {put, put, update, erase, insert, get};
     options.within = {.threads = 3, .operations = 3, .keys = 1, .prefill = 2};
-  }
-  if (which == scenarios::arrivals) {
-    how.operations = {map_operation::insert, map_operation::put, map_operation::get};
-    options.within = {.threads = 2, .operations = 2, .keys = 1, .prefill = 0};
   }
   if (which == scenarios::meetings) {
     using enum map_operation;
@@ -168,7 +163,6 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{18, scenarios::all, portable, "answers with what is not durable yet"},
         mutant{19, scenarios::updates, portable, "forgets what was before"},
         mutant{20, scenarios::all, portable, "believes in what is not durable yet"},
-        mutant{21, scenarios::arrivals, portable, "a link is marked before its node is durable"},
         mutant{22, scenarios::updates, portable, "who comes late revives the dead"}),
     number_of);
 

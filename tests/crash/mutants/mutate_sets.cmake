@@ -93,9 +93,6 @@ function(outlast_mutate_sets to)
   # 20: it believes in an erasure that is not durable yet
   outlast_mutate(20 "if (its == phase::over) return"
                     "if (its == phase::over || (!@D@ && next.has(lockfree::detail::deleted) && !next.has(lockfree::detail::replaced))) return")
-  # 21: a link of SOFT is marked before its node is durable
-  outlast_mutate(21 "    } else {\n      confirm(node, where);"
-                    "    } else if (!@D@) {\n      (void)with_stamp(node, where);\n    } else {\n      confirm(node, where);")
   outlast_write_sets(detail/set_operation.hpp)
 
   outlast_read_sets(detail/tree_operation.hpp)

@@ -95,7 +95,8 @@ TYPED_TEST(string_map, waits_once_and_flushes_the_lines_that_there_are) {
   EXPECT_EQ(updated.fences, 1U);
   EXPECT_LE(updated.flushes, 13U);
   EXPECT_EQ(cost_of([&] { ASSERT_EQ(map.get(key), value); }), (cost{0, 0}));
-  EXPECT_EQ(cost_of([&] { ASSERT_TRUE(map.erase(key)); }), (cost{1, 1}));
+  EXPECT_EQ(cost_of([&] { ASSERT_TRUE(map.erase(key)); }), (cost{2, 1})) << "an old line with it";
+  EXPECT_EQ(cost_of([&] { ASSERT_TRUE(map.erase("first")); }), (cost{1, 1}));
 }
 
 TYPED_TEST(string_map, uses_again_what_was_erased) {

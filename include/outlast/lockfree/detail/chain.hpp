@@ -131,6 +131,9 @@ class chain {
     // A start that has been deleted since is passed. It precedes: no answer rests on its mark.
     link at = onward(before->load(role::traverse));
     if constexpr (requires(Node& node) { operation_.look(node); }) return look_for(probe, at);
+    if constexpr (requires(Node& node) { operation_.passed(node, at); }) {
+      return find_and_confirm(probe, at);
+    }
     while (!probe.ends_at(at)) {
       const link next = at->next.load(role::traverse);
       if (next.has(deleted)) {
@@ -257,6 +260,24 @@ class chain {
     if constexpr (requires(Node& node) { operation_.settle(node, next); }) {
       operation_.settle(static_cast<Node&>(*at), next);
     }
+  }
+
+  /// Where nodes know whether they are there, it matters of the one that matches alone.
+  template <class Probe>
+  Node* find_and_confirm(const Probe& probe, link at) {
+    while (!probe.ends_at(at)) {
+      if (!probe.precedes(at)) {
+        if (!probe.matches(at)) return nullptr;
+        const link next = at->next.load(role::traverse);
+        if (!next.has(deleted)) {
+          confirm(at);
+          return static_cast<Node*>(at.get());
+        }
+        passed(at, next);
+      }
+      at = onward(at->next.load(role::traverse));
+    }
+    return nullptr;
   }
 
   template <class Probe>

@@ -338,7 +338,7 @@ class [[nodiscard]] set_operation {
   void supersede(Node& old, Node& fresh, site where = site::current()) {
     confirm(fresh, where.at(1));
     old.say(verdict::superseded(), where.at(2));
-    memory_.lines().flush(&stored_part<Node>::of(old), where.at(3));
+    memory_.lines().add(&stored_part<Node>::of(old), where.at(3));
   }
 
   /// What a lookup that waits for nothing makes of a version.
@@ -392,6 +392,7 @@ class [[nodiscard]] set_operation {
         domain::flush<D>(its.data(), its.data_bytes(), where.at(1));
       }
     }
+    memory_.lines().flush_before_wait(where.at(2));
     domain::persist_before_answer<D>(&stored_part<Node>::of(node), sizeof(stored_in_pool<Node>),
                                      where);
     node.note_durable(said);

@@ -1,11 +1,12 @@
-// Lines that were told to be written back, and that nobody has waited for yet.
+// Lines that say "superseded", and that nobody has waited for yet.
 //
 // A version that was replaced says "superseded" in its line. Should a power cut undo that, the
 // version that replaced it outranks it all the same, also once it is dead: so an update need not
 // wait. But before the dead one's block gets other content, everything that it outranks must be
-// gone from the media. Each thread leaves word here of the lines that it has flushed and not
-// fenced; who wants to reuse the blocks of dead nodes flushes those lines once more and waits once
-// for all of them. A thread that is idle for ever holds back nothing.
+// gone from the media. Each thread leaves word here of such lines and flushes them with its next
+// wait, which costs next to nothing: on x86 the next locked instruction would wait for a flush of
+// their own. Who wants to reuse the blocks of dead nodes flushes the lines that are left, of all
+// threads, and waits once for all of them. A thread that is idle for ever holds back nothing.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -32,18 +33,27 @@ class superseded_lines {
  public:
   superseded_lines() : notes_([](std::uint32_t) { return std::make_unique<note>(); }) {}
 
-  /// Starts the write-back of the line at `address`, in which the caller has said "superseded".
-  /// Waits once in so many calls, if the caller's own operations have not waited meanwhile.
-  void flush(const void* address, site where = site::current()) {
+  /// Leaves word of the line at `address`, in which the caller has said "superseded". Waits once in
+  /// so many calls, if the caller has not waited meanwhile.
+  void add(const void* address, site where = site::current()) {
     if (!D::flushes()) return;
     note& mine = notes_.local();
-    make_room(mine, where.at(1));
     const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
+    if (written - mine.settled.load(std::memory_order_relaxed) == most) {
+      flush_mine(mine, where.at(1));
+      domain::fence<D>(where.at(2));
+      mine.settled.raise_to(written, std::memory_order_relaxed);
+    }
     mine.lines[written % most].store(base::line_of(address), std::memory_order_relaxed);
     // (1) release; synchronizes-with (2).
     mine.written.store(written + 1, std::memory_order_release);
-    domain::flush<D>(address, 1, where);
-    mine.fences_seen = base::this_thread().fences_issued;
+  }
+
+  /// The caller is about to wait: flushes what it has left word of.
+  void flush_before_wait(site where = site::current()) {
+    if (!D::flushes()) return;
+    note& mine = notes_.local();
+    if (mine.flushed != mine.written.load(std::memory_order_relaxed)) flush_mine(mine, where);
   }
 
   /// What operations that have ended said to be superseded is so durably at return.
@@ -76,19 +86,22 @@ class superseded_lines {
     volatile_word<D, std::uint64_t> written{0};
     volatile_word<D, std::uint64_t> settled{0};
     std::array<volatile_word<D, std::uintptr_t>, most> lines{};
-    std::uint64_t fences_seen = 0;  // of the owner, when it wrote last
+    // The owner's alone:
+    std::uint64_t flushed = 0;
+    std::uint64_t fences_seen = 0;  // when it flushed last
   };
 
-  static void make_room(note& mine, site where) {
-    const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
-    const std::uint64_t waiting = written - mine.settled.load(std::memory_order_relaxed);
-    if (waiting == 0) return;
-    if (mine.fences_seen == base::this_thread().fences_issued) {
-      if (waiting < most) return;
-      domain::fence<D>(where);
-    }
+  static void flush_mine(note& mine, site where) {
     // The thread has waited since it flushed these, for whatever reason.
-    mine.settled.raise_to(written, std::memory_order_relaxed);
+    if (mine.fences_seen != base::this_thread().fences_issued) {
+      mine.settled.raise_to(mine.flushed, std::memory_order_relaxed);
+    }
+    const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
+    for (; mine.flushed < written; ++mine.flushed) {
+      const std::uintptr_t line = mine.lines[mine.flushed % most].load(std::memory_order_relaxed);
+      domain::flush<D>(reinterpret_cast<const void*>(line), 1, where);
+    }
+    mine.fences_seen = base::this_thread().fences_issued;
   }
 
   base::per_thread<note> notes_;

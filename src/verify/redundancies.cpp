@@ -8,28 +8,28 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:189 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:176 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:203 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:190 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:237 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:224 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:206 flush", "next.with(deleted), role::mark",
+        "chain.hpp:193 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:246 flush", "replacing, role::replace",
+    redundancy{"chain.hpp:230 flush", "replacing, role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:206/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:193/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:333/1 fence late", "after, role::tidy",
+        "chain.hpp:318/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
@@ -53,16 +53,16 @@ constexpr std::array arguments = {
     redundancy{"harris_list.hpp:298 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"external_tree.hpp:231 flush", "compare_exchange(expected, here.at, role::flag)",
+    redundancy{"external_tree.hpp:192 flush", "compare_exchange(expected, here.at, role::flag)",
                "the flush of a failed compare-and-swap: what it found is not used, the erasure "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:303 flush", "compare_exchange(expected, replacing",
+    redundancy{"external_tree.hpp:222 flush", "compare_exchange(expected, replacing",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:466 flush", "compare_exchange(expected, fresh.edge_to()",
+    redundancy{"external_tree.hpp:384 flush", "compare_exchange(expected, fresh.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:481 flush", "compare_exchange(expected, parent.edge_to()",
+    redundancy{"external_tree.hpp:400 flush", "compare_exchange(expected, parent.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
     redundancy{"external_tree.hpp:434/1 fence late", "stays.without(tagged), role::tidy",
@@ -92,18 +92,18 @@ constexpr std::array arguments = {
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:268 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:305 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:268 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:305 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:250 flush late",
+    redundancy{"natarajan_tree.hpp:287 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:250 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:287 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
@@ -119,7 +119,7 @@ constexpr std::array arguments = {
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "tower_index.hpp:191 flush", "node.next.load(durable::role::index)",
+        "tower_index.hpp:195 flush", "node.next.load(durable::role::index)",
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
     redundancy{

@@ -38,7 +38,7 @@ TEST(verdict, says_one_thing) {
 }
 
 TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {
-  line_node<std::uint64_t, std::uint64_t, domain::process> node(1, 2);
+  line_node<std::uint64_t, std::uint64_t, domain::process> node(1, 2, domain::site::current());
   EXPECT_EQ(node.seen(), phase::not_yet);
   node.say_live(5);
   EXPECT_EQ(node.seen(), phase::not_yet);

@@ -259,6 +259,7 @@ site_coverage::site_coverage(const std::vector<program_site>& all, std::string_v
     if (its_own.empty() && !each.empty()) its_own.push_back(each);  // durable without a policy
     for (std::string& policy : its_own) policies.insert(std::move(policy));
   }
+  policies.insert("outlast::sets::detail");  // its parts serve sets, whatever they mention
   const std::vector<std::string> list(policies.begin(), policies.end());
   for (const program_site& each : all) {
     if (mentions(each.function, type) || !mentions_any(each.function, list)) {

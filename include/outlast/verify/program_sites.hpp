@@ -69,7 +69,8 @@ class site_coverage {
   explicit site_coverage(const std::vector<program_site>& all);
   /// Of one structure: the sites in functions that mention its type, and in those that mention no
   /// policy, which serve every structure. What mentions a policy and no structure may serve some:
-  /// such a site counts once it was passed. A structure that has no policy stands for one.
+  /// such a site counts once it was passed, and so do those of the
+  /// parts that sets share. A structure that has no policy stands for one.
   /// `types` are all the program's structures, each a name_in_functions().
   site_coverage(const std::vector<program_site>& all, std::string_view type,
                 const std::vector<std::string>& types);

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
@@ -217,20 +218,44 @@ class set_session : public durable::root_session<D> {
     domain::flush<D>(&torn, sizeof torn);  // (1) waits
   }
 
-  /// The blocks that nodes need beside their own, sorted.
+  /// The blocks that nodes need beside their own, sorted. Throws corruption where one is no block
+  /// of this root, or serves two: whatever a crash does, it does not do that.
   template <class Found>
-  static std::vector<const void*> data_of(const Found& found,
-                                          const std::vector<std::size_t>& counts) {
+  std::vector<const void*> data_of(const Found& found, const std::vector<std::size_t>& counts) {
     std::vector<const void*> blocks;
     if constexpr (stored::is_distant) {
+      const auto runs = arena().stored_runs();
       for (std::size_t r = 0; r < counts.size(); ++r) {
         for (const auto& each : found.range(r).first(counts[r])) {
+          if (!is_block(runs, each.stored->data(), each.stored->data_bytes())) report_damage();
           blocks.push_back(each.stored->data());
         }
       }
       std::sort(blocks.begin(), blocks.end(), std::less<>{});
+      const auto twice = std::adjacent_find(blocks.begin(), blocks.end());
+      if (twice != blocks.end()) report_damage();
     }
     return blocks;
+  }
+
+  /// `runs` are in the order of their addresses.
+  template <class Runs>
+  static bool is_block(const Runs& runs, const std::byte* data, std::size_t bytes) {
+    const auto behind = std::upper_bound(
+        runs.begin(), runs.end(), data,
+        [](const std::byte* address, const auto& run) { return address < run.begin; });
+    if (behind == runs.begin()) return false;
+    const auto& [begin, stride, blocks] = *std::prev(behind);
+    const auto offset = static_cast<std::size_t>(data - begin);
+    return !is_stored(stride) && offset % stride == 0 && offset / stride < blocks &&
+           bytes <= stride;
+  }
+
+  [[noreturn]] void report_damage() {
+    throw corruption(pool().path(),
+                     "a node of root " + std::to_string(this->root().index) +
+                         " has its key where no block of the root is, or where another has its; "
+                         "the pool was damaged outside of Outlast, restore a backup");
   }
 
   void begin_above(std::uint64_t greatest) {

@@ -143,8 +143,8 @@ class arena {
 
   /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
   /// for each block, on `threads` threads at once. What it answers false for becomes free; that may
-  /// depend on the first 16 bytes alone. Durable as recovery::finish(); with `are_durable` the
-  /// caller has seen to it for all blocks, and waited.
+  /// depend on the first 16 bytes alone. Durable as recovery::finish(). With `are_durable` the
+  /// caller has seen to it for all blocks, and waited; then it may depend on anything.
   template <class IsLive>
   void recover_by_scan(IsLive&& is_live, unsigned threads = 1, bool are_durable = false);
 

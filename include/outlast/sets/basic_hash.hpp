@@ -40,8 +40,10 @@ namespace outlast::sets {
 template <scheme Scheme, class Key, class Value = no_value, class Hash = base::default_hash<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class basic_hash {
-  static_assert(detail::storable<Key> && detail::storable<Value>,
-                "keys and values live in the pool: trivially copyable, or std::string");
+  static_assert(
+      detail::storable<Key> && detail::storable<Value>,
+      "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
+      "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
   static_assert(std::equality_comparable<Key>, "keys need operator==");
 

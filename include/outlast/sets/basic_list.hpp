@@ -41,8 +41,10 @@ template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
 class basic_list {
-  static_assert(detail::storable<Key> && detail::storable<Value>,
-                "keys and values live in the pool: trivially copyable, or std::string");
+  static_assert(
+      detail::storable<Key> && detail::storable<Value>,
+      "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
+      "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
 
   using D = typename Scheme::domain_type;

@@ -42,8 +42,12 @@ template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class basic_tree {
-  static_assert(std::is_trivially_copyable_v<Key> && detail::storable<Value>,
-                "keys must be trivially copyable, values that or std::string");
+  static_assert(
+      detail::storable<Key> && detail::storable<Value>,
+      "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
+      "to at most 8 bytes; or std::string");
+  static_assert(!std::same_as<Key, std::string>,
+                "inner nodes keep copies of keys, which strings would outlive: take a skip list");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
 
   using D = typename Scheme::domain_type;

@@ -169,6 +169,29 @@ TYPED_TEST(string_map, has_the_older_version_where_the_newer_was_lost) {
   }
 }
 
+/// Larger than the memory that copies come from at first.
+struct large_value {
+  std::uint64_t words[1'000];
+
+  explicit large_value(std::uint64_t n = 0) {
+    for (std::size_t i = 0; i < 1'000; ++i) words[i] = n * i;
+  }
+  friend bool operator==(const large_value&, const large_value&) = default;
+};
+
+TEST(large_values, are_kept_with_their_copies) {
+  test::temp_pool<process> pool(std::size_t{16} << 20);
+  for (int round = 0; round < 2; ++round) {
+    soft_hash<std::uint64_t, large_value, process> map(*pool, "map");
+    for (std::uint64_t k = 0; k < 100; ++k) {
+      ASSERT_EQ(map.put(k, large_value(k)), round == 0);
+    }
+    for (std::uint64_t k = 0; k < 100; ++k) ASSERT_EQ(map.get(k), large_value(k));
+    pool.abandon();
+    pool.open();
+  }
+}
+
 TEST(string_sets, sort_by_their_bytes_and_walk_ranges) {
   test::temp_pool<process> pool;
   soft_skiplist<string, no_value, process> set(*pool, "set");

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace outlast::sets::detail {
@@ -35,6 +37,51 @@ TEST(verdict, says_one_thing) {
   EXPECT_EQ(says(verdict::live(5).durable().dead()), "d") << "a flush of live is none of dead";
   EXPECT_EQ(says(verdict::live(5).dead().durable()), "d!");
   EXPECT_EQ(says(verdict::superseded()), "s");
+}
+
+/// docs/formats/sets.md. The offsets follow: no member is less than a word.
+using u64 = std::uint64_t;
+using here = domain::process;
+static_assert(sizeof(spoken_verdict<here>) == 8 && sizeof(distant_bytes<u64, here>) == 16);
+static_assert(sizeof(line_record<u64, u64, here>) == 24);
+static_assert(sizeof(line_record<u64, no_value, here>) == 16);
+static_assert(sizeof(line_node<u64, u64, here>) == 32);
+static_assert(sizeof(distant_record<u64, std::string, here>) == 48);
+static_assert(sizeof(line_node<u64, std::string, here>) == 56);
+
+TEST(line_node, has_its_parts_where_the_format_says) {
+  alignas(8) u64 words[4] = {};
+  auto* const node =
+      ::new (words) line_node<u64, u64, here>(u64{7}, u64{42}, domain::site::current());
+  node->next.init({});
+  node->say_live(3);
+  EXPECT_EQ(words[0], 0U);
+  EXPECT_EQ(words[1], verdict::live(3).word());
+  EXPECT_EQ(words[2], 7U);
+  EXPECT_EQ(words[3], 42U);
+}
+
+TEST(distant_record, has_its_parts_where_the_format_says) {
+  alignas(8) std::byte data[16];
+  alignas(8) u64 words[6] = {};
+  auto* const record =
+      ::new (words) distant_record<u64, std::string, here>(data, 7, "abc", domain::site::current());
+  EXPECT_EQ(words[0], 0U);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(&words[1]) + words[1], data);
+  EXPECT_EQ(words[2], 8U);
+  EXPECT_EQ(reinterpret_cast<std::byte*>(&words[3]) + words[3], data + 8);
+  EXPECT_EQ(words[4], 3U);
+  EXPECT_EQ(record->key.get(), 7U);
+  EXPECT_EQ(record->value.get(), "abc");
+  EXPECT_EQ(data[11], std::byte{0}) << "the gap";
+}
+
+TEST(storable, is_what_means_the_same_in_every_process) {
+  struct alignas(16) wide_word {
+    u64 words[2];
+  };
+  EXPECT_TRUE(storable<u64> && storable<std::string> && storable<no_value>);
+  EXPECT_FALSE(storable<const char*> || storable<std::string_view> || storable<wide_word>);
 }
 
 TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {

@@ -56,6 +56,7 @@ void judge_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& 
     });
     for (auto it = first; it != last; ++it) {
       if (!it->said.is_live()) continue;
+      // Nobody draws a stamp twice; where a spoilt pool has one, a key is there once all the same.
       const bool is_latest = std::none_of(first, last, [&](const Version& other) {
         const bool outranks = other.said.stamp() > it->said.stamp() ||
                               (other.said.stamp() == it->said.stamp() && &other < &*it);

@@ -108,7 +108,8 @@ struct towers {
       const unsigned drawn_height;
       const typename reading<key_type>::copy key;
     };
-    static_assert(sizeof(tower) % alignof(void*) == 0, "the links stand behind the tower");
+    static_assert(sizeof(tower) % alignof(void*) == 0 && alignof(tower) <= alignof(void*),
+                  "the links stand behind the tower");
     using index = lockfree::detail::tower_index<D, tower>;
     using tower_link = typename index::link;
 

@@ -117,14 +117,16 @@ class volatile_blocks {
     }
   }
 
+  /// With room for a few blocks, however large they are.
   void add_chunk(local& own) {
-    auto* const made = static_cast<std::byte*>(std::malloc(own.next_chunk));
+    const std::size_t bytes = std::max(own.next_chunk, header + 8 * bytes_);
+    auto* const made = static_cast<std::byte*>(std::malloc(bytes));
     if (made == nullptr) throw std::bad_alloc();
-    auto* const head = ::new (made) chunk{chunks_.load(std::memory_order_relaxed), own.next_chunk};
+    auto* const head = ::new (made) chunk{chunks_.load(std::memory_order_relaxed), bytes};
     while (!chunks_.compare_exchange(head->next, head, std::memory_order_release)) {
     }
     own.fresh = made + header;
-    own.end = own.fresh + (own.next_chunk - header) / bytes_ * bytes_;
+    own.end = own.fresh + (bytes - header) / bytes_ * bytes_;
     own.next_chunk = std::min(2 * own.next_chunk, greatest_chunk);
   }
 

@@ -18,8 +18,8 @@ namespace outlast::sets::detail {
 
 using lockfree::no_value;
 
-/// A type of key or value: trivially copyable, aligned like a word and nothing that leads elsewhere,
-/// or std::string for bytes of any number.
+/// A type of key or value: trivially copyable, aligned like a word and nothing that leads
+/// elsewhere, or std::string for bytes of any number.
 template <class T>
 concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t) &&
                     !std::is_pointer_v<T> && !std::is_same_v<T, std::string_view>) ||

@@ -50,7 +50,7 @@ set(OUTLAST_BENCH_SLOWED
     "flit<always,nvtraverse>|durable::flit<durable::tag::always, durable::nvtraverse, Domain>")
 
 # Sets without durable links: in the place of a policy. [Zur19]
-set(OUTLAST_BENCH_SCHEME_STRUCTURES harris_list hash_table skiplist)
+set(OUTLAST_BENCH_SCHEME_STRUCTURES harris_list hash_table natarajan_tree skiplist)
 set(OUTLAST_BENCH_SCHEMES
     "link_free|sets::link_free<Domain>"
     "soft|sets::soft<Domain>"

@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <initializer_list>
 #include <optional>
@@ -26,6 +27,11 @@ std::string in_quotes(std::string_view text) {
   result.append(text).append(1, '\'');
   return result;
 }
+
+using hw::flush_instruction;
+constexpr std::array flush_instructions = {flush_instruction::clwb, flush_instruction::clflushopt,
+                                           flush_instruction::clflush, flush_instruction::dc_cvap,
+                                           flush_instruction::dc_cvac};
 
 /// Reads the tables of one file; knows how to complain.
 class reader {
@@ -128,6 +134,7 @@ class reader {
   void read_names(const toml::table& root, experiment& result) const;
   void read_numbers(const toml::table& root, experiment& result) const;
   void read_emulation(const toml::table& root, experiment& result) const;
+  flush_instruction instruction(const toml::node& node) const;
   void read_sizes(const toml::node& node, experiment& result) const;
   key_distribution distribution(const toml::node& node) const;
   std::vector<unsigned> thread_list(const toml::node& node) const;
@@ -142,11 +149,14 @@ class reader {
 experiment reader::read(const toml::table& root) const {
   refuse_unknown(root, {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
                         "update_percents", "workloads", "added_fence_ns", "twin_on_media",
-                        "seconds", "repetitions", "expected", "goal"});
+                        "flush_instruction", "seconds", "repetitions", "expected", "goal"});
   experiment result;
   read_names(root, result);
   read_numbers(root, result);
   read_emulation(root, result);
+  if (const toml::node* const node = root.get("flush_instruction")) {
+    result.flush_instruction = instruction(*node);
+  }
   read_sizes(required(root, "sizes"), result);
   read_goals(root, result);
   return result;
@@ -189,6 +199,14 @@ void reader::read_emulation(const toml::table& root, experiment& result) const {
     if (!node->is_boolean()) fail(*node, "'twin_on_media' must be true or false");
     result.twin_on_media = node->value_or(false);
   }
+}
+
+flush_instruction reader::instruction(const toml::node& node) const {
+  std::vector<std::string> candidates;
+  for (const flush_instruction one : flush_instructions) candidates.emplace_back(name_of(one));
+  const std::string wanted = name(node, "flush_instruction", candidates);
+  return *std::find_if(flush_instructions.begin(), flush_instructions.end(),
+                       [&](flush_instruction one) { return name_of(one) == wanted; });
 }
 
 std::vector<unsigned> reader::thread_list(const toml::node& node) const {

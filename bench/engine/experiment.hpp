@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bench/engine/registry.hpp>
+#include <outlast/hw/flush.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -38,7 +39,9 @@ struct experiment {
   std::vector<key_distribution> workloads;
   std::vector<unsigned> added_fence_ns = {0};  ///< over `slowed` domains: emulated media
   bool twin_on_media = false;                  ///< as in pool_options: for mirrored policies
-  double seconds = 0.5;                        ///< one timed run
+  /// None: the process's own, which is the best one or what OUTLAST_FLUSH names.
+  std::optional<hw::flush_instruction> flush_instruction = {};
+  double seconds = 0.5;  ///< one timed run
   unsigned repetitions = 5;
   std::string expected;     ///< the shape to expect, in prose
   std::vector<goal> goals;  ///< [[goal]] tables

@@ -97,7 +97,9 @@ std::string to_json(const record& measured) {
 }
 
 void print_heading(std::ostream& out, const experiment& what) {
-  out << what.figure << ": " << what.title << '\n'
+  out << what.figure << ": " << what.title;
+  if (what.flush_instruction) out << ", flushed by " << name_of(*what.flush_instruction);
+  out << '\n'
       << std::left << std::setw(34) << "  policy" << std::setw(10) << "domain" << std::right
       << std::setw(10) << "Mops/s" << std::setw(9) << "spread" << std::setw(9) << "ratio"
       << std::setw(9) << "spread" << std::setw(12) << "flushes/op" << std::setw(11) << "fences/op"

@@ -264,6 +264,23 @@ std::vector<const registration*> lineup(const experiment& what, const std::strin
   return result;
 }
 
+/// Lines are flushed by the instruction that an experiment names, if it names one, while it lives.
+class named_instruction {
+ public:
+  explicit named_instruction(std::optional<hw::flush_instruction> wanted)
+      : before_(hw::chosen_flush_instruction()) {
+    if (wanted) hw::choose_flush_instruction(*wanted);
+  }
+  ~named_instruction() {
+    if (hw::can_run(before_)) hw::choose_flush_instruction(before_);
+  }
+  named_instruction(const named_instruction&) = delete;
+  named_instruction& operator=(const named_instruction&) = delete;
+
+ private:
+  hw::flush_instruction before_;
+};
+
 /// All series of a structure at one size, point by point.
 class interleaved_series {
  public:
@@ -387,6 +404,7 @@ counted_result counted_run(subject& target, unsigned threads, std::uint32_t oper
 
 void run_experiment(const experiment& what, const registry& known, const run_settings& settings,
                     const std::function<void(const record&)>& report) {
+  const named_instruction as_named(what.flush_instruction);
   std::optional<interleaved_series> running;
   for (const point& where : points_of(what)) {
     if (!running || !running->serves(where)) {

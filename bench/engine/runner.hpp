@@ -82,7 +82,8 @@ void prefill(subject& target, const workload& mix, std::uint64_t seed, unsigned 
 /// Measures every point of `what`: all series of a point in one run, repetitions interleaved (A B
 /// C A B C ...), each repetition beginning with another series. The transient twin takes part in
 /// each point, asked for or not. Calls `report` for each record as its point completes. Throws
-/// corruption if a structure does not hold the keys that its results say it does.
+/// corruption if a structure does not hold the keys that its results say it does, error{refused} if
+/// this CPU cannot run the flush instruction that `what` names. No pool may be open meanwhile.
 void run_experiment(const experiment& what, const registry& known, const run_settings& settings,
                     const std::function<void(const record&)>& report);
 

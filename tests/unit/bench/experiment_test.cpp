@@ -87,6 +87,7 @@ TEST(Experiment, has_defaults_for_what_is_left_out) {
   EXPECT_THAT(what.workloads, ElementsAre(key_distribution{}));
   EXPECT_THAT(what.added_fence_ns, ElementsAre(0));
   EXPECT_FALSE(what.twin_on_media);
+  EXPECT_FALSE(what.flush_instruction);
 }
 
 TEST(Experiment, may_emulate_slower_media) {
@@ -94,6 +95,11 @@ TEST(Experiment, may_emulate_slower_media) {
       parse(damaged("seconds", "added_fence_ns = [0, 100, 1000]\ntwin_on_media = true\nseconds"));
   EXPECT_THAT(what.added_fence_ns, ElementsAre(0, 100, 1000));
   EXPECT_TRUE(what.twin_on_media);
+}
+
+TEST(Experiment, may_name_the_instruction_that_flushes) {
+  const experiment what = parse(damaged("seconds", "flush_instruction = \"clflush\"\nseconds"));
+  EXPECT_EQ(what.flush_instruction, hw::flush_instruction::clflush);
 }
 
 TEST(Experiment, a_goal_that_names_no_point_speaks_of_all) {
@@ -154,6 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
         damage{"seconds", "added_fence_ns = [-1]\nseconds",
                "10: ", "'added_fence_ns' must be a whole number between 0 and"},
         damage{"seconds", "twin_on_media = 1\nseconds", "10: ", "must be true or false"},
+        damage{"seconds", "flush_instruction = \"none\"\nseconds",
+               "10: ", "'none' is unknown in 'flush_instruction'; known are: clwb"},
         damage{"at_least", "against = \"nobody\"\nat_least", "20: ", "'nobody' is unknown"},
         damage{"at_least = 0.85", "at_most = 0.85", "20: ", "the key 'at_most' is unknown"},
         damage{"domain = \"process\"\n", "", "14: ", "the key 'domain' is missing"}));

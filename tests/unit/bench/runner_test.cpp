@@ -6,6 +6,7 @@
 #include <bench/engine/machine.hpp>
 #include <bench/engine/slowed.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/hw/flush.hpp>
 #include <tests/unit/bench/fake_set.hpp>
 
 #include <gmock/gmock.h>
@@ -233,6 +234,30 @@ TEST(RunExperiment, keeps_what_the_emulation_is_in_every_record) {
   EXPECT_EQ(measured.back().added_fence_ns, 200U);
   EXPECT_TRUE(measured.back().twin_on_media);
   EXPECT_EQ(added_fence_ns.load(), 0U);
+}
+
+TEST(RunExperiment, flushes_by_the_instruction_that_is_named_and_by_none_other_after) {
+  const hw::flush_instruction before = hw::chosen_flush_instruction();
+  for (const auto named : {hw::flush_instruction::clflush, hw::flush_instruction::dc_cvac}) {
+    if (!hw::can_run(named)) continue;
+    experiment what = small_experiment();
+    what.flush_instruction = named;
+    run_experiment(what, test::fake_registry(), {.pool_directory = "/tmp", .quick = true},
+                   [&](const record& one) {
+                     EXPECT_EQ(hw::chosen_flush_instruction(), named);
+                     EXPECT_THAT(nlohmann::json::parse(to_json(one))["machine"].get<std::string>(),
+                                 testing::EndsWith(std::string(hw::name_of(named))));
+                   });
+    EXPECT_EQ(hw::chosen_flush_instruction(), before);
+  }
+}
+
+TEST(RunExperiment, refuses_an_instruction_that_this_cpu_cannot_run) {
+  experiment what = small_experiment();
+  what.flush_instruction = hw::can_run(hw::flush_instruction::clflush)
+                               ? hw::flush_instruction::dc_cvac
+                               : hw::flush_instruction::clflush;
+  EXPECT_THROW(static_cast<void>(records_of(what)), error);
 }
 
 TEST(Slowed, a_fence_takes_at_least_as_long_as_asked_and_no_longer_when_it_is_over) {

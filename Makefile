@@ -12,7 +12,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large crash crash-long kill powercut fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling crash crash-long kill powercut fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -55,14 +55,18 @@ build-%:
 bench-quick: bench-dependencies build-bench
 	build/bench/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
 
-## bench: every figure but the large ones and every micro benchmark, more than an hour
+## bench: every figure but the large ones and those for many cores, and every micro benchmark, more than an hour
 bench: bench-dependencies build-bench
 	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
-	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' | sort) $(ARGS)
+	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' -not -path '*/scaling/*' | sort) $(ARGS)
 
 ## bench-large: the figures with 8 and 32 million keys, twenty minutes and 10 GiB of memory
 bench-large: bench-dependencies build-bench
 	build/bench/bin/outlast bench $$(find bench/figures -path '*/large/*.toml' | sort) $(ARGS)
+
+## bench-scaling: the figures with up to 16 threads, minutes, for a machine with 16 cores
+bench-scaling: bench-dependencies build-bench
+	build/bench/bin/outlast bench $$(find bench/figures -path '*/scaling/*.toml' | sort) $(ARGS)
 
 ## plot-PAPER: the figures of one paper, measured and drawn into build/plots (ARGS=--quick: in minutes)
 plot-%: bench-dependencies build-bench

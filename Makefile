@@ -27,7 +27,6 @@ demo: demo-dependencies
 test: test-dependencies
 	$(MAKE) check
 	$(MAKE) build-dev
-	$(MAKE) build-clang-programs
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
 	$(MAKE) test-dev

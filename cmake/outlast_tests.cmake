@@ -14,14 +14,23 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
-# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
-# [TOGETHER]) builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each
-# in a process of its own. TOGETHER: under a sanitizer, where processes start slowly, in one process; for
-# many TESTs that take no time.
+set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
+    "Options for tests that are compiled for longer than they run: all but crash, kill and powercut")
+
+# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>])
+# builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
+# of its own; under a sanitizer, where processes start slowly, in one process together. (Not those of the
+# crash explorer, which are long and few: in processes of their own they run side by side.)
 # Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
-# no_tsan (left out under that sanitizer, with the reason in a comment at the call).
+# no_tsan (not built under that sanitizer, with the reason in a comment at the call).
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "TOGETHER" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+  if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
+    return()
+  endif()
+  if(OUTLAST_SANITIZE MATCHES "thread" AND "no_tsan" IN_LIST test_LABELS)
+    return()
+  endif()
   if(NOT test_SOURCES)
     set(test_SOURCES ${name}.cpp)
   endif()
@@ -34,9 +43,12 @@ function(outlast_add_test name)
   target_link_libraries(${name} PRIVATE outlast_own_code outlast_library ${test_LIBRARIES}
                                         GTest::gmock GTest::gtest_main)
   outlast_use_precompiled(tests ${name})
+  if(NOT test_LABELS MATCHES "crash|kill|powercut")
+    target_compile_options(${name} PRIVATE ${OUTLAST_SHORT_TESTS_OPTIONS})
+  endif()
   # One label of several words: a list does not survive the generated script. Filters are patterns.
   string(REPLACE ";" "+" labels "${test_LABELS}")
-  if(test_TOGETHER AND OUTLAST_SANITIZE)
+  if(OUTLAST_SANITIZE AND NOT labels MATCHES "crash|kill|powercut")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT})
     return()

@@ -160,7 +160,7 @@ void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
 void explorer::consider(const crash_choice& choice) {
   if (counts_.found || late_) return;
   if (++counts_.crash_images % 256 == 0 && how_.seconds > 0) {
-    late_ = now() - started_ > how_.seconds + 1;
+    late_ = now() - started_ > how_.seconds + std::min(how_.seconds, 1.0);
   }
   const life before = lives_.back();
   memory& media = machine_.memory();

@@ -19,7 +19,7 @@ namespace {
 /// How long each exploration takes, unless it is one of the short ones.
 double seconds_asked_for() {
   const char* const text = std::getenv("OUTLAST_CRASH_SECONDS");
-  return text == nullptr ? 0.4 : std::strtod(text, nullptr);
+  return text == nullptr ? 0.3 : std::strtod(text, nullptr);
 }
 
 class Catalogue : public testing::TestWithParam<std::size_t> {

@@ -39,7 +39,7 @@ constexpr step steps[] = {
     {"pool_growing", "pool_impl.hpp", "::write_slot(", 2},
     {"pool_scanned", "page_space.hpp", "::zero_headers(", 1},
     {"pool_scanned", "arena_recovery.hpp", "::scan_span(", 1},
-    {"pool_scanned", "arena_recovery.hpp", "::recover_by_scan(", 1},
+    {"pool_scanned", "arena_recovery.hpp", "::recover_by_scan", 1},
 };
 
 class PoolMutants : public testing::TestWithParam<step> {

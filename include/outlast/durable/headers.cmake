@@ -15,6 +15,7 @@ outlast_headers(outlast_library durable
   replicas.hpp
   root_session.hpp
   roles.hpp
+  storable.hpp
   tag_table.hpp
   tags.hpp
 )

@@ -67,9 +67,13 @@ TEST(distant_record, has_its_parts_where_the_format_says) {
   auto* const record =
       ::new (words) distant_record<u64, std::string, here>(data, 7, "abc", domain::site::current());
   EXPECT_EQ(words[0], 0U);
-  EXPECT_EQ(reinterpret_cast<std::byte*>(&words[1]) + words[1], data);
+  // A distance from the word that holds it, of either sign.
+  const auto leads_to = [&](std::size_t word) {
+    return reinterpret_cast<std::uintptr_t>(&words[word]) + words[word];
+  };
+  EXPECT_EQ(leads_to(1), reinterpret_cast<std::uintptr_t>(data));
   EXPECT_EQ(words[2], 8U);
-  EXPECT_EQ(reinterpret_cast<std::byte*>(&words[3]) + words[3], data + 8);
+  EXPECT_EQ(leads_to(3), reinterpret_cast<std::uintptr_t>(data + 8));
   EXPECT_EQ(words[4], 3U);
   EXPECT_EQ(record->key.get(), 7U);
   EXPECT_EQ(record->value.get(), "abc");

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <outlast/durable/roles.hpp>
+#include <outlast/durable/storable.hpp>
 
 #include <type_traits>
 
 namespace outlast::lockfree {
 
-/// The value type of a set.
-struct no_value {
-  friend bool operator==(no_value, no_value) = default;
-};
+using durable::no_value;
 
 namespace detail {
 

@@ -3,60 +3,21 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/durable/storable.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <new>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 namespace outlast::sets::detail {
 
-using lockfree::no_value;
-
-/// A type of key or value: trivially copyable, aligned like a word and nothing that leads
-/// elsewhere, or std::string for bytes of any number.
-template <class T>
-concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t) &&
-                    !std::is_pointer_v<T> && !std::is_same_v<T, std::string_view>) ||
-                   std::is_same_v<T, std::string>;
-
-/// How a T is read where it lies.
-template <storable T>
-struct reading {
-  using view = const T&;
-  using copy = T;  ///< of a view, trivially copyable
-  static std::size_t size_of(const T&) noexcept {
-    return std::is_same_v<T, no_value> ? 0 : sizeof(T);
-  }
-  static const void* bytes_of(const T& value) noexcept { return &value; }
-  static view at(const std::byte* bytes, std::size_t) noexcept {
-    return *std::launder(reinterpret_cast<const T*>(bytes));
-  }
-};
-template <>
-struct reading<std::string> {
-  using view = std::string_view;
-  using copy = std::string_view;
-  static std::size_t size_of(view value) noexcept { return value.size(); }
-  static const void* bytes_of(view value) noexcept { return value.data(); }
-  static view at(const std::byte* bytes, std::size_t size) noexcept {
-    return {reinterpret_cast<const char*>(bytes), size};
-  }
-};
-
-/// The order of keys that users get who name none; of strings, without copies.
-template <class Key>
-using default_order =
-    std::conditional_t<std::is_same_v<Key, std::string>, std::less<>, std::less<Key>>;
-
-[[nodiscard]] constexpr std::size_t in_words(std::size_t bytes) noexcept {
-  return (bytes + 7) / 8 * 8;
-}
+using durable::default_order;
+using durable::in_words;
+using durable::no_value;
+using durable::reading;
+using durable::storable;
 
 /// Do key and value lie in their record? Then there is room in its line for 24 bytes more.
 template <class Key, class Value>

@@ -2,6 +2,7 @@ outlast_sources(outlast_verify verify
   bank_oracle.cpp
   buffered_oracle.cpp
   catalogue.cpp
+  catalogue_epoch.cpp
   catalogue_link_free.cpp
   catalogue_lists.cpp
   catalogue_mirror.cpp

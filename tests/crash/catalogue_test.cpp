@@ -46,6 +46,8 @@ class Catalogue : public testing::TestWithParam<std::size_t> {
   /// interleavings, and without which nothing goes on.
   static bool has_one_thread() { return verify::catalogue()[GetParam()].within.threads == 1; }
 
+  static bool blocks() { return verify::catalogue()[GetParam()].blocks; }
+
   static void expect_sound(const verify::memory_model& model,
                            verify::strategy_kind strategy = verify::strategy_kind::pct,
                            double share = 1, unsigned parked_one_in = 0) {
@@ -73,12 +75,12 @@ TEST_P(Catalogue, survives_every_crash_on_x86_with_store_buffers) {
 }
 
 TEST_P(Catalogue, survives_all_interleavings_of_two_operations) {
-  if (has_one_thread()) GTEST_SKIP();
+  if (has_one_thread() || blocks()) GTEST_SKIP();
   expect_sound({}, verify::strategy_kind::exhaustive, 0.5);
 }
 
 TEST_P(Catalogue, goes_on_when_a_thread_stops_for_good) {
-  if (has_one_thread()) GTEST_SKIP();
+  if (has_one_thread() || blocks()) GTEST_SKIP();
   expect_sound({}, verify::strategy_kind::pct, 0.5, 2);
 }
 

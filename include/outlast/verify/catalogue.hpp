@@ -18,6 +18,7 @@ struct catalogue_entry {
   std::function<std::unique_ptr<subject>()> make;
   scope within = {};      ///< how far scenarios must reach to show what is special about it
   std::string type = {};  ///< of the structure: see name_in_functions(); empty: what all share
+  bool blocks = false;    ///< threads wait for each other: none may stop for good
 };
 
 [[nodiscard]] const std::vector<catalogue_entry>& catalogue();

@@ -1,6 +1,7 @@
 outlast_headers(outlast_verify verify
   bank_oracle.hpp
   buffered_oracle.hpp
+  buffered_subject.hpp
   catalogue.hpp
   eager_epochs.hpp
   explorer.hpp

@@ -29,10 +29,12 @@ namespace outlast::verify {
 
 /// One opened set or map in its pool.
 template <class Structure>
-class map_world final : public structure_world<Structure> {
+class map_world : public structure_world<Structure> {
   using base_type = structure_world<Structure>;
   using value = typename Structure::mapped_type;
   using code = value_code<value>;
+
+ protected:
   using base_type::structure_;
 
  public:

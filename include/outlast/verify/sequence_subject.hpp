@@ -24,10 +24,12 @@ namespace outlast::verify {
 
 /// One opened stack or queue in its pool.
 template <class Structure>
-class sequence_world final : public structure_world<Structure> {
+class sequence_world : public structure_world<Structure> {
   using base_type = structure_world<Structure>;
   using value = typename Structure::value_type;
   using code = value_code<value>;
+
+ protected:
   using base_type::structure_;
 
  public:

@@ -1,0 +1,523 @@
+// The one clock of a pool: it cuts the execution of all its buffered structures into epochs, so
+// that a crash takes away whole epochs only. [Wen21, 3.2, 5]
+//
+//   epoch::clock<D>& clock = pool.service<epoch::clock<D>>();
+//   clock.sync();  // what has returned by now survives
+//
+// An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
+// operations of e - 1, writes back all that they left, and only then writes down e + 1. So the
+// clock e in an image says: everything up to e - 2 is there, complete. Operations never wait: not
+// for the tick, not for a fence.
+//
+// When not to use: an operation that stays inside for long holds back everybody's durability, not
+// their progress.
+//
+// Memory: per thread, what it left in the last epochs. Literature: Wen et al., A Fast, General
+// System for Buffered Persistent Data Structures (ICPP 2021).
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/epoch/detail/clock_record.hpp>
+#include <outlast/epoch/detail/spin_lock.hpp>
+#include <outlast/epoch/options.hpp>
+#include <outlast/epoch/payload.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch {
+
+/// A structure that begins an operation has its payloads registered here.
+///
+/// Thread-safety: enter(), leave() and what is between them: each thread for itself; tick(),
+/// sync(), now(), boundary() and configure(): any thread, concurrently; the rest: the caller is
+/// alone.
+/// Progress: enter() repeats only if the clock has ticked meanwhile; leave(), written() and
+/// given_up() never wait. tick() and sync() wait for operations that are under way, and for each
+/// other.
+///
+/// Invariants:
+///   I1  an operation that is announced in epoch e ends before the clock is e + 2.
+///   I2  the clock on the media is e only if all that operations of epochs up to e - 2 left is.
+///   I3  what was given up in epoch e is used again only when the media say at least e + 2, and no
+///       operation is under way that can have seen it: when the clock is e + 3.
+template <domain::persistence_domain D>
+class clock final : private base::thread_exit_listener {
+  using session_type = detail::clock_session<D>;
+
+ public:
+  using pool_type = basic_pool<D>;
+  using arena_type = alloc::arena<D>;
+  class record;
+
+  /// A service of the pool: made on first use. Durable at return. Starts a thread that ticks, in
+  /// real domains. Throws what attaching a root throws.
+  explicit clock(pool_type& pool)
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session_type>(
+            session_type::root_name, session_type::type(),
+            [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })),
+        now_(session_->now()),
+        path_(pool.path()),
+        records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
+    pool.on_close([this] { close(); });
+    pool.on_fork_child([this] { records_.forbid(); });
+    if (std::is_base_of_v<domain::hardware_access, D>) configure({});
+    listen_for_exits();
+  }
+  clock(const clock&) = delete;
+  clock& operator=(const clock&) = delete;
+  /// Writes nothing.
+  ~clock() {
+    stop_listening();
+    stop_ticking();
+  }
+
+  /// Changes how it runs, from now on. Throws error{bad_argument}.
+  void configure(const clock_options& options) {
+    if (options.buffer < 2) {
+      throw error(errc::bad_argument, path_, "a buffer of payloads holds at least 2");
+    }
+    stop_ticking();
+    buffer_.store(options.buffer, std::memory_order_relaxed);
+    writes_.store(options.writes, std::memory_order_relaxed);
+    reclaims_.store(options.reclaims, std::memory_order_relaxed);
+    stream_from_.store(options.stream_from_bytes == 0 ? ~std::size_t{0} : options.stream_from_bytes,
+                       std::memory_order_relaxed);
+    if (options.epoch_length.count() != 0) start_ticking(options.epoch_length);
+  }
+
+  /// The present epoch.
+  [[nodiscard]] std::uint64_t now() const { return now_.load(std::memory_order_acquire); }
+  /// The last epoch that the recovery at this clock's opening found complete.
+  [[nodiscard]] std::uint64_t boundary() const noexcept { return session_->boundary(); }
+
+  // ---- For operations ----
+
+  /// Begins an operation of the calling thread. What it gave up long ago may be freed now.
+  /// Throws error{io_failure} where the device has failed, error{forked}, error{refused} inside of
+  /// another operation of the thread, std::bad_alloc.
+  record& enter() {
+    record& mine = records_.local();
+    if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
+    std::uint64_t epoch = now_.load(std::memory_order_acquire);
+    for (;;) {
+      // (1) announced before the clock is read again; synchronizes-with (2, 4): either the tick
+      // sees the announcement, or this thread sees the tick.
+      D::announce(mine.active_, epoch);
+      const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
+      if (seen == epoch) break;
+      epoch = seen;
+    }
+    mine.epoch_ = epoch;
+    if (mine.prepared_for_ != epoch || !mine.has_room()) [[unlikely]]
+      prepare(mine, epoch);
+    return mine;
+  }
+
+  /// Ends it.
+  void leave(record& mine) {
+    if (mine.writes_at_once_) [[unlikely]]
+      write_back_present(mine);
+    // (3) release; synchronizes-with (4): the tick sees what the operation noted.
+    D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
+  }
+
+  /// The operation has stored to `bytes` bytes of a payload.
+  void written(record& mine, const void* first, std::size_t bytes) {
+    if (!D::flushes()) return;
+    mine.note(first, bytes);
+    if (mine.present_->ranges.size() >= mine.most_ranges_) [[unlikely]]
+      write_back_oldest(mine);
+  }
+
+  /// The operation has marked a payload, a block of `from`, as given up.
+  void given_up(record& mine, arena_type& from, void* block) noexcept { mine.give_up(from, block); }
+
+  [[nodiscard]] std::size_t stream_from_bytes() const noexcept {
+    return stream_from_.load(std::memory_order_relaxed);
+  }
+
+  // ---- For the rest of the world ----
+
+  /// One epoch passes. What ended in the epoch before the last is durable at return, but for
+  /// domains with a device, where it is one tick later. Throws error{io_failure}.
+  void tick() {
+    require_outside();
+    const std::lock_guard lock(ticking_);
+    tick_alone();
+  }
+
+  /// What has returned by now survives every crash that the domain speaks of, at return. The caller
+  /// writes back itself what others left. Throws error{io_failure}, error{refused} inside an
+  /// operation.
+  void sync() {
+    require_outside();
+    const std::uint64_t target = now() + 2;
+    while (now() < target) {
+      const std::lock_guard lock(ticking_);
+      if (now() < target) tick_alone();
+    }
+    if constexpr (domain::notes_pages<D>) {
+      // The last tick wrote the clock, and left it to the next to make that durable.
+      const std::lock_guard lock(ticking_);
+      session_->flush();
+    }
+    D::psync(domain::site::current());
+  }
+
+  // ---- For the sessions of structures ----
+
+  [[nodiscard]] session_type& session() noexcept { return *session_; }
+
+  /// The pool is about to be closed, or a root dropped; no operation runs. Everything is durable at
+  /// return, and nothing waits to be freed.
+  void settle() {
+    sync();
+    sync();  // what was given up in the present is free when the clock is three epochs on
+    const std::lock_guard lock(ticking_);
+    records_.for_each([](record& each) {
+      for (leftovers& one : each.left_) free_all(one);
+    });
+  }
+  /// No block of `gone` is remembered any more.
+  void forget(const arena_type& gone) {
+    records_.for_each([&](record& each) { each.forget(gone); });
+  }
+
+  /// The epoch of the calling thread's last operation; 0 if there was none since it asked last. For
+  /// verification.
+  [[nodiscard]] std::uint64_t take_last_epoch() {
+    return std::exchange(records_.local().epoch_, 0);
+  }
+  /// Payloads that wait to be freed. For tests; exact only at rest.
+  [[nodiscard]] std::size_t waiting() const {
+    std::size_t sum = 0;
+    records_.for_each([&](const record& each) { sum += each.waiting(); });
+    return sum;
+  }
+
+ private:
+  struct range {
+    const void* first;
+    std::size_t bytes;
+  };
+  struct given {
+    arena_type* from;
+    void* block;
+  };
+  /// What one thread left in one epoch. Its thread alone touches it while it is in an operation of
+  /// that epoch, whoever ticks alone from then on.
+  struct leftovers {
+    std::uint64_t epoch = 0;
+    std::vector<range> ranges;
+    std::vector<given> blocks;
+  };
+  static constexpr std::size_t slots = 4;
+  static constexpr std::size_t room = 16;  // for what most operations leave
+
+ public:
+  /// What a thread announces and has left.
+  class alignas(2 * base::cache_line_size) record {
+   public:
+    explicit record(std::size_t buffer) : most_ranges_(buffer) {}
+
+    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
+   private:
+    friend class clock;
+
+    [[nodiscard]] bool has_room() const noexcept {
+      return present_->ranges.capacity() - present_->ranges.size() >= room &&
+             present_->blocks.capacity() - present_->blocks.size() >= room;
+    }
+
+    void note(const void* first, std::size_t bytes) {
+      std::vector<range>& ranges = present_->ranges;
+      if (!ranges.empty() && ranges.back().first == first && ranges.back().bytes >= bytes) return;
+      if (ranges.size() < ranges.capacity()) [[likely]] {
+        ranges.push_back({first, bytes});
+        return;
+      }
+      try {
+        ranges.push_back({first, bytes});
+      } catch (const std::bad_alloc&) {
+        domain::persist<D>(first, bytes);  // no room to remember it
+      }
+    }
+
+    /// Without volatile memory the block is lost until the next recovery finds it: better than an
+    /// operation that fails although it took effect.
+    void give_up(arena_type& from, void* block) noexcept {
+      try {
+        present_->blocks.push_back({&from, block});
+      } catch (const std::bad_alloc&) {
+      }
+    }
+
+    void forget(const arena_type& gone) {
+      for (leftovers& each : left_) {
+        std::erase_if(each.blocks, [&](const given& one) { return one.from == &gone; });
+      }
+    }
+
+    [[nodiscard]] std::size_t waiting() const noexcept {
+      std::size_t sum = 0;
+      for (const leftovers& each : left_) sum += each.blocks.size();
+      return sum;
+    }
+
+    std::atomic<std::uint64_t> active_{0};
+    std::uint64_t epoch_ = 0;         // of the last operation
+    std::uint64_t prepared_for_ = 0;  // present_ is of this epoch
+    leftovers* present_ = left_.data();
+    std::size_t most_ranges_;
+    bool writes_at_once_ = false;
+    std::array<leftovers, slots> left_;
+  };
+
+ private:
+  [[nodiscard]] std::size_t buffer() const noexcept {
+    return buffer_.load(std::memory_order_relaxed);
+  }
+
+  [[noreturn]] void throw_nested() const {
+    throw error(
+        errc::refused, path_,
+        "an operation on a buffered structure was begun, or a sync or a tick, inside another "
+        "one of the same thread; end that one first");
+  }
+  void require_outside() {
+    if (records_.local().active_.load(std::memory_order_relaxed) != 0) throw_nested();
+  }
+
+  /// The first operation of a thread in an epoch, or one that may leave more than there is room
+  /// for. Throws with no operation begun.
+  [[gnu::noinline]] void prepare(record& mine, std::uint64_t epoch) {
+    try {
+      require_device();
+      leftovers& present = mine.left_[epoch % slots];
+      if (present.epoch != epoch) {
+        free_older(mine, epoch);
+        present.epoch = epoch;
+        present.ranges.clear();  // written back by a tick
+        mine.most_ranges_ = domain::notes_pages<D> ? ~std::size_t{0} : buffer();
+        const write_back writes = writes_.load(std::memory_order_relaxed);
+        mine.writes_at_once_ = writes == write_back::each_operation && !domain::notes_pages<D>;
+      }
+      make_room(present.ranges, std::min(mine.most_ranges_, std::size_t{1} << 10));
+      make_room(present.blocks, room);
+      mine.present_ = &present;
+      mine.prepared_for_ = epoch;
+    } catch (...) {
+      D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
+      throw;
+    }
+  }
+
+  template <class Vector>
+  static void make_room(Vector& in, std::size_t more) {
+    if (in.capacity() - in.size() >= room) return;
+    in.reserve(std::max(2 * in.size(), in.size() + more + room));
+  }
+
+  void require_device() {
+    if (!failed_.load(std::memory_order_acquire)) return;
+    throw error(errc::io_failure, path_,
+                "the device failed while an epoch was made durable; what was synced before "
+                "survives. Close the pool, check the device, and open it again");
+  }
+
+  /// The buffer is full: half of it is written back now. One wait for all of that.
+  [[gnu::noinline]] void write_back_oldest(record& mine) {
+    if (writes_.load(std::memory_order_relaxed) == write_back::none) {
+      mine.present_->ranges.clear();
+      return;
+    }
+    std::vector<range>& ranges = mine.present_->ranges;
+    const auto end = ranges.begin() + static_cast<std::ptrdiff_t>(ranges.size() / 2);
+    flush(ranges.begin(), end);
+    // (P1) persisted-before (P3): the epoch, in part.
+    domain::fence<D>();
+    ranges.erase(ranges.begin(), end);
+  }
+
+  void write_back_present(record& mine) {
+    if (!D::flushes()) return;
+    flush(mine.present_->ranges.begin(), mine.present_->ranges.end());
+    domain::fence<D>();  // (P6) persisted-before (P3): the epoch, in part.
+    mine.present_->ranges.clear();
+  }
+
+  template <class Iterator>
+  static void flush(Iterator first, Iterator last, domain::site where = domain::site::current()) {
+    for (; first != last; ++first) domain::flush<D>(first->first, first->bytes, where);
+  }
+
+  void tick_alone() {
+    require_device();
+    try {
+      const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
+      wait_for_operations_before(epoch);
+      write_back_epoch(epoch - 1);
+      write_clock(epoch + 1);
+      free_given_up_in(epoch - 2);
+      // (2) seq_cst; synchronizes-with (1).
+      now_.store(epoch + 1, std::memory_order_seq_cst);
+    } catch (const error&) {
+      failed_.store(true, std::memory_order_release);
+      throw;
+    }
+  }
+
+  void wait_for_operations_before(std::uint64_t epoch) {
+    D::schedule_point();
+    records_.for_each([&](record& each) {
+      detail::patience<D> waiting;
+      for (;;) {
+        // (4) seq_cst; synchronizes-with (1, 3).
+        const std::uint64_t active = D::load(each.active_, std::memory_order_seq_cst);
+        if (active == 0 || active >= epoch) return;
+        waiting.wait();
+      }
+    });
+  }
+
+  void write_back_epoch(std::uint64_t epoch) {
+    const bool writes = writes_.load(std::memory_order_relaxed) != write_back::none;
+    records_.for_each([&](record& each) {
+      leftovers& left = each.left_[epoch % slots];
+      if (left.epoch != epoch) return;
+      if (writes) flush(left.ranges.begin(), left.ranges.end());
+      left.ranges.clear();
+    });
+    if constexpr (domain::notes_pages<D>) session_->flush();
+    // (P2) persisted-before (P3): the epoch, and on a device the clock that the last tick wrote.
+    domain::fence<D>();
+  }
+
+  void write_clock(std::uint64_t next) {
+    session_->write(next);  // (P3) the promise that what came before is there.
+    if constexpr (domain::notes_pages<D>) return;
+    session_->flush();
+    // (P4) persisted-before (P5): what the clock allows to be used again is used after it.
+    domain::fence<D>();
+  }
+
+  void free_given_up_in(std::uint64_t epoch) {
+    if (reclaims_.load(std::memory_order_relaxed) == reclamation::workers) return;
+    records_.for_each([&](record& each) {
+      leftovers& left = each.left_[epoch % slots];
+      if (left.epoch == epoch) free_all(left);
+    });
+  }
+
+  void free_older(record& mine, std::uint64_t epoch) {
+    for (leftovers& each : mine.left_) {
+      if (each.epoch + 3 <= epoch) free_all(each);
+    }
+  }
+
+  static void free_all(leftovers& left) {
+    for (const given& each : left.blocks)
+      each.from->deallocate(each.block);  // (P5) others may write there.
+    left.blocks.clear();
+  }
+
+  /// Of the thread that ticks.
+  struct ticker {
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool stop = false;
+    std::thread thread;
+  };
+
+  void start_ticking(std::chrono::microseconds length) {
+    auto made = std::make_unique<ticker>();
+    made->thread = std::thread([this, length, &own = *made] { keep_ticking(own, length); });
+    const std::lock_guard lock(ticker_mutex_);
+    ticker_ = std::move(made);
+  }
+
+  void stop_ticking() {
+    std::unique_ptr<ticker> last;
+    {
+      const std::lock_guard lock(ticker_mutex_);
+      last = std::move(ticker_);
+    }
+    if (last == nullptr) return;
+    {
+      const std::lock_guard lock(last->mutex);
+      last->stop = true;
+    }
+    last->wake.notify_all();
+    last->thread.join();
+  }
+
+  void keep_ticking(ticker& own, std::chrono::microseconds length) {
+    std::unique_lock lock(own.mutex);
+    auto next = std::chrono::steady_clock::now() + length;
+    while (!own.wake.wait_until(lock, next, [&] { return own.stop; })) {
+      lock.unlock();
+      try {
+        tick();
+      } catch (const std::exception&) {
+        return;  // failed_ tells those who begin an operation or sync
+      }
+      lock.lock();
+      next = std::max(next + length, std::chrono::steady_clock::now());
+    }
+  }
+
+  /// Before the roots are detached.
+  void close() {
+    stop_ticking();
+    settle();
+    session_->handle_gone();
+  }
+
+  /// An exiting thread is in no operation any more. What it left stays for the next tick.
+  void thread_exited(std::uint32_t slot) noexcept override {
+    if (records_.forbidden()) return;
+    if (record* const gone = records_.of_slot(slot)) {
+      gone->active_.store(0, std::memory_order_release);
+    }
+  }
+
+  std::shared_ptr<session_type> session_;
+  alignas(2 * base::cache_line_size) volatile_word<D, std::uint64_t> now_;
+  std::atomic<bool> failed_{false};
+  std::atomic<std::size_t> buffer_{clock_options().buffer};
+  std::atomic<write_back> writes_{write_back::buffered};
+  std::atomic<reclamation> reclaims_{reclamation::tick};
+  std::atomic<std::size_t> stream_from_{clock_options().stream_from_bytes};
+  std::string path_;
+  alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;
+  base::per_thread<record> records_;
+  std::mutex ticker_mutex_;
+  std::unique_ptr<ticker> ticker_;
+};
+
+}  // namespace outlast::epoch

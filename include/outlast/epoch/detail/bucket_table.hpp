@@ -1,0 +1,259 @@
+// A hash table of pointers in ordinary memory, with a lock per bucket, that grows while it is used.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/epoch/detail/spin_lock.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch::detail {
+
+/// A bucket is a line: up to six items, and sixteen bits of the hash of each, so that a lookup
+/// reads the item it looks for and hardly ever another; further lines behind it where many meet.
+/// Its lock is held while it is looked at.
+template <class Item, domain::persistence_domain D>
+class alignas(base::cache_line_size) bucket {
+  static constexpr std::uint32_t per_line = 6;
+
+ public:
+  /// Where an item is.
+  struct place {
+    bucket* line = nullptr;
+    std::uint32_t index = 0;
+
+    explicit operator bool() const noexcept { return line != nullptr; }
+    [[nodiscard]] Item* item() const noexcept { return item_of(line->entries_[index]); }
+  };
+
+  /// The item that `matches` among those that may have `hash`.
+  template <class Matches>
+  [[nodiscard]] place find(std::uint64_t hash, Matches&& matches) {
+    const std::uint64_t tag = hash & tag_mask;
+    for (bucket* line = this; line != nullptr; line = line->next_) {
+      for (std::uint32_t i = 0; i < line->used_; ++i) {
+        const std::uint64_t entry = line->entries_[i];
+        if ((entry & tag_mask) == tag && matches(*item_of(entry))) return {line, i};
+      }
+    }
+    return {};
+  }
+  void replace(place at, Item* item) noexcept {
+    std::uint64_t& entry = at.line->entries_[at.index];
+    entry = (entry & tag_mask) | word_of(item);
+  }
+  void remove(place at) noexcept {
+    bucket* last = at.line;
+    bucket* before = nullptr;
+    for (; last->next_ != nullptr; last = last->next_) before = last;
+    at.line->entries_[at.index] = last->entries_[--last->used_];
+    if (last->used_ != 0 || before == nullptr) return;
+    before->next_ = nullptr;
+    delete last;
+  }
+  /// Throws std::bad_alloc without effect, but not after make_room().
+  void add(std::uint64_t hash, Item* item) {
+    bucket& line = make_room();
+    line.entries_[line.used_++] = (hash & tag_mask) | word_of(item);
+  }
+  /// The line that has room for one more.
+  bucket& make_room() {
+    bucket* line = this;
+    for (; line->used_ == per_line; line = line->next_) {
+      if (line->next_ == nullptr) line->next_ = new bucket();
+    }
+    return *line;
+  }
+  [[nodiscard]] std::uint32_t in_first_line() const noexcept { return used_; }
+
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const bucket* line = this; line != nullptr; line = line->next_) {
+      for (std::uint32_t i = 0; i < line->used_; ++i) visit(*item_of(line->entries_[i]));
+    }
+  }
+
+  void lock() { lock_.lock(); }
+  void unlock() { lock_.unlock(); }
+  /// Its items are in the next table.
+  [[nodiscard]] bool moved() const noexcept { return moved_; }
+  void clear() noexcept {
+    drop_further_lines();
+    used_ = 0;
+  }
+  void empty_for_good() noexcept {
+    clear();
+    moved_ = true;
+  }
+  void drop_further_lines() noexcept {
+    for (bucket* line = std::exchange(next_, nullptr); line != nullptr;) {
+      delete std::exchange(line, line->next_);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t tag_mask = std::uint64_t{0xffff} << 48;
+  static Item* item_of(std::uint64_t entry) noexcept {
+    return reinterpret_cast<Item*>(entry & ~tag_mask);
+  }
+  static std::uint64_t word_of(const Item* item) noexcept {
+    return reinterpret_cast<std::uintptr_t>(item);
+  }
+
+  spin_lock<D> lock_;
+  std::uint16_t used_ = 0;
+  bool moved_ = false;
+  bucket* next_ = nullptr;
+  std::uint64_t entries_[per_line] = {};
+};
+
+/// Growing doubles the table; buckets move one by one, each when it is next touched, and some with
+/// each insert. Nobody waits for all. Tables that were left behind stay until the end: together
+/// they take no more than the present one.
+///
+/// `HashOf` tells the hash of an item. Thread-safety: all may be called concurrently.
+template <class Item, class HashOf, domain::persistence_domain D>
+class bucket_table {
+ public:
+  using bucket_type = bucket<Item, D>;
+
+  /// `buckets`: a power of two. `load`: it grows when there are more items per bucket.
+  bucket_table(std::size_t buckets, std::size_t load) : load_(load) {
+    tables_.push_back(std::make_unique<table>(buckets, nullptr));
+    current_.store(tables_.back().get(), std::memory_order_release);
+  }
+  bucket_table(const bucket_table&) = delete;
+  bucket_table& operator=(const bucket_table&) = delete;
+
+  /// Calls `work(bucket)` with the bucket of `hash`, locked, and returns what that returns.
+  template <class Work>
+  decltype(auto) with(std::uint64_t hash, Work&& work) {
+    for (;;) {
+      // (1) acquire; synchronizes-with (2).
+      table& now = *current_.load(std::memory_order_acquire);
+      table* const old = now.previous.load(std::memory_order_acquire);
+      if (old != nullptr) [[unlikely]]
+        move(*old, now, hash & (old->size - 1));
+      bucket_type& here = now[hash & (now.size - 1)];
+      const std::lock_guard lock(here);
+      if (!here.moved()) [[likely]]
+        return work(here);
+    }
+  }
+
+  /// After an insert: whether grow_if_full() is worth its while. The bucket is locked.
+  [[nodiscard]] bool may_be_full(const bucket_type& here) const {
+    return here.in_first_line() > load_ ||
+           current_.load(std::memory_order_relaxed)->previous.load(std::memory_order_relaxed) !=
+               nullptr;
+  }
+  /// No lock held: the table grows if it has too many `items`, or goes on growing.
+  void grow_if_full(std::size_t items) {
+    table& now = *current_.load(std::memory_order_acquire);
+    if (table* const old = now.previous.load(std::memory_order_acquire)) {
+      move_some(*old, now);
+    } else if (items > now.size * load_) {
+      grow(now);
+    }
+  }
+
+  /// Calls `visit(item)` for each item, the lock of its bucket held. Meanwhile the table does not
+  /// begin to grow.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const std::lock_guard no_growth(growing_);
+    table& now = *current_.load(std::memory_order_acquire);
+    if (table* const old = now.previous.load(std::memory_order_acquire)) {
+      for (std::size_t i = 0; i < old->size; ++i) move(*old, now, i);
+    }
+    for (std::size_t i = 0; i < now.size; ++i) {
+      const std::lock_guard lock(now[i]);
+      now[i].for_each(visit);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return current_.load(std::memory_order_acquire)->size; }
+
+ private:
+  struct table {
+    table(std::size_t buckets, table* old) : size(buckets), memory(buckets + 1), previous(old) {
+      auto address = reinterpret_cast<std::uintptr_t>(&memory[0]);
+      address = (address + alignof(bucket_type) - 1) / alignof(bucket_type) * alignof(bucket_type);
+      first = reinterpret_cast<bucket_type*>(address);
+    }
+    ~table() {
+      for (std::size_t i = 0; i < size; ++i) first[i].drop_further_lines();
+    }
+    table(const table&) = delete;
+    table& operator=(const table&) = delete;
+    [[nodiscard]] bucket_type& operator[](std::size_t i) noexcept { return first[i]; }
+
+    struct raw_line {
+      std::byte bytes[sizeof(bucket_type)];
+    };
+
+    std::size_t size;
+    zeroed_array<raw_line> memory;  // a bucket is empty when it is zero
+    bucket_type* first;
+    volatile_word<D, table*> previous;
+    volatile_word<D, std::size_t> next_to_move{0};
+    volatile_word<D, std::size_t> moved{0};
+  };
+
+  /// Moves bucket `i` of `old`, if nobody has. Until then nobody touches those that it moves to.
+  void move(table& old, table& to, std::size_t i) {
+    const std::lock_guard lock(old[i]);
+    if (old[i].moved()) return;
+    bucket_type& low = to[i];
+    bucket_type& high = to[i + old.size];
+    try {
+      old[i].for_each([&](Item& item) {
+        const std::uint64_t hash = HashOf()(item);
+        ((hash & old.size) == 0 ? low : high).add(hash, &item);
+      });
+    } catch (...) {
+      low.clear();
+      high.clear();
+      throw;
+    }
+    old[i].empty_for_good();
+    if (to_be_moved_less_one(old)) to.previous.store(nullptr, std::memory_order_release);
+  }
+  static bool to_be_moved_less_one(table& old) {
+    return old.moved.fetch_add(1, std::memory_order_acq_rel) + 1 == old.size;
+  }
+
+  void move_some(table& old, table& to) {
+    constexpr std::size_t some = 2;
+    for (std::size_t n = 0; n < some; ++n) {
+      const std::size_t i = old.next_to_move.fetch_add(1, std::memory_order_relaxed);
+      if (i >= old.size) return;
+      move(old, to, i);
+    }
+  }
+
+  void grow(table& from) {
+    const std::unique_lock alone(growing_, std::try_to_lock);
+    if (!alone.owns_lock() || current_.load(std::memory_order_relaxed) != &from) return;
+    tables_.push_back(std::make_unique<table>(2 * from.size, &from));
+    // (2) release; synchronizes-with (1).
+    current_.store(tables_.back().get(), std::memory_order_release);
+  }
+
+  std::size_t load_;
+  volatile_word<D, table*> current_{nullptr};
+  alignas(base::cache_line_size) spin_lock<D> growing_;
+  std::vector<std::unique_ptr<table>> tables_;  // with growing_
+};
+
+}  // namespace outlast::epoch::detail

@@ -1,0 +1,178 @@
+// What a clock leaves in the pool. docs/formats/epoch.md says what each byte means.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace outlast::epoch::detail {
+
+/// One of two copies of the time, each in a line of its own; a tick writes the older one. On a disk
+/// a line may be torn, and then the other one counts, which is one epoch behind.
+struct alignas(base::cache_line_size) clock_slot {
+  std::uint64_t now;      ///< the epoch that begins
+  std::uint64_t restart;  ///< the epoch in which the last opener began
+  std::uint64_t kept;     ///< the boundary that it found
+  std::uint64_t check;    ///< XXH3-64 of the 24 bytes before it
+  std::uint64_t reserved[4];
+
+  /// The last epoch all of which is on the media when this is. Epochs overlap by one, so it is the
+  /// last but one before the present; what never began cannot be it.
+  [[nodiscard]] std::uint64_t boundary() const noexcept {
+    return now >= restart + 2 ? now - 2 : kept;
+  }
+};
+static_assert(sizeof(clock_slot) == 64 && offsetof(clock_slot, check) == 24);
+
+[[nodiscard]] inline std::uint64_t check_of(const clock_slot& slot) noexcept {
+  return pool_format::checksum_of(&slot, offsetof(clock_slot, check));
+}
+
+/// States of a root in the clock's table; other values are `settle_from` plus a boundary.
+inline constexpr std::uint64_t not_ours = 0;
+inline constexpr std::uint64_t in_use = 1;  ///< what lies in it bears labels of this clock
+inline constexpr std::uint64_t settle_from = 2;
+
+/// The clock's root: two slots, then a word per root of the pool.
+///
+/// When a crash has happened, all roots that were in use have to be cut off at the same boundary,
+/// whenever they are attached again. So the next opener writes the boundary beside each of them
+/// before it starts the clock anew, and each root, as it is attached, is settled at its own.
+template <domain::persistence_domain D>
+class clock_session final : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+  using slot = clock_slot;
+
+ public:
+  static constexpr const char* root_name = "outlast.epoch.clock";
+  [[nodiscard]] static durable::root_type type() { return {"epoch::clock", 0x65706f6368'0001}; }
+
+  clock_session(typename base_type::pool_type& in, const attached_root& root)
+      : base_type(in, root), roots_(pool_format::layout_for(in.capacity_bytes()).root_count) {
+    if (root.state == root_state::fresh) {
+      create();
+    } else {
+      open();
+    }
+    start_anew();
+  }
+
+  /// The last epoch that what was found is the end of.
+  [[nodiscard]] std::uint64_t boundary() const noexcept { return time_.kept; }
+  [[nodiscard]] std::uint64_t now() const noexcept { return time_.now; }
+
+  /// Writes the time down. What the new boundary promises is durable already.
+  void write(std::uint64_t now, domain::site where = domain::site::current()) {
+    time_.now = now;
+    time_.check = check_of(time_);
+    slot& older = slots_[now % 2];
+    D::write(&older, &time_, sizeof(slot), where);
+    newest_ = &older;
+  }
+  /// Starts the write-back of what write() wrote.
+  void flush(domain::site where = domain::site::current()) {
+    domain::flush<D>(newest_, sizeof(slot), where);
+  }
+
+  /// At which boundary the root has to be settled before it is used; nothing for one that is new.
+  [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint16_t root) const {
+    const std::uint64_t word = D::load(words_[root], std::memory_order_relaxed);
+    if (word < settle_from) return std::nullopt;
+    return word - settle_from;
+  }
+  [[nodiscard]] bool knows(std::uint16_t root) const {
+    return D::load(words_[root], std::memory_order_relaxed) != not_ours;
+  }
+  /// The root is settled, durably, and about to be used. Durable at return.
+  void take(std::uint16_t root) {
+    D::store(words_[root], in_use, std::memory_order_release);
+    domain::persist<D>(&words_[root], sizeof(words_[root]));
+  }
+
+  [[nodiscard]] bool before_close() override { return true; }
+  void collect_all() override {}
+  void forbid() noexcept override {}
+
+ private:
+  /// Labels that the last opener gave may be so far ahead of the clock on the media: one epoch on
+  /// domains that make the clock durable with the next tick, and one for luck.
+  static constexpr std::uint64_t ahead = 3;
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return 2 * sizeof(slot) + roots_ * sizeof(std::uint64_t);
+  }
+
+  void point_into(void* block) {
+    slots_ = static_cast<slot*>(block);
+    words_ = reinterpret_cast<std::atomic<std::uint64_t>*>(slots_ + 2);
+  }
+
+  void create() {
+    void* const block = this->arena().allocate(bytes(), alignof(slot));
+    point_into(block);
+    D::zero(block, bytes());
+    write(1);
+    domain::persist<D>(block, bytes());
+    this->pool().publish_root(this->root().index, block);
+  }
+
+  void open() {
+    auto* const block = this->template object<slot>();
+    if (this->pool().pages().block_bytes(block, this->root().index) < bytes()) {
+      report("is shorter than the table of the pool's roots");
+    }
+    point_into(block);
+    auto recovery = this->arena().begin_recovery();
+    recovery.mark(block);
+    recovery.finish();
+    const slot* newest = nullptr;
+    for (const slot* each : {slots_, slots_ + 1}) {
+      if (each->check != check_of(*each)) continue;
+      if (newest == nullptr || each->now > newest->now) newest = each;
+    }
+    if (newest == nullptr) report("has no intact copy of the time");
+    time_ = *newest;
+    newest_ = slots_ + (time_.now % 2);
+  }
+
+  /// In this order: each root learns where it is to be cut off, durably; then the clock goes on
+  /// behind every label there is.
+  void start_anew() {
+    const std::uint64_t boundary = time_.boundary();
+    for (std::size_t i = 0; i < roots_; ++i) {
+      if (D::load(words_[i], std::memory_order_relaxed) != in_use) continue;
+      // (P1) persisted-before (P2): a root that nobody has settled keeps its boundary.
+      D::store(words_[i], settle_from + boundary, std::memory_order_release);
+      domain::flush<D>(&words_[i], sizeof(words_[i]));
+    }
+    domain::fence<D>();
+    time_.kept = boundary;
+    time_.restart = time_.now + ahead;
+    write(time_.restart);  // (P2) the boundary in the clock is another one from now on.
+    flush();
+    domain::fence<D>();
+  }
+
+  [[noreturn]] void report(const std::string& what) {
+    throw corruption(this->pool().path(), "the clock of the pool's epochs " + what +
+                                              "; the pool was damaged outside of Outlast, restore "
+                                              "a backup");
+  }
+
+  std::size_t roots_;
+  slot* slots_ = nullptr;
+  const slot* newest_ = nullptr;
+  std::atomic<std::uint64_t>* words_ = nullptr;
+  slot time_ = {};
+};
+
+}  // namespace outlast::epoch::detail

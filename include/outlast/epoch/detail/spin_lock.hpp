@@ -1,0 +1,58 @@
+// A lock that the verifier can schedule.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+
+namespace outlast::epoch::detail {
+
+/// Waits for another thread: first on the CPU, then by giving it away. In the simulator: lets
+/// others go on.
+template <domain::persistence_domain D>
+class patience {
+ public:
+  void wait() {
+    if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
+      if (++rounds_ > spins) return std::this_thread::yield();
+    }
+    D::relax();
+  }
+
+ private:
+  static constexpr unsigned spins = 200;
+  unsigned rounds_ = 0;
+};
+
+/// For short critical sections; lies in ordinary memory. Not fair, not recursive. Unlocked when
+/// filled with zeros.
+template <domain::persistence_domain D>
+class spin_lock {
+ public:
+  void lock() {
+    patience<D> waiting;
+    while (!try_lock()) {
+      do {
+        waiting.wait();
+      } while (taken_.load(std::memory_order_relaxed) != 0);
+    }
+  }
+  [[nodiscard]] bool try_lock() {
+    // (1) acquire; synchronizes-with (2).
+    return taken_.exchange(1, std::memory_order_acquire) == 0;
+  }
+  void unlock() {
+    // (2) release; synchronizes-with (1).
+    taken_.store(0, std::memory_order_release);
+  }
+
+ private:
+  volatile_word<D, std::uint32_t> taken_;
+};
+
+}  // namespace outlast::epoch::detail

@@ -1,0 +1,274 @@
+// A buffered hash map: an operation costs what it costs without durability, and a crash takes back
+// the last two epochs.
+//
+//   outlast::epoch::hash_map<std::string, std::string> map(pool, "sessions");
+//   map.put(name, state);   // survives when the epoch has passed, or
+//   map.sync();             // at once: everything that has returned
+//
+// Keys and values lie in payloads, the table of them in ordinary memory: it is built anew when the
+// map is attached, by several threads. Each bucket has a lock; the table grows while it is used.
+// [Wen21, 3.1, 6]
+//
+// When not to use: if what an operation answers must survive as soon as it has (sets, lockfree); if
+// a thread may be stopped for ever inside an operation, for the others wait for its lock.
+//
+// Memory: 16 bytes in the pool beside key and value; 16 to 32 outside per key.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/durable/storable.hpp>
+#include <outlast/epoch/detail/bucket_table.hpp>
+#include <outlast/epoch/detail/stored_pair.hpp>
+#include <outlast/epoch/payload_session.hpp>
+#include <outlast/epoch/policies.hpp>
+#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::epoch {
+
+/// Design points of the volatile table.
+struct map_options {
+  std::size_t buckets = 1024;  ///< at first; rounded up to a power of two
+  std::size_t load = 4;        ///< keys per bucket beyond which it grows, 1 and more
+};
+
+/// A map from `Key` to `Value`: trivially copyable types, or std::string.
+///
+/// Thread-safety: all members may be called concurrently, but not from within for_each().
+/// Progress: blocking, one lock per bucket. Lookups wait for changes of their bucket's keys.
+/// Durability: an operation is durable when the pool's clock is two epochs on, or after sync(); a
+/// crash leaves the state at the end of an epoch, of all buffered structures of the pool at once.
+template <class Policy, durable::storable Key, durable::storable Value,
+          class Hash = base::default_hash<Key>>
+class basic_hash_map {
+  using D = typename Policy::domain_type;
+  using pair = detail::stored_pair<Key, Value>;
+  using payload_type = typename pair::payload_type;
+  using prepared_type = typename Policy::template prepared<typename pair::content>;
+  using operation = typename Policy::operation;
+  using key_view = typename durable::reading<Key>::view;
+  using value_view = typename durable::reading<Value>::view;
+  class session;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the map `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch, bad_argument}, corruption, out_of_space, std::bad_alloc.
+  basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
+      : clock_(pool.template service<clock<D>>()),
+        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, clock_, options);
+            })) {}
+  ~basic_hash_map() { session_->handle_gone(); }
+  basic_hash_map(const basic_hash_map&) = delete;
+  basic_hash_map& operator=(const basic_hash_map&) = delete;
+
+  /// Adds `key`. False if it is present; nothing changes then. Throws out_of_space without effect.
+  bool insert(key_view key, value_view value) { return change(key, value, way::insert); }
+  /// Makes `key` map to `value`, present or not. True if it was absent. As insert().
+  bool put(key_view key, value_view value) { return change(key, value, way::put); }
+  /// Changes the value of `key`. False if it is absent. As insert().
+  bool update(key_view key, value_view value) { return change(key, value, way::update); }
+
+  /// Removes `key`. False if it is absent.
+  bool erase(key_view key) {
+    const std::uint64_t hash = hash_of(key);
+    const bool erased = session_->table().with(hash, [&](bucket& here) {
+      const place at = here.find(hash, has(key));
+      if (!at) return false;
+      payload_type* const gone = at.item();
+      operation op(session_->memory());
+      here.remove(at);
+      op.pdelete(gone);
+      return true;
+    });
+    if (erased) session_->count().add(-1);
+    return erased;
+  }
+
+  [[nodiscard]] bool contains(key_view key) const {
+    const std::uint64_t hash = hash_of(key);
+    return session_->table().with(
+        hash, [&](bucket& here) { return static_cast<bool>(here.find(hash, has(key))); });
+  }
+
+  /// The value of `key`, or nothing.
+  [[nodiscard]] std::optional<Value> get(key_view key) const {
+    std::optional<Value> found;
+    read(key, [&](value_view value) { found.emplace(value); });
+    return found;
+  }
+
+  /// Calls `look(value)` where it lies, under the lock of its bucket. False if `key` is absent.
+  template <class Look>
+  bool read(key_view key, Look&& look) const {
+    const std::uint64_t hash = hash_of(key);
+    return session_->table().with(hash, [&](bucket& here) {
+      const place at = here.find(hash, has(key));
+      if (!at) return false;
+      look(pair::value_of(*at.item()));
+      return true;
+    });
+  }
+
+  /// Calls `visit(key, value)`, in no useful order, for each key that is present throughout, under
+  /// the lock of its bucket: the visitor must not use the map.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    session_->table().for_each(
+        [&](payload_type& at) { visit(pair::key_of(at), pair::value_of(at)); });
+  }
+
+  /// Everything that has returned by now survives. As clock::sync().
+  void sync() { clock_.sync(); }
+
+  /// How many keys there are; exact while nothing changes.
+  [[nodiscard]] std::size_t size_estimate() const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(session_->count().sum(), 0));
+  }
+  [[nodiscard]] std::size_t bucket_count() const { return session_->table().size(); }
+  /// Was the pool not closed when this map was attached? For statistics.
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+  /// The arena of the payloads. For statistics and tests.
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+  [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
+
+ private:
+  enum class way { insert, put, update };
+  struct hash_of_item {
+    std::uint64_t operator()(const payload_type& at) const { return hash_of(pair::key_of(at)); }
+  };
+  using table_type = detail::bucket_table<payload_type, hash_of_item, D>;
+  using bucket = typename table_type::bucket_type;
+  using place = typename bucket::place;
+
+  static std::uint64_t hash_of(key_view key) { return Hash()(key); }
+  static auto has(key_view key) {
+    return [key](const payload_type& at) { return pair::key_of(at) == key; };
+  }
+
+  static durable::root_type type() {
+    const std::string sizes = std::to_string(sizeof(Key)) + "," + std::to_string(sizeof(Value));
+    const std::string full =
+        std::string("epoch::hash_map,") + typeid(Key).name() + "," + typeid(Value).name() + ",1";
+    return {"epoch::hash_map<" + sizes + ">", base::hash_bytes(full)};
+  }
+
+  /// Whether a payload is worth writing before the lock is taken, though it may not be needed.
+  static constexpr bool writes_early = !pair::is_fixed || sizeof(payload_type) > 64;
+
+  bool change(key_view key, value_view value, way how) {
+    std::optional<prepared_type> early;
+    if constexpr (writes_early) early.emplace(prepare(key, value));
+    const std::uint64_t hash = hash_of(key);
+    table_type& table = session_->table();
+    bool may_be_full = false;
+    bool was_there = false;
+    const bool changed = table.with(hash, [&](bucket& here) {
+      const place at = here.find(hash, has(key));
+      was_there = static_cast<bool>(at);
+      if (was_there ? how == way::insert : how == way::update) return false;
+      if (!was_there) here.make_room();
+      operation op(session_->memory());
+      if constexpr (!writes_early) {
+        if (was_there) {
+          here.replace(at, op.set(at.item(), &pair::content::value, value));
+          return true;
+        }
+        early.emplace(prepare(key, value));
+      }
+      payload_type* const made = op.adopt(std::move(*early));
+      if (was_there) {
+        payload_type* const gone = at.item();
+        here.replace(at, made);
+        op.pdelete(gone);
+      } else {
+        here.add(hash, made);
+        may_be_full = table.may_be_full(here);
+      }
+      return true;
+    });
+    if (!changed) return false;
+    if (was_there) return how == way::update;
+    session_->count().add(1);
+    if (may_be_full) table.grow_if_full(size_estimate());
+    return true;
+  }
+
+  [[nodiscard]] prepared_type prepare(key_view key, value_view value) {
+    return pair::template prepare<prepared_type>(session_->memory(), key, value);
+  }
+
+  /// The volatile half.
+  class session final : public payload_session<D> {
+   public:
+    session(pool_type& in, const attached_root& root, epoch::clock<D>& clock,
+            const map_options& options)
+        : payload_session<D>(in, root, clock), found_(this->recovered()) {
+      std::size_t keys = 0;
+      for (const auto& part : found_) keys += part.size();
+      const std::size_t load = std::max<std::size_t>(options.load, 1);
+      table_.emplace(std::bit_ceil(std::max({options.buckets, keys / load, std::size_t{1}})), load);
+      count_.start_at(static_cast<std::int64_t>(keys));
+      pool_detail::in_parallel(static_cast<unsigned>(found_.size()),
+                               [&](unsigned part) { link(found_[part]); });
+      found_ = {};
+    }
+
+    [[nodiscard]] table_type& table() noexcept { return *table_; }
+    [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+
+   private:
+    void link(const std::vector<payload_header*>& part) {
+      constexpr std::size_t ahead = 8;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        if (i + ahead < part.size()) __builtin_prefetch(part[i + ahead]);
+        link(*reinterpret_cast<payload_type*>(part[i]));
+      }
+    }
+    void link(payload_type& at) {
+      if (!pair::is_whole(at, this->room_of(&at.header()))) {
+        this->report_damage("has a payload that is longer than its block");
+      }
+      const std::uint64_t hash = hash_of(pair::key_of(at));
+      table_->with(hash, [&](bucket& here) {
+        if (here.find(hash, has(pair::key_of(at)))) this->report_damage("has a key twice");
+        here.add(hash, &at);
+      });
+    }
+
+    std::vector<std::vector<payload_header*>> found_;
+    std::optional<table_type> table_;
+    base::sharded_count count_;
+  };
+
+  epoch::clock<D>& clock_;
+  std::shared_ptr<session> session_;
+};
+
+/// The buffered map.
+template <durable::storable Key, durable::storable Value,
+          domain::persistence_domain D = domain::native, class Hash = base::default_hash<Key>>
+using hash_map = basic_hash_map<buffered<D>, Key, Value, Hash>;
+
+}  // namespace outlast::epoch

@@ -1,0 +1,14 @@
+outlast_headers(outlast_library epoch
+  clock.hpp
+  detail/bucket_table.hpp
+  detail/clock_record.hpp
+  detail/spin_lock.hpp
+  detail/stored_pair.hpp
+  hash_map.hpp
+  operation.hpp
+  options.hpp
+  payload.hpp
+  payload_session.hpp
+  policies.hpp
+  queue.hpp
+)

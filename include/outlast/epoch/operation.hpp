@@ -1,0 +1,226 @@
+// What a structure does with its payloads, inside one epoch.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/thread_context.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/payload.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+
+namespace outlast::epoch {
+
+/// An operation has met a payload of a later epoch than its own: it has to undo what it did and
+/// begin again. [Wen21, 3.2]
+class old_see_new : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "an operation has met a payload of a later epoch; begin it again";
+  }
+};
+
+/// The epoch has changed under an operation that must take effect in its own.
+class epoch_changed : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override {
+    return "the epoch has changed since the operation began; begin it again";
+  }
+};
+
+/// The payloads of one structure: its blocks in the pool, and the pool's clock.
+/// Thread-safety: as its members.
+template <domain::persistence_domain D>
+struct payload_memory {
+  alloc::arena<D>& blocks;
+  epoch::clock<D>& clock;
+};
+
+/// A payload that was written before the operation that it is for began: outside of locks, say.
+/// Freed again if no operation takes it.
+template <payload_content T, domain::persistence_domain D>
+class prepared {
+ public:
+  /// `content`, and behind it `parts`, one after the other. Throws out_of_space without effect.
+  template <class... Parts>
+  prepared(payload_memory<D> memory, const T& content, const Parts&... parts)
+      : memory_(memory), bytes_(payload<T>::size_with((parts.size() + ... + 0))) {
+    made_ = static_cast<payload<T>*>(memory.blocks.allocate(bytes_, payload_align));
+    made_->header().template blank<D>();
+    std::byte* to = made_->bytes();
+    append(to, std::as_bytes(std::span(&content, 1)));
+    (append(to, parts), ...);
+  }
+  prepared(prepared&& other) noexcept
+      : memory_(other.memory_),
+        bytes_(other.bytes_),
+        streamed_(other.streamed_),
+        made_(std::exchange(other.made_, nullptr)) {}
+  prepared& operator=(prepared&&) = delete;
+  ~prepared() {
+    if (made_ != nullptr) memory_.blocks.deallocate(made_);
+  }
+
+  [[nodiscard]] payload<T>* get() const noexcept { return made_; }
+
+ private:
+  template <domain::persistence_domain>
+  friend class operation;
+
+  static constexpr std::size_t payload_align = 16;
+  static constexpr std::size_t first_bytes = 32;
+
+  void append(std::byte*& to, std::span<const std::byte> part) {
+    write(to, part);
+    to += part.size();
+  }
+
+  /// Whole lines may go past the caches, but not those that are written to again: of the header,
+  /// and of what identifies the payload.
+  void write(std::byte* to, std::span<const std::byte> part) {
+    const bool streams = D::flushes() && part.size() >= memory_.clock.stream_from_bytes() &&
+                         streamed_.first == nullptr;
+    auto* const least = reinterpret_cast<std::byte*>(made_) + first_bytes;
+    const std::uintptr_t from = base::round_up(
+        reinterpret_cast<std::uintptr_t>(std::max(to, least)), base::cache_line_size);
+    const std::size_t front = from - reinterpret_cast<std::uintptr_t>(to);
+    if (!streams || front >= part.size()) return write_into_caches(to, part);
+    const std::size_t whole = (part.size() - front) / base::cache_line_size * base::cache_line_size;
+    write_into_caches(to, part.first(front));
+    D::stream(to + front, part.data() + front, whole);
+    write_into_caches(to + front + whole, part.subspan(front + whole));
+    base::this_thread().flush_pending = true;  // somebody has to fence before it is published
+    streamed_ = {to + front, to + front + whole};
+  }
+  static void write_into_caches(std::byte* to, std::span<const std::byte> part) {
+    if (!part.empty()) D::write(to, part.data(), part.size());
+  }
+
+  payload_memory<D> memory_;
+  std::size_t bytes_;
+  std::pair<std::byte*, std::byte*> streamed_ = {nullptr, nullptr};
+  payload<T>* made_ = nullptr;
+};
+
+/// One operation of one thread; everything it does to payloads belongs to the epoch in which it
+/// began. [Wen21, 3.1: BEGIN_OP_AUTOEND]
+///
+/// Caller's duties, as in the paper's section 4: between its last change and the moment it takes
+/// effect, no conflicting operation does (hold the lock from before the operation begins until
+/// after it has ended); each pointer to a payload that set() has replaced is replaced as well.
+template <domain::persistence_domain D>
+class [[nodiscard]] operation {
+ public:
+  /// Begins. Throws as clock::enter().
+  explicit operation(payload_memory<D> memory)
+      : memory_(memory), mine_(memory.clock.enter()), epoch_(mine_.epoch()) {}
+  /// Ends; what it did is durable when the clock is two epochs on.
+  ~operation() { memory_.clock.leave(mine_); }
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+
+  /// Is the operation's epoch the present one? Of no use under locks.
+  [[nodiscard]] bool is_current() const { return memory_.clock.now() == epoch_; }
+  /// Throws epoch_changed if it is not. [Wen21: CHECK_EPOCH]
+  void check_epoch() const {
+    if (!is_current()) throw epoch_changed();
+  }
+
+  /// The payload becomes part of the structure's state.
+  template <payload_content T>
+  payload<T>* adopt(prepared<T, D>&& made) {
+    // (P1) persisted-before: what went past the caches is not published before a fence. [L6]
+    domain::fence<D>();
+    payload<T>* const at = std::exchange(made.made_, nullptr);
+    at->header().template set_label<D>(epoch_);
+    note_around(at, made.bytes_, made.streamed_);
+    return at;
+  }
+
+  /// A new payload. Throws out_of_space without effect. [Wen21: PNEW]
+  template <payload_content T, class... Parts>
+  payload<T>* pnew(const T& content, const Parts&... parts) {
+    return adopt(prepared<T, D>(memory_, content, parts...));
+  }
+
+  /// The payload is part of the structure's state no longer. The caller has taken it out of
+  /// everything that others reach it by. Throws old_see_new. [Wen21: PDELETE]
+  template <payload_content T>
+  void pdelete(payload<T>* gone) {
+    check_seen(gone);
+    // At once, even if it was made in this epoch: blocks are not freed before they are dead on the
+    // media.
+    gone->header().template set_retired<D>(epoch_);
+    memory_.clock.written(mine_, gone, sizeof(payload_header));
+    memory_.clock.given_up(mine_, memory_.blocks, gone);
+  }
+
+  /// What the payload holds. Throws old_see_new if that is of a later epoch.
+  template <payload_content T>
+  [[nodiscard]] const T& get(const payload<T>* from) const {
+    check_seen(from);
+    return from->unsafe();
+  }
+  template <payload_content T, class Field>
+  [[nodiscard]] const Field& get(const payload<T>* from, Field T::* field) const {
+    return get(from).*field;
+  }
+  /// The same whatever the epoch: where seeing new things does no harm.
+  template <payload_content T, class Field>
+  [[nodiscard]] static const Field& get_unsafe(const payload<T>* from, Field T::* field) noexcept {
+    return from->unsafe().*field;
+  }
+
+  /// Changes a field: in place, if the payload is of this epoch, else in a copy. Returns where the
+  /// content is now; the caller replaces its pointers. `tail_bytes`: how many bytes the payload has
+  /// behind its content. Throws old_see_new, out_of_space without effect. [Wen21, 3.1]
+  template <payload_content T, class Field>
+  [[nodiscard]] payload<T>* set(payload<T>* at, Field T::* field, const Field& value,
+                                std::size_t tail_bytes = 0) {
+    check_seen(at);
+    if (at->header().template label<D>() == epoch_) {
+      auto* const place = const_cast<Field*>(&(at->unsafe().*field));
+      D::write(place, &value, sizeof value);
+      memory_.clock.written(mine_, place, sizeof value);
+      return at;
+    }
+    T changed = at->unsafe();
+    changed.*field = value;
+    payload<T>* const copy = pnew(changed, std::span(at->tail(), tail_bytes));
+    pdelete(at);
+    return copy;
+  }
+
+ private:
+  template <payload_content T>
+  void check_seen(const payload<T>* seen) const {
+    if (seen->header().template label<D>() > epoch_) throw old_see_new();
+  }
+
+  /// All of the payload but what is on its way to the media already.
+  void note_around(const void* at, std::size_t bytes,
+                   const std::pair<std::byte*, std::byte*>& streamed) {
+    const auto* const first = static_cast<const std::byte*>(at);
+    if (streamed.first == streamed.second) return memory_.clock.written(mine_, first, bytes);
+    memory_.clock.written(mine_, first, static_cast<std::size_t>(streamed.first - first));
+    const std::byte* const end = first + bytes;
+    if (streamed.second != end) {
+      memory_.clock.written(mine_, streamed.second,
+                            static_cast<std::size_t>(end - streamed.second));
+    }
+  }
+
+  payload_memory<D> memory_;
+  typename clock<D>::record& mine_;
+  std::uint64_t epoch_;
+};
+
+}  // namespace outlast::epoch

@@ -1,0 +1,107 @@
+// A payload: what of a buffered structure lies in the pool.
+//
+// A structure keeps in payloads what its abstract state consists of, and everything else (links,
+// indexes, locks) in ordinary memory. A payload says in its first 16 bytes when it was made and
+// when it was given up, in epochs of the pool's clock; recovery needs nothing else to tell which
+// payloads make up the state at the end of an epoch. [Wen21, 3.1]
+//
+// Beyond the paper: giving up is a mark in the payload itself, not a second payload. The mark is
+// the epoch, so that it can be cut off as a creation can; there are no ids, which the paper's
+// anti-payloads need, and giving up writes one line. docs/papers/montage.md has the argument.
+#pragma once
+
+#include <outlast/base/raw_atomic.hpp>
+#include <outlast/domain/concept.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+namespace outlast::epoch {
+
+/// The first 16 bytes of a payload, in one line. On media: docs/formats/epoch.md.
+///
+/// Invariants, for a clock c in an image (its boundary b is the last epoch that is complete):
+///   I1  the payload is live iff 0 < label <= b and (retired = 0 or retired > b).
+///   I2  all zero bytes are no live payload; neither is what recovery or reuse has been at, at any
+///       point of it: label goes to 0 before retired does. [L4]
+class payload_header {
+ public:
+  template <domain::persistence_domain D>
+  [[nodiscard]] std::uint64_t label() const noexcept {
+    return D::load(label_.value, std::memory_order_relaxed);
+  }
+  template <domain::persistence_domain D>
+  [[nodiscard]] std::uint64_t retired() const noexcept {
+    return D::load(retired_.value, std::memory_order_relaxed);
+  }
+
+  /// The block is about to hold another payload, or none. What it held is dead already.
+  template <domain::persistence_domain D>
+  void blank(domain::site where = domain::site::current()) {
+    // (P1) persisted-before (P2): a retirement that is gone means a label that is gone.
+    D::store(label_.value, 0, std::memory_order_release, where);
+    // (P2) the mark is gone.
+    D::store(retired_.value, 0, std::memory_order_release, where.at(1));
+  }
+  /// What it holds is complete, and part of the state from `epoch` on.
+  template <domain::persistence_domain D>
+  void set_label(std::uint64_t epoch, domain::site where = domain::site::current()) {
+    D::store(label_.value, epoch, std::memory_order_release, where);
+  }
+  template <domain::persistence_domain D>
+  void set_retired(std::uint64_t epoch, domain::site where = domain::site::current()) {
+    D::store(retired_.value, epoch, std::memory_order_release, where);
+  }
+
+  /// Is it part of the state at the end of epoch `boundary`? I1
+  template <domain::persistence_domain D>
+  [[nodiscard]] bool is_live(std::uint64_t boundary) const noexcept {
+    const std::uint64_t made = label<D>();
+    const std::uint64_t given_up = retired<D>();
+    return made != 0 && made <= boundary && (given_up == 0 || given_up > boundary);
+  }
+
+ private:
+  base::raw_atomic<std::uint64_t> label_;
+  base::raw_atomic<std::uint64_t> retired_;
+};
+static_assert(sizeof(payload_header) == 16 && alignof(payload_header) == 8);
+
+/// What can be the content of a payload: it means the same in every process.
+template <class T>
+concept payload_content = std::is_trivially_copyable_v<T> && alignof(T) <= 8 &&
+                          !std::is_pointer_v<T> && !std::is_reference_v<T>;
+
+/// A payload with content `T`, and behind it any number of further bytes, the tail. Made, read,
+/// changed and given up through an `operation`; lies at a multiple of 16.
+template <payload_content T>
+class payload {
+ public:
+  using content_type = T;
+
+  [[nodiscard]] const payload_header& header() const noexcept { return header_; }
+  [[nodiscard]] payload_header& header() noexcept { return header_; }
+
+  /// The content, without asking who made it when: for recovery, for what holds the lock that every
+  /// change is made under, and for what only looks. See operation::get().
+  [[nodiscard]] const T& unsafe() const noexcept {
+    return *std::launder(reinterpret_cast<const T*>(bytes_));
+  }
+  [[nodiscard]] std::byte* bytes() noexcept { return bytes_; }
+  /// The bytes behind the content. How many there are, the content says.
+  [[nodiscard]] const std::byte* tail() const noexcept { return bytes_ + sizeof(T); }
+
+  /// Bytes of a payload with a tail.
+  [[nodiscard]] static constexpr std::size_t size_with(std::size_t tail_bytes) noexcept {
+    return sizeof(payload_header) + sizeof(T) + tail_bytes;
+  }
+
+ private:
+  payload_header header_;
+  alignas(8) std::byte bytes_[sizeof(T)];
+};
+
+}  // namespace outlast::epoch

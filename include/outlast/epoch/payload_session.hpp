@@ -1,0 +1,162 @@
+// What hangs off the pool while a buffered structure is attached, and how its payloads are found
+// again.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/operation.hpp>
+#include <outlast/epoch/payload.hpp>
+#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch {
+
+/// The volatile half of a buffered structure; a structure derives its own from it, and rebuilds it
+/// from recovered() in its constructor. [Wen21, 5.1]
+template <domain::persistence_domain D>
+class payload_session : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+
+  /// On media: docs/formats/epoch.md. All zero: everything is in the payloads.
+  struct alignas(base::cache_line_size) root_block {
+    std::uint64_t reserved[8];
+  };
+  static_assert(sizeof(root_block) == base::cache_line_size);
+
+ public:
+  /// Creates the root, or settles it: what recovered() returns is its state at the end of the epoch
+  /// up to which the pool's clock promises everything. Durable at return. Re-entrant. Throws
+  /// corruption, out_of_space.
+  payload_session(typename base_type::pool_type& in, const attached_root& root, clock<D>& clock)
+      : base_type(in, root, pool_format::recovery_mode::scan), clock_(clock), found_(threads()) {
+    if (root.state == root_state::fresh) {
+      create();
+    } else {
+      open();
+    }
+  }
+
+  using base_type::arena;
+  using base_type::pool;
+
+  [[nodiscard]] bool before_close() override { return true; }
+  void collect_all() override {
+    clock_.settle();
+    clock_.forget(arena());
+  }
+  void forbid() noexcept override {}
+
+  [[nodiscard]] payload_memory<D> memory() noexcept { return {arena(), clock_}; }
+  [[nodiscard]] epoch::clock<D>& clock() noexcept { return clock_; }
+  [[nodiscard]] bool was_recovered() const noexcept {
+    return this->root().state != root_state::fresh && this->root().state != root_state::clean;
+  }
+
+ protected:
+  /// The payloads that survived, in as many parts as threads may work on them, in no order; each
+  /// only once. They are the caller's from now on.
+  [[nodiscard]] std::vector<std::vector<payload_header*>> recovered() {
+    return std::exchange(found_, {});
+  }
+
+  /// How many threads may work on them.
+  [[nodiscard]] static unsigned threads() noexcept {
+    return pool_detail::threads_for_opening_under<D>();
+  }
+
+  /// Bytes that the payload may take: for those who want to know whether what it says of its own
+  /// length can be true.
+  [[nodiscard]] std::size_t room_of(const payload_header* at) const {
+    return const_cast<payload_session*>(this)->arena().usable_size(at);
+  }
+
+  [[noreturn]] void report_damage(const std::string& what) {
+    throw corruption(pool().path(), "root " + std::to_string(this->root().index) + " " + what +
+                                        "; the pool was damaged outside of Outlast, restore a "
+                                        "backup");
+  }
+
+ private:
+  void create() {
+    // (P1) persisted-before (P2): a root that exists is known to the clock.
+    clock_.session().take(this->root().index);
+    void* const block = arena().allocate(sizeof(root_block), alignof(root_block));
+    D::zero(block, sizeof(root_block));
+    domain::persist<D>(block, sizeof(root_block));
+    pool().publish_root(this->root().index, block);  // (P2) it exists.
+  }
+
+  void open() {
+    if (!clock_.session().knows(this->root().index)) {
+      report_damage("holds payloads, but the pool's clock does not know it");
+    }
+    const void* const object = this->template object<root_block>();
+    settle(object, clock_.session().unsettled(this->root().index));
+    // (P3) persisted-before (P4): the clock forgets the boundary when nothing is left beyond it.
+    clock_.session().take(this->root().index);  // (P4) and never asks again.
+    arena().recover_by_scan(
+        [&](void* block, std::size_t, std::uint64_t) {
+          return block == object || is_alive(*static_cast<payload_header*>(block));
+        },
+        threads(), true);
+    if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
+  }
+
+  /// Once it is settled.
+  static bool is_alive(const payload_header& header) noexcept {
+    return header.label<D>() != 0 && header.retired<D>() == 0;
+  }
+
+  /// Cuts off what happened behind `boundary`, durably. What was cut off for good before does not
+  /// come back: labels that are too new are erased, and so are retirements.
+  void settle(const void* object, std::optional<std::uint64_t> boundary) {
+    const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
+    const auto runs = arena().stored_runs();
+    std::atomic<std::size_t> next{0};
+    pool_detail::in_parallel(threads(), [&](unsigned worker) {
+      for (std::size_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < runs.size();) {
+        const auto [begin, stride, blocks] = runs[r];
+        // A process that died may have left it in the caches.
+        if (persists) domain::flush<D>(begin, blocks * stride);
+        for (std::size_t i = 0; i < blocks; ++i) {
+          std::byte* const block = begin + i * stride;
+          if (block == object) continue;
+          auto& header = *reinterpret_cast<payload_header*>(block);
+          if (boundary) settle(header, *boundary);
+          if (is_alive(header)) found_[worker].push_back(&header);
+        }
+      }
+      domain::fence<D>();  // (P3)
+    });
+  }
+
+  static void settle(payload_header& header, std::uint64_t boundary) {
+    const std::uint64_t label = header.label<D>();
+    if (label == 0) return;
+    if (label > boundary) {
+      header.blank<D>();
+    } else if (header.retired<D>() > boundary) {
+      header.set_retired<D>(0);
+    } else {
+      return;
+    }
+    domain::flush<D>(&header, sizeof header);
+  }
+
+  epoch::clock<D>& clock_;
+  std::vector<std::vector<payload_header*>> found_;
+};
+
+}  // namespace outlast::epoch

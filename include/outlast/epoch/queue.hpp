@@ -1,0 +1,216 @@
+// A buffered first-in first-out queue.
+//
+//   outlast::epoch::queue<job> jobs(pool, "jobs");
+//   jobs.push(work);
+//   std::optional<job> next = jobs.pop();
+//
+// Values lie in payloads that are numbered in their order; everything else is a ring of pointers in
+// ordinary memory. One lock for those who push, one for those who pop: they meet only where the
+// queue is nearly empty. [Wen21, 6.1, which has one lock]
+//
+// When not to use: as for epoch::hash_map; where many threads fight over values, no queue scales.
+//
+// Memory: 32 bytes in the pool beside the value; 8 to 16 outside.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/durable/storable.hpp>
+#include <outlast/epoch/detail/spin_lock.hpp>
+#include <outlast/epoch/detail/stored_pair.hpp>
+#include <outlast/epoch/payload_session.hpp>
+#include <outlast/epoch/policies.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch {
+
+/// A queue of trivially copyable values, or of std::string.
+///
+/// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
+/// visitor must not use the queue. Progress: blocking, two locks. Durability: as epoch::hash_map.
+template <class Policy, durable::storable Value>
+class basic_queue {
+  using D = typename Policy::domain_type;
+  using pair = detail::stored_pair<std::uint64_t, Value>;
+  using payload_type = typename pair::payload_type;
+  using prepared_type = typename Policy::template prepared<typename pair::content>;
+  using operation = typename Policy::operation;
+  using value_view = typename durable::reading<Value>::view;
+  class session;
+
+ public:
+  using value_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
+  basic_queue(pool_type& pool, std::string_view name)
+      : clock_(pool.template service<clock<D>>()),
+        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, clock_);
+            })) {}
+  ~basic_queue() { session_->handle_gone(); }
+  basic_queue(const basic_queue&) = delete;
+  basic_queue& operator=(const basic_queue&) = delete;
+
+  /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
+  void push(value_view value) {
+    // Written before the lock is taken; its number comes under it.
+    prepared_type made =
+        pair::template prepare<prepared_type>(session_->memory(), std::uint64_t{0}, value);
+    session_->push(std::move(made));
+  }
+
+  /// Takes the value that has been there longest, or nothing.
+  std::optional<Value> pop() {
+    std::optional<Value> taken;
+    session_->pop([&](value_view value) { taken.emplace(value); });
+    return taken;
+  }
+
+  [[nodiscard]] bool empty() const { return session_->size() == 0; }
+  /// How many values there are; exact while nothing changes.
+  [[nodiscard]] std::size_t size_estimate() const { return session_->size(); }
+
+  /// Calls `visit(value)`, the value that pop() would take first.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    session_->for_each([&](const payload_type& at) { visit(pair::value_of(at)); });
+  }
+
+  /// Everything that has returned by now survives. As clock::sync().
+  void sync() { clock_.sync(); }
+
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+  [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
+
+ private:
+  static durable::root_type type() {
+    const std::string full = std::string("epoch::queue,") + typeid(Value).name() + ",1";
+    return {"epoch::queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+  }
+
+  /// The volatile half: a ring of pointers, whose item of number n lies at n modulo its size.
+  ///
+  /// Invariants: numbers of items that are there are those from first_ to last_; those who pop hold
+  /// out_ and read items below last_; those who push hold in_, and out_ as well to change the ring.
+  class session final : public payload_session<D> {
+   public:
+    session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
+        : payload_session<D>(in, root, clock) {
+      std::vector<payload_type*> items;
+      for (const auto& part : this->recovered()) {
+        for (payload_header* each : part) {
+          auto* const item = reinterpret_cast<payload_type*>(each);
+          if (!pair::is_whole(*item, this->room_of(each))) {
+            this->report_damage("has a payload that is longer than its block");
+          }
+          items.push_back(item);
+        }
+      }
+      std::sort(items.begin(), items.end(),
+                [](const auto* a, const auto* b) { return pair::key_of(*a) < pair::key_of(*b); });
+      const std::uint64_t first = items.empty() ? 0 : pair::key_of(*items.front());
+      if (!items.empty() && pair::key_of(*items.back()) - first + 1 != items.size()) {
+        this->report_damage("has a queue with a gap");
+      }
+      ring_.resize(std::max<std::size_t>(std::bit_ceil(items.size() + 1), least_ring));
+      for (payload_type* item : items) slot(pair::key_of(*item)) = item;
+      first_.store(first, std::memory_order_relaxed);
+      last_.store(first + items.size(), std::memory_order_relaxed);
+    }
+
+    void push(prepared_type&& made) {
+      const std::lock_guard lock(in_);
+      const std::uint64_t number = last_.load(std::memory_order_relaxed);
+      // (1) acquire; synchronizes-with (2): the slot is free.
+      if (number - first_.load(std::memory_order_acquire) == ring_.size()) grow();
+      operation op(this->memory());
+      pair::template set_key<D>(*made.get(), number);
+      slot(number) = op.adopt(std::move(made));
+      // (3) release; synchronizes-with (4).
+      last_.store(number + 1, std::memory_order_release);
+    }
+
+    template <class Take>
+    void pop(Take&& take) {
+      const std::lock_guard lock(out_);
+      const std::uint64_t number = first_.load(std::memory_order_relaxed);
+      // (4) acquire; synchronizes-with (3).
+      if (last_.load(std::memory_order_acquire) == number) return;
+      payload_type* const gone = slot(number);
+      take(pair::value_of(*gone));
+      // Begun after the value was there: its epoch is not before that of the value.
+      operation op(this->memory());
+      // (2) release; synchronizes-with (1).
+      first_.store(number + 1, std::memory_order_release);
+      op.pdelete(gone);
+    }
+
+    template <class Visit>
+    void for_each(Visit&& visit) {
+      const std::scoped_lock both(in_, out_);
+      const std::uint64_t last = last_.load(std::memory_order_relaxed);
+      for (auto n = first_.load(std::memory_order_relaxed); n != last; ++n) visit(*slot(n));
+    }
+
+    [[nodiscard]] std::size_t size() const {
+      const std::uint64_t first = first_.load(std::memory_order_acquire);
+      const std::uint64_t last = last_.load(std::memory_order_acquire);
+      return static_cast<std::size_t>(last > first ? last - first : 0);
+    }
+
+   private:
+    static constexpr std::size_t least_ring = 64;
+
+    [[nodiscard]] payload_type*& slot(std::uint64_t number) noexcept {
+      return ring_[number & (ring_.size() - 1)];
+    }
+
+    /// The caller holds in_.
+    void grow() {
+      std::vector<payload_type*> larger(2 * ring_.size());
+      const std::lock_guard lock(out_);
+      const std::uint64_t last = last_.load(std::memory_order_relaxed);
+      for (auto n = first_.load(std::memory_order_relaxed); n != last; ++n) {
+        larger[n & (larger.size() - 1)] = slot(n);
+      }
+      ring_ = std::move(larger);
+    }
+
+    alignas(2 * base::cache_line_size) detail::spin_lock<D> in_;
+    volatile_word<D, std::uint64_t> last_{0};
+    alignas(2 * base::cache_line_size) detail::spin_lock<D> out_;
+    volatile_word<D, std::uint64_t> first_{0};
+    alignas(2 * base::cache_line_size) std::vector<payload_type*> ring_;
+  };
+
+  epoch::clock<D>& clock_;
+  std::shared_ptr<session> session_;
+};
+
+/// The buffered queue.
+template <durable::storable Value, domain::persistence_domain D = domain::native>
+using queue = basic_queue<buffered<D>, Value>;
+
+}  // namespace outlast::epoch

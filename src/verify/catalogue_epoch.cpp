@@ -1,0 +1,120 @@
+// Buffered structures. Epochs of a scenario last for an operation or two; buffers are as small as
+// they may be, so that the rare paths are taken.
+#include <src/verify/catalogue_entries.hpp>
+
+#include <outlast/epoch/hash_map.hpp>
+#include <outlast/epoch/queue.hpp>
+#include <outlast/verify/buffered_subject.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace outlast::verify::detail {
+namespace {
+
+using domain::simulated;
+
+using map = epoch::hash_map<std::uint64_t, std::uint64_t, simulated>;
+using map_of_strings = epoch::hash_map<std::uint64_t, std::string, simulated>;
+using queue = epoch::queue<std::uint64_t, simulated>;
+
+/// Two maps of one pool, one clock: what either holds is cut off at the same epoch.
+class two_maps {
+ public:
+  using pool_type = map::pool_type;
+  using key_type = std::uint64_t;
+  using mapped_type = std::uint64_t;
+  using policy_type = map::policy_type;
+
+  two_maps(pool_type& pool, const std::string& name)
+      : even_(pool, name + " even", few), odd_(pool, name + " odd", few) {}
+
+  bool insert(std::uint64_t key, std::uint64_t value) { return of(key).insert(key, value); }
+  bool put(std::uint64_t key, std::uint64_t value) { return of(key).put(key, value); }
+  bool update(std::uint64_t key, std::uint64_t value) { return of(key).update(key, value); }
+  bool erase(std::uint64_t key) { return of(key).erase(key); }
+  bool contains(std::uint64_t key) { return of(key).contains(key); }
+  std::optional<std::uint64_t> get(std::uint64_t key) { return of(key).get(key); }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    even_.for_each(visit);
+    odd_.for_each(visit);
+  }
+  auto& pool_clock() noexcept { return even_.pool_clock(); }
+
+ private:
+  static constexpr epoch::map_options few = {.buckets = 1, .load = 4};
+
+  map& of(std::uint64_t key) noexcept { return key % 2 == 0 ? even_ : odd_; }
+
+  map even_;
+  map odd_;
+};
+
+/// A design point of the clock.
+struct clock_point {
+  std::size_t buffer = 2;
+  epoch::write_back writes = epoch::write_back::buffered;
+  epoch::reclamation reclaims = epoch::reclamation::tick;
+  std::size_t stream_from_bytes = 64;
+
+  template <class Structure>
+  void set(Structure& at) const {
+    at.pool_clock().configure({.epoch_length = {},
+                               .buffer = buffer,
+                               .writes = writes,
+                               .reclaims = reclaims,
+                               .stream_from_bytes = stream_from_bytes});
+  }
+};
+
+template <class Structure, class... Options>
+structure_parts<Structure> parts_of(const clock_point& point, const Options&... options) {
+  structure_parts<Structure> how;
+  how.make = [point, options...](auto& pool) {
+    auto made = std::make_unique<Structure>(pool, "subject", options...);
+    point.set(*made);
+    return made;
+  };
+  how.blocks = [](Structure&) { return std::size_t{1}; };  // the root block
+  return how;
+}
+
+template <class Subject, class Structure, class... Arguments>
+void add(list& to, const std::string& name, scope within, const Arguments&... arguments) {
+  to.push_back({name, Structure::policy_type::name(),
+                [=] { return std::make_unique<Subject>(name, arguments...); }, within,
+                name_in_functions<Structure>(), true});
+}
+
+template <class Map>
+void add_map_at(list& to, const std::string& name, const clock_point& point,
+                const epoch::map_options& options = {.buckets = 2, .load = 4}, scope within = {}) {
+  add<buffered_map_subject<Map>, Map>(to, name, within, parts_of<Map>(point, options));
+}
+
+}  // namespace
+
+void add_epoch(list& to) {
+  using enum epoch::write_back;
+  using enum epoch::reclamation;
+  add_map_at<map>(to, "epoch_hash_map", {});
+  add_map_at<map>(to, "epoch_hash_map_updates", {.buffer = 64}, {},
+                  {.threads = 3, .operations = 3, .keys = 1, .prefill = 1});
+  add_map_at<map>(to, "epoch_hash_map_growing", {}, {.buckets = 1, .load = 1},
+                  {.threads = 2, .operations = 4, .keys = 8, .prefill = 3});
+  add_map_at<map>(to, "epoch_hash_map_at_once", {.writes = each_operation});
+  add_map_at<map>(to, "epoch_hash_map_workers", {.buffer = 64, .reclaims = workers});
+  add_map_at<map_of_strings>(to, "epoch_hash_map_strings", {.buffer = 64});
+  structure_parts<two_maps> with_room = parts_of<two_maps>({});
+  with_room.memory_bytes = std::size_t{512} << 10;
+  add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, with_room);
+  const auto order = sequence_oracle::discipline::queue;
+  add<buffered_sequence_subject<queue>, queue>(
+      to, "epoch_queue", {.threads = 2, .operations = 4, .keys = 1, .prefill = 2}, order,
+      parts_of<queue>({}));
+}
+
+}  // namespace outlast::verify::detail

@@ -1,50 +1,27 @@
-# Copies of the headers of sets in which single sentences of the protocol
-# (docs/papers/durable-sets.md) can be switched off, by the number in `broken_sets::defect`. A sentence
-# that is not there any more stops the build.
-
-# outlast_mutate(<number> <what stands there> <what stands there instead>): in TEXT of the caller. In
-# the replacement @D@ is "the defect is not on".
-function(outlast_mutate NUMBER FROM TO)
-  string(FIND "${TEXT}" "${FROM}" at)
-  if(at EQUAL -1)
-    message(FATAL_ERROR "mutant ${NUMBER} of the sets finds no '${FROM}'")
-  endif()
-  string(REPLACE "@D@" "(::outlast::broken_sets::defect != ${NUMBER})" TO "${TO}")
-  string(REPLACE "${FROM}" "${TO}" TEXT "${TEXT}")
-  set(TEXT "${TEXT}" PARENT_SCOPE)
-endfunction()
-
-macro(outlast_read_sets HEADER)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${from}/${HEADER})
-  file(READ ${from}/${HEADER} TEXT)
-  string(REPLACE "<outlast/sets/" "<broken_sets/" TEXT "${TEXT}")
-  string(REPLACE "outlast::sets" "outlast::broken_sets" TEXT "${TEXT}")
-endmacro()
-macro(outlast_write_sets HEADER)
-  file(CONFIGURE OUTPUT ${to}/broken_sets/${HEADER} CONTENT "${TEXT}" @ONLY)
-endmacro()
+# The sentences of docs/papers/durable-sets.md: see mutate.cmake.
 
 function(outlast_mutate_sets to)
+  set(LAYER sets)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
   foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
           detail/set_towers.hpp detail/superseded_lines.hpp detail/volatile_blocks.hpp detail/sorted_ranges.hpp)
-    outlast_read_sets(${HEADER})
-    outlast_write_sets(${HEADER})
+    outlast_read_header(${HEADER})
+    outlast_write_header(${HEADER})
   endforeach()
 
-  outlast_read_sets(detail/verdict.hpp)
+  outlast_read_header(detail/verdict.hpp)
   string(REPLACE "#pragma once\n"
     "#pragma once\nnamespace outlast::broken_sets {\ninline int defect = 0;\n}\n" TEXT "${TEXT}")
-  outlast_write_sets(detail/verdict.hpp)
+  outlast_write_header(detail/verdict.hpp)
 
-  outlast_read_sets(detail/stored_bytes.hpp)
+  outlast_read_header(detail/stored_bytes.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
   # 2: key and value are no releases
   outlast_mutate(2 "words[i], std::memory_order_release"
                    "words[i], @D@ ? std::memory_order_release : std::memory_order_relaxed")
-  outlast_write_sets(detail/stored_bytes.hpp)
+  outlast_write_header(detail/stored_bytes.hpp)
 
-  outlast_read_sets(detail/set_node.hpp)
+  outlast_read_header(detail/set_node.hpp)
   # 1: the key comes before the verdict is cleared
   outlast_mutate(1 "explicit spoken_verdict(site where) {\n    D::store("
                    "explicit spoken_verdict(site where) {\n    if (@D@) D::store(")
@@ -53,9 +30,9 @@ function(outlast_mutate_sets to)
   # 22: a thread that comes late makes live again what is dead
   outlast_mutate(22 "    std::uint64_t nothing = 0;\n"
                     "    if (!@D@) {\n      say(verdict::live(stamp), where);\n      return;\n    }\n    std::uint64_t nothing = 0;\n")
-  outlast_write_sets(detail/set_node.hpp)
+  outlast_write_header(detail/set_node.hpp)
 
-  outlast_read_sets(detail/set_operation.hpp)
+  outlast_read_header(detail/set_operation.hpp)
   # 3: a node says live before it is linked
   outlast_mutate(3 "return memory_.nodes().make(key, value);"
                    "Node* const made = memory_.nodes().make(key, value);\n    if (!@D@) (void)with_stamp(*made, site::current());\n    drawn_ = memory_.stamps().draw(StampOf{}(key));\n    return made;")
@@ -93,22 +70,22 @@ function(outlast_mutate_sets to)
   # 20: it believes in an erasure that is not durable yet
   outlast_mutate(20 "if (its == phase::over) return"
                     "if (its == phase::over || (!@D@ && next.has(lockfree::detail::deleted) && !next.has(lockfree::detail::replaced))) return")
-  outlast_write_sets(detail/set_operation.hpp)
+  outlast_write_header(detail/set_operation.hpp)
 
-  outlast_read_sets(detail/tree_operation.hpp)
+  outlast_read_header(detail/tree_operation.hpp)
   # 32: a lookup of SOFT forgets which version a leaf has replaced
   outlast_mutate(32 "if (its == phase::not_yet) return static_cast"
                     "if (its == phase::not_yet && !@D@) return nullptr;\n    if (its == phase::not_yet) return static_cast")
-  outlast_write_sets(detail/tree_operation.hpp)
+  outlast_write_header(detail/tree_operation.hpp)
 
-  outlast_read_sets(basic_tree.hpp)
+  outlast_read_header(basic_tree.hpp)
   string(REPLACE "<outlast/lockfree/detail/external_tree.hpp>" "<broken_sets/detail/external_tree.hpp>"
          TEXT "${TEXT}")
   string(REGEX REPLACE "lockfree::detail::(external_tree|to_leaf)" "detail::\\1" TEXT "${TEXT}")
-  outlast_write_sets(basic_tree.hpp)
+  outlast_write_header(basic_tree.hpp)
 
   # The core of trees, for the sets alone.
-  outlast_read_sets(../lockfree/detail/external_tree.hpp)
+  outlast_read_header(../lockfree/detail/external_tree.hpp)
   string(REPLACE "outlast::lockfree::detail" "outlast::broken_sets::detail" TEXT "${TEXT}")
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
   string(REPLACE "using durable::role;\n" "using durable::role;\nusing lockfree::detail::value_slot;\n"
@@ -128,9 +105,9 @@ function(outlast_mutate_sets to)
   outlast_mutate(34 "      bury(here.at);\n      return nullptr;" "      if (@D@) bury(here.at);\n      return nullptr;")
   outlast_mutate(34 "      at.has(flagged) ? bury(at) : confirm(at);"
                     "      if (@D@ || !at.has(flagged)) at.has(flagged) ? bury(at) : confirm(at);")
-  outlast_write_sets(detail/external_tree.hpp)
+  outlast_write_header(detail/external_tree.hpp)
 
-  outlast_read_sets(detail/set_session.hpp)
+  outlast_read_header(detail/set_session.hpp)
   # 13: recovery looks at live nodes alone
   outlast_mutate(13 "if (!said.is_live() && !said.is_dead()) continue;"
                     "if (!said.is_live() && !(@D@ && said.is_dead())) continue;")
@@ -147,5 +124,5 @@ function(outlast_mutate_sets to)
   # 17: recovery supersedes what is outranked by what is visible alone
   outlast_mutate(17 "left it in the caches.\n      domain::fence<D>();"
                     "left it in the caches.\n      if (@D@) domain::fence<D>();")
-  outlast_write_sets(detail/set_session.hpp)
+  outlast_write_header(detail/set_session.hpp)
 endfunction()

@@ -1,0 +1,144 @@
+// Goal: no sentence of the protocol of epochs can be left out without the verifier noticing.
+// Method: the real headers with one sentence switched off (mutate_epoch.cmake), and with none; the
+// seeds are fixed.
+#include <outlast/verify/buffered_subject.hpp>
+#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/simulated.hpp>
+
+#include <gtest/gtest.h>
+#include <broken_epoch/hash_map.hpp>
+#include <broken_epoch/queue.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace outlast::test {
+namespace {
+
+using D = domain::simulated;
+using map = broken_epoch::hash_map<std::uint64_t, std::uint64_t, D>;
+using string_map = broken_epoch::hash_map<std::uint64_t, std::string, D>;
+using number_queue = broken_epoch::queue<std::uint64_t, D>;
+
+constexpr verify::memory_model portable{};
+constexpr verify::memory_model buffered_stores{.rmw_fences = true, .store_buffers = true};
+
+/// What is explored.
+enum class scenarios {
+  all,      ///< a map, whatever may be done to it
+  updates,  ///< one key of it
+  strings,  ///< long values
+  queue
+};
+
+template <class Structure, class... Options>
+verify::structure_parts<Structure> parts_of(const Options&... options) {
+  verify::structure_parts<Structure> how;
+  how.make = [options...](auto& pool) {
+    auto made = std::make_unique<Structure>(pool, "subject", options...);
+    made->pool_clock().configure({.epoch_length = {}, .buffer = 2, .stream_from_bytes = 64});
+    return made;
+  };
+  how.blocks = [](Structure&) { return std::size_t{1}; };
+  return how;
+}
+
+std::unique_ptr<verify::subject> make_subject(scenarios which) {
+  using enum verify::map_operation;
+  const broken_epoch::map_options small{.buckets = 2, .load = 4};
+  switch (which) {
+    case scenarios::all:
+      return std::make_unique<verify::buffered_map_subject<map>>("map", parts_of<map>(small));
+    case scenarios::updates:
+      return std::make_unique<verify::buffered_map_subject<map>>(
+          "map", parts_of<map>(small), std::vector{put, put, update, erase, get});
+    case scenarios::strings:
+      return std::make_unique<verify::buffered_map_subject<string_map>>(
+          "strings", parts_of<string_map>(small));
+    case scenarios::queue: break;
+  }
+  return std::make_unique<verify::buffered_sequence_subject<number_queue>>(
+      "queue", verify::sequence_oracle::discipline::queue, parts_of<number_queue>());
+}
+
+verify::report explore(int defect, scenarios which, const verify::memory_model& model,
+                       std::uint64_t executions) {
+  broken_epoch::defect = defect;
+  verify::options options;
+  options.seconds = 60;
+  options.max_executions = executions;
+  options.model = model;
+  options.minimise = defect == 0;
+  if (which == scenarios::updates) {
+    options.within = {.threads = 2, .operations = 4, .keys = 1, .prefill = 2};
+  }
+  const auto tested = make_subject(which);
+  verify::report done = verify::explorer(*tested, options).run();
+  broken_epoch::defect = 0;
+  return done;
+}
+
+TEST(unbroken_epochs, are_found_right) {
+  using enum scenarios;
+  for (const scenarios which : {all, updates, strings, queue}) {
+    const verify::report done = explore(0, which, portable, 60);
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+  }
+}
+
+struct mutant {
+  int defect;
+  scenarios which;
+  verify::memory_model model;
+  const char* says;
+};
+
+class epoch_mutant : public ::testing::TestWithParam<mutant> {};
+
+TEST_P(epoch_mutant, is_found) {
+  const mutant& tested = GetParam();
+  const verify::report done = explore(tested.defect, tested.which, tested.model, 20'000);
+  EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
+}
+
+std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
+  return "number_" + std::to_string(of.param.defect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, epoch_mutant,
+    ::testing::Values(
+        mutant{1, scenarios::updates, portable, "the mark goes before the label"},
+        mutant{2, scenarios::all, portable, "the clock starts anew where it stopped"},
+        mutant{3, scenarios::all, portable, "recovery keeps an epoch more"},
+        mutant{4, scenarios::all, portable, "what the last recovery kept is forgotten"},
+        mutant{5, scenarios::all, portable, "a torn copy of the time is believed in"},
+        mutant{6, scenarios::all, portable, "the new time overwrites the newest copy"},
+        mutant{7, scenarios::all, portable, "the clock is durable before what it promises"},
+        mutant{8, scenarios::all, portable, "a tick waits for nobody"},
+        mutant{9, scenarios::all, portable, "sync returns an epoch early"},
+        mutant{10, scenarios::updates, portable, "blocks are used again too early"},
+        mutant{11, scenarios::all, portable, "an announcement is not checked"},
+        mutant{12, scenarios::all, portable, "a full buffer forgets"},
+        mutant{13, scenarios::all, portable, "a full buffer does not wait"},
+        mutant{14, scenarios::updates, buffered_stores, "an operation ends before its stores"},
+        mutant{15, scenarios::all, portable, "the tick forgets who is idle"},
+        mutant{16, scenarios::all, portable, "a close leaves the last epochs behind"},
+        mutant{17, scenarios::updates, portable, "what is young is deleted at once"},
+        mutant{18, scenarios::updates, portable, "an older payload is changed in place"},
+        mutant{19, scenarios::strings, portable, "streamed bytes are published without a fence"},
+        mutant{20, scenarios::updates, portable, "an operation begins before its lock is taken"},
+        mutant{21, scenarios::updates, portable, "a mark is not written back"},
+        mutant{22, scenarios::updates, portable, "a change in place is not written back"},
+        mutant{23, scenarios::updates, portable, "a block is used again as it is"},
+        mutant{24, scenarios::all, portable, "labels beyond the boundary stay"},
+        mutant{25, scenarios::updates, portable, "marks beyond the boundary stay"},
+        mutant{26, scenarios::updates, portable, "what recovery cuts off is not written back"},
+        mutant{27, scenarios::updates, portable, "marks are ignored"},
+        mutant{28, scenarios::all, portable, "the clock does not know that a root is in use"}),
+    number_of);
+
+}  // namespace
+}  // namespace outlast::test

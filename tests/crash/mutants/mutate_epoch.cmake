@@ -1,0 +1,110 @@
+# The sentences of docs/papers/montage.md: see mutate.cmake.
+
+function(outlast_mutate_epoch to)
+  set(LAYER epoch)
+  set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
+  foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
+          detail/stored_pair.hpp)
+    outlast_read_header(${HEADER})
+    # 20: an operation begins before its lock is taken
+    if(HEADER STREQUAL "hash_map.hpp")
+      outlast_mutate(20 "    const bool erased = session_->table().with(hash, [&](bucket& here) {"
+                        "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
+      outlast_mutate(20 "      operation op(session_->memory());\n      here.remove(at);"
+                        "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(session_->memory());\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
+    endif()
+    outlast_write_header(${HEADER})
+  endforeach()
+
+  outlast_read_header(options.hpp)
+  string(REPLACE "#pragma once\n"
+    "#pragma once\nnamespace outlast::broken_epoch {\ninline int defect = 0;\n}\nnamespace outlast {\nnamespace epoch = broken_epoch;\n}\n" TEXT "${TEXT}")
+  outlast_write_header(options.hpp)
+
+  outlast_read_header(payload.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
+  # 1: the mark goes before the label
+  outlast_mutate(1 "D::store(label_.value, 0, std::memory_order_release, where);"
+                   "D::store(@D@ ? label_.value : retired_.value, 0, std::memory_order_release, where);")
+  outlast_mutate(1 "D::store(retired_.value, 0, std::memory_order_release, where.at(1));"
+                   "D::store(@D@ ? retired_.value : label_.value, 0, std::memory_order_release, where.at(1));")
+  outlast_write_header(payload.hpp)
+
+  outlast_read_header(detail/clock_record.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
+  # 2: the clock starts anew where it stopped
+  outlast_mutate(2 "time_.restart = time_.now + ahead;" "time_.restart = time_.now + (@D@ ? ahead : 0);")
+  # 3: recovery keeps an epoch more
+  outlast_mutate(3 "return now >= restart + 2 ? now - 2 : kept;"
+                   "return now >= restart + 2 ? now - (@D@ ? 2 : 1) : kept;")
+  # 4: what the last recovery kept is forgotten
+  outlast_mutate(4 "return now >= restart + 2 ?" "return (now >= restart + 2 || !@D@) ?")
+  # 5: a torn copy of the time is believed in
+  outlast_mutate(5 "if (each->check != check_of(*each)) continue;"
+                   "if (@D@ && each->check != check_of(*each)) continue;")
+  # 6: the new copy overwrites the newest one
+  outlast_mutate(6 "slot& older = slots_[now % 2];" "slot& older = slots_[@D@ ? now % 2 : 0];")
+  outlast_write_header(detail/clock_record.hpp)
+
+  outlast_read_header(clock.hpp)
+  # 7: the clock is durable before what it promises
+  outlast_mutate(7 "      write_back_epoch(epoch - 1);\n"
+                   "      if (!@D@) write_clock(epoch + 1);\n      write_back_epoch(epoch - 1);\n")
+  # 8: a tick waits for nobody
+  outlast_mutate(8 "      wait_for_operations_before(epoch);\n"
+                   "      if (@D@) wait_for_operations_before(epoch);\n")
+  # 9: sync returns an epoch early
+  outlast_mutate(9 "const std::uint64_t target = now() + 2;" "const std::uint64_t target = now() + (@D@ ? 2 : 1);")
+  # 10: blocks are used again an epoch early (two epochs: who looks at them is still there)
+  outlast_mutate(10 "free_given_up_in(epoch - 2);" "free_given_up_in(epoch - (@D@ ? 2 : 0));")
+  # 11: an announcement is not checked
+  outlast_mutate(11 "if (seen == epoch) break;" "if (seen == epoch || !@D@) break;")
+  # 12: a full buffer forgets
+  outlast_mutate(12 "    flush(ranges.begin(), end);" "    if (@D@) flush(ranges.begin(), end);")
+  # 13: a full buffer does not wait for its write-back
+  outlast_mutate(13 "    domain::fence<D>();\n    ranges.erase" "    if (@D@) domain::fence<D>();\n    ranges.erase")
+  # 14: an operation ends before its stores are visible
+  outlast_mutate(14 "    D::store(mine.active_, 0, std::memory_order_release, domain::site::none());\n  }\n\n  /// The operation has stored"
+                    "    if (@D@) {\n      D::store(mine.active_, 0, std::memory_order_release, domain::site::none());\n    } else {\n      mine.active_.store(0);\n    }\n  }\n\n  /// The operation has stored")
+  # 15: the tick forgets the epoch of who is idle
+  outlast_mutate(15 "if (left.epoch != epoch) return;" "if (left.epoch != epoch || (!@D@ && each.epoch_ == epoch)) return;")
+  # 16: a close leaves the last epochs behind
+  outlast_mutate(16 "    sync();\n    sync();  // what was given up"
+                    "    if (!@D@) return;\n    sync();\n    sync();  // what was given up")
+  outlast_write_header(clock.hpp)
+
+  outlast_read_header(operation.hpp)
+  # 17: what was made in this epoch is deleted at once
+  outlast_mutate(17 "    gone->header().template set_retired<D>(epoch_);"
+                    "    if (!@D@ && gone->header().template label<D>() == epoch_) {\n      memory_.blocks.deallocate(gone);\n      return;\n    }\n    gone->header().template set_retired<D>(epoch_);")
+  # 18: a payload of an older epoch is changed in place
+  outlast_mutate(18 "if (at->header().template label<D>() == epoch_) {"
+                    "if (at->header().template label<D>() == epoch_ || !@D@) {")
+  # 19: what went past the caches is published without a fence
+  outlast_mutate(19 "    domain::fence<D>();\n    payload<T>* const at"
+                    "    if (@D@) domain::fence<D>();\n    payload<T>* const at")
+  # 21: a mark is not written back
+  outlast_mutate(21 "    memory_.clock.written(mine_, gone, sizeof(payload_header));"
+                    "    if (@D@) memory_.clock.written(mine_, gone, sizeof(payload_header));")
+  # 22: a change in place is not written back
+  outlast_mutate(22 "      memory_.clock.written(mine_, place, sizeof value);"
+                    "      if (@D@) memory_.clock.written(mine_, place, sizeof value);")
+  # 23: a payload is labelled before it is written
+  outlast_mutate(23 "    made_->header().template blank<D>();"
+                    "    if (@D@) made_->header().template blank<D>();")
+  outlast_write_header(operation.hpp)
+
+  outlast_read_header(payload_session.hpp)
+  # 24: labels beyond the boundary stay
+  outlast_mutate(24 "      header.blank<D>();\n" "      if (!@D@) return;\n      header.blank<D>();\n")
+  # 25: marks beyond the boundary stay
+  outlast_mutate(25 "      header.set_retired<D>(0);\n" "      if (!@D@) return;\n      header.set_retired<D>(0);\n")
+  # 26: what recovery cuts off is not written back
+  outlast_mutate(26 "    domain::flush<D>(&header, sizeof header);" "    if (@D@) domain::flush<D>(&header, sizeof header);")
+  # 27: marks are ignored
+  outlast_mutate(27 "header.retired<D>() == 0;" "(header.retired<D>() == 0 || !@D@);")
+  # 28: a root is used before the clock knows that it has to be settled
+  outlast_mutate(28 "    clock_.session().take(this->root().index);  // (P4)"
+                    "    if (@D@) clock_.session().take(this->root().index);  // (P4)")
+  outlast_write_header(payload_session.hpp)
+endfunction()

@@ -94,6 +94,16 @@ int sync_range(std::uintptr_t first, std::size_t size) {
   return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
 }
 
+/// Where the pool that holds `address` ends; 0 if none does. One sync serves all pages of a pool:
+/// what it costs is the device's answer, and what else is dirty between them is written anyway.
+/// A stand-in is given what was noted and no more: it is there to find what was not.
+std::uintptr_t end_of_pool(std::uintptr_t address) {
+  if (stand_in_device) return 0;
+  const std::lock_guard lock(pools_mutex());
+  const file_pool* const pool = find_pool(address);
+  return pool == nullptr ? 0 : pool->base + pool->size;
+}
+
 /// Ranges outside of every open pool (memory of tests, a pool closed meanwhile) report no error.
 /// Returns the pool concerned if it is poisoned.
 std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) {
@@ -122,8 +132,10 @@ void file::psync(site) {
   std::optional<file_pool> poisoned_pool;  // the others are synced all the same
   for (std::size_t i = 0; i < pages.size();) {
     const std::uintptr_t first = pages[i];
+    const std::uintptr_t limit = end_of_pool(first);
     std::uintptr_t end = first + page_size();
-    while (++i < pages.size() && pages[i] <= end) end = pages[i] + page_size();
+    while (++i < pages.size() && (pages[i] <= end || pages[i] < limit))
+      end = pages[i] + page_size();
     if (auto failed = sync_or_poison(first, end - first)) poisoned_pool = std::move(failed);
   }
   if (poisoned_pool) throw_poisoned(*poisoned_pool);

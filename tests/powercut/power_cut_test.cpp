@@ -30,7 +30,16 @@ cut_result cut(const std::string& structure, const cut_plan& how) {
   return cut_power_again_and_again(*subject_called(structure).make(), how);
 }
 
-constexpr std::uint64_t images = 4'000;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool is_slow = true;
+#elif defined(__has_feature)
+constexpr bool is_slow = __has_feature(address_sanitizer);
+#else
+constexpr bool is_slow = false;
+#endif
+
+/// Recoveries take ten times as long under a sanitizer, which looks for other things.
+constexpr std::uint64_t images = is_slow ? 1'000 : 4'000;
 
 void expect_nothing_lost(const std::string& structure) {
   const cut_result outcome = cut(structure, {.seed = 1, .images = images});

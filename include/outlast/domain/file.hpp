@@ -10,7 +10,7 @@ namespace outlast::domain {
 /// An ordinary file on a disk or SSD: what was synced with the device survives a kernel panic and a
 /// power cut. A flush notes the page; a fence syncs the noted pages with the device, which takes
 /// tens to hundreds of microseconds, so only families that batch (epochs, group commit) are at home
-/// here.
+/// here. Pages of one pool are synced at once, with what is dirty between them.
 ///
 /// A device error poisons the pool that the page belongs to: that fence and every later one that
 /// concerns the pool throws error{io_failure}. What was acknowledged before stays acknowledged.

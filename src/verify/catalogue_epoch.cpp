@@ -2,6 +2,7 @@
 // they may be, so that the rare paths are taken.
 #include <src/verify/catalogue_entries.hpp>
 
+#include <outlast/epoch/graph.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
 #include <outlast/verify/buffered_subject.hpp>
@@ -19,6 +20,7 @@ using domain::simulated;
 using map = epoch::hash_map<std::uint64_t, std::uint64_t, simulated>;
 using map_of_strings = epoch::hash_map<std::uint64_t, std::string, simulated>;
 using queue = epoch::queue<std::uint64_t, simulated>;
+using graph = epoch::graph<std::uint64_t, std::uint64_t, simulated>;
 
 /// Two maps of one pool, one clock: what either holds is cut off at the same epoch.
 class two_maps {
@@ -51,6 +53,18 @@ class two_maps {
 
   map even_;
   map odd_;
+};
+
+/// A graph whose payloads can be visited one by one.
+class walked_graph final : public graph {
+ public:
+  using graph::graph;
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for_each_vertex([&](vertex_id, const std::uint64_t& attribute) { visit(attribute); });
+    for_each_edge([&](vertex_id, vertex_id, const std::uint64_t& attribute) { visit(attribute); });
+  }
 };
 
 /// A design point of the clock.
@@ -115,6 +129,9 @@ void add_epoch(list& to) {
   add<buffered_sequence_subject<queue>, queue>(
       to, "epoch_queue", {.threads = 2, .operations = 4, .keys = 1, .prefill = 2}, order,
       parts_of<queue>({}));
+  add<buffered_graph_subject<walked_graph>, graph>(
+      to, "epoch_graph", {.threads = 2, .operations = 4, .keys = 3, .prefill = 4},
+      parts_of<walked_graph>({}));
 }
 
 }  // namespace outlast::verify::detail

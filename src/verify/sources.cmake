@@ -17,6 +17,7 @@ outlast_sources(outlast_verify verify
   counterexample.cpp
   explorer.cpp
   fiber.cpp
+  graph_oracle.cpp
   history.cpp
   lossy_disk.cpp
   lossy_file.cpp

@@ -4,6 +4,7 @@ outlast_headers(outlast_library epoch
   detail/clock_record.hpp
   detail/spin_lock.hpp
   detail/stored_pair.hpp
+  graph.hpp
   hash_map.hpp
   operation.hpp
   options.hpp

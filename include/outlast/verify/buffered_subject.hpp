@@ -12,6 +12,7 @@
 #pragma once
 
 #include <outlast/verify/buffered_oracle.hpp>
+#include <outlast/verify/graph_subject.hpp>
 #include <outlast/verify/map_subject.hpp>
 #include <outlast/verify/sequence_subject.hpp>
 #include <outlast/verify/structure_subject.hpp>
@@ -77,6 +78,27 @@ class buffered_map_subject final : public structure_subject<Structure> {
     return {insert, put, put, update, erase, erase, get, contains};
   }
 
+  buffered_oracle judge_;
+};
+
+/// A buffered graph in a pool.
+template <class Graph>
+class buffered_graph_subject final : public structure_subject<Graph> {
+ public:
+  using parts = structure_parts<Graph>;
+
+  explicit buffered_graph_subject(std::string name, parts how = {})
+      : structure_subject<Graph>(std::move(name), std::move(how)),
+        judge_(std::make_shared<graph_oracle>(), epochs_lost) {}
+
+  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    const parts& how = this->how();
+    return std::make_unique<buffered_world<graph_world<Graph>>>(memory, fresh, how.make,
+                                                                how.blocks);
+  }
+
+ private:
   buffered_oracle judge_;
 };
 

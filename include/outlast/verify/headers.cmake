@@ -6,6 +6,7 @@ outlast_headers(outlast_verify verify
   eager_epochs.hpp
   explorer.hpp
   fiber.hpp
+  graph_subject.hpp
   history.hpp
   lossy_disk.hpp
   lossy_file.hpp

@@ -5,6 +5,7 @@
 #include <outlast/epoch/graph.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
+#include <outlast/epoch/stack.hpp>
 #include <outlast/verify/buffered_subject.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ using domain::simulated;
 using map = epoch::hash_map<std::uint64_t, std::uint64_t, simulated>;
 using map_of_strings = epoch::hash_map<std::uint64_t, std::string, simulated>;
 using queue = epoch::queue<std::uint64_t, simulated>;
+using stack = epoch::stack<std::uint64_t, simulated>;
 using graph = epoch::graph<std::uint64_t, std::uint64_t, simulated>;
 
 /// Two maps of one pool, one clock: what either holds is cut off at the same epoch.
@@ -125,10 +127,11 @@ void add_epoch(list& to) {
   structure_parts<two_maps> with_room = parts_of<two_maps>({});
   with_room.memory_bytes = std::size_t{512} << 10;
   add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, with_room);
-  const auto order = sequence_oracle::discipline::queue;
+  const scope few_values{.threads = 2, .operations = 4, .keys = 1, .prefill = 2};
   add<buffered_sequence_subject<queue>, queue>(
-      to, "epoch_queue", {.threads = 2, .operations = 4, .keys = 1, .prefill = 2}, order,
-      parts_of<queue>({}));
+      to, "epoch_queue", few_values, sequence_oracle::discipline::queue, parts_of<queue>({}));
+  add<buffered_sequence_subject<stack>, stack>(
+      to, "epoch_stack", few_values, sequence_oracle::discipline::stack, parts_of<stack>({}));
   add<buffered_graph_subject<walked_graph>, graph>(
       to, "epoch_graph", {.threads = 2, .operations = 4, .keys = 3, .prefill = 4},
       parts_of<walked_graph>({}));

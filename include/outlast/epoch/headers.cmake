@@ -2,6 +2,7 @@ outlast_headers(outlast_library epoch
   clock.hpp
   detail/bucket_table.hpp
   detail/clock_record.hpp
+  detail/numbered_payloads.hpp
   detail/spin_lock.hpp
   detail/stored_pair.hpp
   graph.hpp
@@ -12,4 +13,5 @@ outlast_headers(outlast_library epoch
   payload_session.hpp
   policies.hpp
   queue.hpp
+  stack.hpp
 )

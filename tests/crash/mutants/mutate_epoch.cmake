@@ -4,7 +4,7 @@ function(outlast_mutate_epoch to)
   set(LAYER epoch)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
-          detail/stored_pair.hpp)
+          detail/numbered_payloads.hpp detail/stored_pair.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
     if(HEADER STREQUAL "hash_map.hpp")

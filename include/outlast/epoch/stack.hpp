@@ -1,0 +1,153 @@
+// A buffered last-in first-out stack.
+//
+//   outlast::epoch::stack<job> jobs(pool, "jobs");
+//   jobs.push(work);
+//   std::optional<job> next = jobs.pop();
+//
+// Values lie in payloads that are numbered from the bottom; where they are is known in ordinary
+// memory alone. One lock. [Wen21, 3: what a structure has to keep]
+//
+// When not to use: as for epoch::hash_map; where many threads fight over values, no stack scales.
+//
+// Memory: 32 bytes in the pool beside the value; 8 to 16 outside.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/durable/storable.hpp>
+#include <outlast/epoch/detail/numbered_payloads.hpp>
+#include <outlast/epoch/detail/spin_lock.hpp>
+#include <outlast/epoch/payload_session.hpp>
+#include <outlast/epoch/policies.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch {
+
+/// A stack of trivially copyable values, or of std::string.
+///
+/// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
+/// visitor must not use the stack. Progress: blocking, one lock. Durability: as epoch::hash_map.
+template <class Policy, durable::storable Value>
+class basic_stack {
+  using D = typename Policy::domain_type;
+  using numbered = detail::stored_pair<std::uint64_t, Value>;
+  using payload_type = typename numbered::payload_type;
+  using prepared_type = typename Policy::template prepared<typename numbered::content>;
+  using operation = typename Policy::operation;
+  using value_view = typename durable::reading<Value>::view;
+  class session;
+
+ public:
+  using value_type = Value;
+  using policy_type = Policy;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the stack `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
+  basic_stack(pool_type& pool, std::string_view name)
+      : clock_(pool.template service<clock<D>>()),
+        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, clock_);
+            })) {}
+  ~basic_stack() { session_->handle_gone(); }
+  basic_stack(const basic_stack&) = delete;
+  basic_stack& operator=(const basic_stack&) = delete;
+
+  /// Puts `value` on top. Throws out_of_space, std::bad_alloc without effect.
+  void push(value_view value) {
+    // Written before the lock is taken; its number comes under it.
+    prepared_type made =
+        numbered::template prepare<prepared_type>(session_->memory(), std::uint64_t{0}, value);
+    const std::lock_guard lock(session_->lock);
+    std::vector<payload_type*>& items = session_->items;
+    if (items.size() == items.capacity()) items.reserve(2 * items.size() + 16);
+    operation op(session_->memory());
+    numbered::template set_key<D>(*made.get(), items.size());
+    items.push_back(op.adopt(std::move(made)));
+    session_->size.store(items.size(), std::memory_order_release);
+  }
+
+  /// Takes the value on top, or nothing.
+  std::optional<Value> pop() {
+    const std::lock_guard lock(session_->lock);
+    std::vector<payload_type*>& items = session_->items;
+    if (items.empty()) return std::nullopt;
+    std::optional<Value> taken(std::in_place, numbered::value_of(*items.back()));
+    operation op(session_->memory());
+    payload_type* const gone = items.back();
+    items.pop_back();
+    session_->size.store(items.size(), std::memory_order_release);
+    op.pdelete(gone);
+    return taken;
+  }
+
+  [[nodiscard]] bool empty() const { return size_estimate() == 0; }
+  /// How many values there are; exact while nothing changes.
+  [[nodiscard]] std::size_t size_estimate() const {
+    return session_->size.load(std::memory_order_acquire);
+  }
+
+  /// Calls `visit(value)`, the value that pop() would take first.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const std::lock_guard lock(session_->lock);
+    for (std::size_t n = session_->items.size(); n-- > 0;) {
+      visit(numbered::value_of(*session_->items[n]));
+    }
+  }
+
+  /// Everything that has returned by now survives. As clock::sync().
+  void sync() { clock_.sync(); }
+
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+  [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
+
+ private:
+  static durable::root_type type() {
+    const std::string full = std::string("epoch::stack,") + typeid(Value).name() + ",1";
+    return {"epoch::stack<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+  }
+
+  /// The volatile half.
+  class session final : public payload_session<D> {
+   public:
+    session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
+        : payload_session<D>(in, root, clock) {
+      std::uint64_t first = 0;
+      items = detail::in_order<numbered>(
+          this->recovered(), first, [this](auto* each) { return this->room_of(each); },
+          [this](const char* what) { this->report_damage(what); });
+      if (first != 0) this->report_damage("has a stack without a bottom");
+      size.store(items.size(), std::memory_order_relaxed);
+    }
+
+    detail::spin_lock<D> lock;
+    std::vector<payload_type*> items;  // with the lock
+    volatile_word<D, std::size_t> size{0};
+  };
+
+  epoch::clock<D>& clock_;
+  std::shared_ptr<session> session_;
+};
+
+/// The buffered stack.
+template <durable::storable Value, domain::persistence_domain D = domain::native>
+using stack = basic_stack<buffered<D>, Value>;
+
+}  // namespace outlast::epoch

@@ -131,8 +131,9 @@ class basic_queue {
       std::sort(items.begin(), items.end(),
                 [](const auto* a, const auto* b) { return pair::key_of(*a) < pair::key_of(*b); });
       const std::uint64_t first = items.empty() ? 0 : pair::key_of(*items.front());
-      if (!items.empty() && pair::key_of(*items.back()) - first + 1 != items.size()) {
-        this->report_damage("has a queue with a gap");
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        if (pair::key_of(*items[i]) == first + i) continue;
+        this->report_damage("has a queue with a gap, or a number twice");
       }
       ring_.resize(std::max<std::size_t>(std::bit_ceil(items.size() + 1), least_ring));
       for (payload_type* item : items) slot(pair::key_of(*item)) = item;

@@ -260,7 +260,8 @@ void run(const settings& asked) {
       continue;
     }
     if (!applicable(asked, entry)) {
-      std::cerr << entry.structure << ' ' << entry.policy << ": left out, it has one thread, or locks\n";
+      std::cerr << entry.structure << ' ' << entry.policy
+                << ": left out, it has locks, or one thread\n";
       continue;
     }
     const result done = explore(asked, entry, sites);

@@ -124,7 +124,7 @@ class clock final : private base::thread_exit_listener {
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
     std::uint64_t epoch = now_.load(std::memory_order_acquire);
     for (;;) {
-      // (1) announced before the clock is read again; synchronizes-with (2, 4): either the tick
+      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7): either the tick
       // sees the announcement, or this thread sees the tick.
       D::announce(mine.active_, epoch);
       const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
@@ -183,9 +183,13 @@ class clock final : private base::thread_exit_listener {
     if constexpr (domain::notes_pages<D>) {
       // The last tick wrote the clock, and left it to the next to make that durable.
       const std::lock_guard lock(ticking_);
-      session_->flush();
+      unless_it_fails([&] {
+        session_->flush();
+        D::psync(domain::site::current());
+      });
+    } else {
+      D::psync(domain::site::current());
     }
-    D::psync(domain::site::current());
   }
 
   // ---- For the sessions of structures ----
@@ -377,8 +381,7 @@ class clock final : private base::thread_exit_listener {
   }
 
   void tick_alone() {
-    require_device();
-    try {
+    unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
       wait_for_operations_before(epoch);
       write_back_epoch(epoch - 1);
@@ -386,8 +389,20 @@ class clock final : private base::thread_exit_listener {
       free_given_up_in(epoch - 2);
       // (2) seq_cst; synchronizes-with (1).
       now_.store(epoch + 1, std::memory_order_seq_cst);
+    });
+  }
+
+  /// With ticking_. Where the device fails or has failed, nothing begins any more: who begins
+  /// finds another epoch than the one that it is prepared for, and asks.
+  template <class Work>
+  void unless_it_fails(Work&& work) {
+    require_device();
+    try {
+      work();
     } catch (const error&) {
       failed_.store(true, std::memory_order_release);
+      // (7) seq_cst; synchronizes-with (1).
+      now_.store(now_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
       throw;
     }
   }

@@ -82,10 +82,11 @@ class prepared {
   }
 
   /// Whole lines may go past the caches, but not those that are written to again: of the header,
-  /// and of what identifies the payload.
+  /// and of what identifies the payload. To a device bytes get by their pages alone, which have to
+  /// be noted one way or the other.
   void write(std::byte* to, std::span<const std::byte> part) {
-    const bool streams = D::flushes() && part.size() >= memory_.clock.stream_from_bytes() &&
-                         streamed_.first == nullptr;
+    const bool streams = D::flushes() && !domain::notes_pages<D> && streamed_.first == nullptr &&
+                         part.size() >= memory_.clock.stream_from_bytes();
     auto* const least = reinterpret_cast<std::byte*>(made_) + first_bytes;
     const std::uintptr_t from = base::round_up(
         reinterpret_cast<std::uintptr_t>(std::max(to, least)), base::cache_line_size);

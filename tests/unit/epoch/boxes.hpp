@@ -1,0 +1,88 @@
+// A structure that is nothing but its payloads, and what tests of epochs ask of errors.
+#pragma once
+
+#include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/operation.hpp>
+#include <outlast/epoch/payload_session.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace outlast::epoch {
+
+struct box {
+  std::uint64_t first;
+  std::uint64_t second;
+};
+
+/// A root whose state is its payloads: boxes, found again in no order.
+template <domain::persistence_domain D>
+class boxes {
+  class session final : public payload_session<D> {
+   public:
+    session(basic_pool<D>& in, const attached_root& root, epoch::clock<D>& clock)
+        : payload_session<D>(in, root, clock) {
+      for (const auto& part : this->recovered()) {
+        for (payload_header* each : part) found.push_back(reinterpret_cast<payload<box>*>(each));
+      }
+    }
+    std::vector<payload<box>*> found;
+  };
+
+ public:
+  explicit boxes(basic_pool<D>& pool, const std::string& name = "boxes")
+      : boxes(pool, name, pool.template service<clock<D>>()) {}
+  ~boxes() { session_->handle_gone(); }
+  boxes(const boxes&) = delete;
+  boxes& operator=(const boxes&) = delete;
+
+  [[nodiscard]] payload_memory<D> memory() { return session_->memory(); }
+  [[nodiscard]] alloc::arena<D>& arena() { return session_->arena(); }
+  [[nodiscard]] std::multiset<std::uint64_t> found() const {
+    std::multiset<std::uint64_t> firsts;
+    for (const auto* each : session_->found) firsts.insert(each->unsafe().first);
+    return firsts;
+  }
+  [[nodiscard]] payload<box>* found_with(std::uint64_t first) const {
+    for (auto* each : session_->found) {
+      if (each->unsafe().first == first) return each;
+    }
+    return nullptr;
+  }
+
+  payload<box>* add(std::uint64_t first) {
+    operation<D> op(memory());
+    return op.pnew(box{first, 0});
+  }
+  void remove(payload<box>* gone) {
+    operation<D> op(memory());
+    op.pdelete(gone);
+  }
+
+ private:
+  boxes(basic_pool<D>& pool, const std::string& name, clock<D>& time)
+      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, {"boxes", 1}, [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, time);
+            })) {}
+
+  std::shared_ptr<session> session_;
+};
+
+template <class Action>
+errc reason_of(Action&& action) {
+  try {
+    action();
+  } catch (const error& failure) {
+    return failure.reason();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return errc::bad_argument;
+}
+
+}  // namespace outlast::epoch

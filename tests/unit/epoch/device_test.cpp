@@ -1,0 +1,74 @@
+// Goal: on a disk, what was synced is there whatever the device does later, and a device that has
+// failed is not written to any more. Method: a domain that remembers which pages it was told of;
+// injected errors of the device.
+#include "tests/support/epochs.hpp"
+#include "tests/support/temp_pool.hpp"
+#include "tests/unit/epoch/boxes.hpp"
+
+#include <outlast/domain.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace outlast::epoch {
+namespace {
+
+using test::clock_by_hand;
+
+/// Knows which pages it was told of.
+struct noting : domain::file {
+  static inline std::set<std::uintptr_t> pages;
+  static void pwb(const void* address, domain::site where = domain::site::current()) {
+    pages.insert(reinterpret_cast<std::uintptr_t>(address) / 4096);
+    domain::file::pwb(address, where);
+  }
+};
+
+TEST(clocks_on_a_disk, each_page_of_a_long_payload_is_synced) {
+  test::temp_pool<noting> pool;
+  auto& time = clock_by_hand(*pool);
+  boxes<noting> some(*pool);
+  const std::vector<std::byte> tail(40'000, std::byte{7});
+  noting::pages.clear();
+  payload<box>* at = nullptr;
+  {
+    operation<noting> op(some.memory());
+    at = op.pnew(box{1, 2}, std::span<const std::byte>(tail));
+  }
+  time.sync();
+  const auto first = reinterpret_cast<std::uintptr_t>(at) / 4096;
+  const auto last = (reinterpret_cast<std::uintptr_t>(at->tail() + tail.size()) - 1) / 4096;
+  for (auto page = first; page <= last; ++page) EXPECT_TRUE(noting::pages.contains(page));
+}
+
+TEST(clocks_on_a_disk, a_device_that_fails_ends_everything_but_what_was_synced) {
+  test::temp_pool<domain::file> pool;
+  {
+    auto& time = clock_by_hand(*pool);
+    boxes<domain::file> some(*pool);
+    (void)some.add(1);
+    time.sync();
+    (void)some.add(2);
+    domain::file::fail_next_syncs(1, EIO);
+    EXPECT_EQ(reason_of([&] { time.sync(); }), errc::io_failure);
+    domain::file::fail_next_syncs(0, 0);
+    EXPECT_EQ(reason_of([&] { (void)some.add(3); }), errc::io_failure);
+    EXPECT_EQ(reason_of([&] { time.sync(); }), errc::io_failure);
+    EXPECT_EQ(reason_of([&] { time.tick(); }), errc::io_failure);
+  }
+  pool.abandon();
+  pool.open();
+  const boxes<domain::file> some(*pool);
+  const std::multiset<std::uint64_t> found = some.found();
+  EXPECT_TRUE(found.contains(1));
+  EXPECT_FALSE(found.contains(3));
+}
+
+}  // namespace
+}  // namespace outlast::epoch

@@ -60,7 +60,8 @@ class session {
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const micro_benchmark& one) { return one.name == name; });
     if (records() && !chosen_.json) std::cout << name << ": " << found->what << '\n';
-    found->run({chosen_.pool_directory, chosen_.quick},
+    found->run({chosen_.pool_directory, chosen_.quick, chosen_.seconds, chosen_.repetitions,
+                chosen_.threads},
                [&](const micro_figure& figure) { show(figure); });
     if (records() && !chosen_.json) std::cout << '\n';
   }

@@ -28,7 +28,9 @@ void add_options(CLI::App& tool, options& chosen) {
   tool.add_option("--pool-dir", chosen.pool_directory,
                   "Where pools are created, and removed after. Default: /dev/shm, else $TMPDIR")
       ->check(CLI::ExistingDirectory);
-  tool.add_option("--seconds", chosen.seconds, "Duration of one timed run, whatever the file says")
+  tool.add_option(
+          "--seconds", chosen.seconds,
+          "Duration of one timed run, whatever the file says; of epochs micro benchmarks too")
       ->check(CLI::PositiveNumber);
   tool.add_option("--repetitions", chosen.repetitions, "Whatever the file says")
       ->check(CLI::PositiveNumber);

@@ -10,6 +10,15 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"recovery", "reopening a hash table after a kill", measure_recovery},
       {"sets", "updates, growth and recovery of sets without durable links", measure_sets},
       {"open", "opening cleanly closed pools", measure_open},
+      {"epochs", "buffered structures: all of the following", measure_epochs},
+      {"epochs-maps", "buffered maps beside transient and strict ones", measure_epoch_maps},
+      {"epochs-queues", "buffered queues beside transient and strict ones", measure_epoch_queues},
+      {"epochs-sizes", "the same, by the size of values", measure_epoch_sizes},
+      {"epochs-syncs", "buffered maps by the frequency of syncs", measure_epoch_syncs},
+      {"epochs-design", "buffered structures by options of the clock", measure_epoch_design},
+      {"epochs-recovery", "opening a buffered map after a kill", measure_epoch_recovery},
+      {"epochs-counts", "flushes and fences of buffered structures", measure_epoch_counts},
+      {"epochs-file", "buffered maps on a disk", measure_epoch_file},
   };
   return all;
 }

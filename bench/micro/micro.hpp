@@ -12,6 +12,10 @@ namespace outlast::bench {
 struct micro_settings {
   std::filesystem::path pool_directory;
   bool quick = false;
+  // For those that run threads for a time:
+  double seconds = 0;             ///< of one timed run; 0: as the benchmark says
+  unsigned repetitions = 0;       ///< 0: as the benchmark says
+  std::vector<unsigned> threads;  ///< empty: as the benchmark says
 };
 
 /// One number with its unit: the median of `repetitions` runs.
@@ -43,6 +47,22 @@ void measure_recovery(const micro_settings& settings, const micro_sink& sink);
 void measure_open(const micro_settings& settings, const micro_sink& sink);
 /// Updates, growth and recovery of sets without durable links.
 void measure_sets(const micro_settings& settings, const micro_sink& sink);
+/// All that follows about buffered structures, beside transient and strict ones. [Wen21, 5.2, 6]
+void measure_epochs(const micro_settings& settings, const micro_sink& sink);
+void measure_epoch_maps(const micro_settings& settings, const micro_sink& sink);
+void measure_epoch_queues(const micro_settings& settings, const micro_sink& sink);
+/// By the size of payloads.
+void measure_epoch_sizes(const micro_settings& settings, const micro_sink& sink);
+/// By the frequency of syncs.
+void measure_epoch_syncs(const micro_settings& settings, const micro_sink& sink);
+/// By the design points of the clock.
+void measure_epoch_design(const micro_settings& settings, const micro_sink& sink);
+/// Opening a map after a kill.
+void measure_epoch_recovery(const micro_settings& settings, const micro_sink& sink);
+/// Flushes and fences of each operation and of ticks.
+void measure_epoch_counts(const micro_settings& settings, const micro_sink& sink);
+/// On a file in the working directory, whatever disk that is on.
+void measure_epoch_file(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

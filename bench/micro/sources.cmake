@@ -2,7 +2,10 @@
 target_sources(
   outlast-bench
   PRIVATE ${CMAKE_CURRENT_LIST_DIR}/allocator.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/epoch_media.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/epochs.cpp
           ${CMAKE_CURRENT_LIST_DIR}/flush_costs.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/interleaved.cpp
           ${CMAKE_CURRENT_LIST_DIR}/memory.cpp
           ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
           ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp

@@ -119,30 +119,10 @@ class basic_queue {
    public:
     session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
         : payload_session<D>(in, root, clock) {
-<<<<<<< HEAD
       std::uint64_t first = 0;
       const std::vector<payload_type*> items = detail::in_order<pair>(
           this->recovered(), first, [this](auto* each) { return this->room_of(each); },
           [this](const char* what) { this->report_damage(what); });
-=======
-      std::vector<payload_type*> items;
-      for (const auto& part : this->recovered()) {
-        for (payload_header* each : part) {
-          auto* const item = reinterpret_cast<payload_type*>(each);
-          if (!pair::is_whole(*item, this->room_of(each))) {
-            this->report_damage("has a payload that is longer than its block");
-          }
-          items.push_back(item);
-        }
-      }
-      std::sort(items.begin(), items.end(),
-                [](const auto* a, const auto* b) { return pair::key_of(*a) < pair::key_of(*b); });
-      const std::uint64_t first = items.empty() ? 0 : pair::key_of(*items.front());
-      for (std::size_t i = 0; i < items.size(); ++i) {
-        if (pair::key_of(*items[i]) == first + i) continue;
-        this->report_damage("has a queue with a gap, or a number twice");
-      }
->>>>>>> aab7dc1cecf9fb55280bbbe3a14b07a9b32dc98e
       ring_.resize(std::max<std::size_t>(std::bit_ceil(items.size() + 1), least_ring));
       for (payload_type* item : items) slot(pair::key_of(*item)) = item;
       first_.store(first, std::memory_order_relaxed);

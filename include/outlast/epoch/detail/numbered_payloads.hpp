@@ -32,7 +32,7 @@ template <class Numbered, class RoomOf, class Report>
   });
   first = items.empty() ? 0 : Numbered::key_of(*items.front());
   for (std::uint64_t i = 0; i < items.size(); ++i) {
-    if (Numbered::key_of(*items[i]) != first + i) report("has a gap between its numbers");
+    if (Numbered::key_of(*items[i]) != first + i) report("has a gap, or a number twice");
   }
   return items;
 }

@@ -57,6 +57,31 @@ class two_maps {
   map odd_;
 };
 
+/// A map that is changed by modify() alone.
+class modified_map final : public map {
+ public:
+  using map::map;
+  using step = epoch::change<std::uint64_t>;
+
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    return modify(key, [&](const auto* now) { return now ? step::nothing() : step::to(value); });
+  }
+  bool update(std::uint64_t key, std::uint64_t value) {
+    return modify(key, [&](const auto* now) { return now ? step::to(value) : step::nothing(); });
+  }
+  bool put(std::uint64_t key, std::uint64_t value) {
+    bool is_new = false;
+    modify(key, [&](const auto* now) {
+      is_new = now == nullptr;
+      return step::to(value);
+    });
+    return is_new;
+  }
+  bool erase(std::uint64_t key) {
+    return modify(key, [](const auto*) { return step::erase(); });
+  }
+};
+
 /// A graph whose payloads can be visited one by one.
 class walked_graph final : public graph {
  public:
@@ -124,6 +149,9 @@ void add_epoch(list& to) {
   add_map_at<map>(to, "epoch_hash_map_at_once", {.writes = each_operation});
   add_map_at<map>(to, "epoch_hash_map_workers", {.buffer = 64, .reclaims = workers});
   add_map_at<map_of_strings>(to, "epoch_hash_map_strings", {.buffer = 64});
+  add<buffered_map_subject<modified_map>, map>(
+      to, "epoch_hash_map_modified", {},
+      parts_of<modified_map>({}, epoch::map_options{.buckets = 2, .load = 4}));
   structure_parts<two_maps> with_room = parts_of<two_maps>({});
   with_room.memory_bytes = std::size_t{512} << 10;
   add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, with_room);

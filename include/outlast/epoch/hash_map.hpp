@@ -36,6 +36,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
@@ -45,6 +46,29 @@ namespace outlast::epoch {
 struct map_options {
   std::size_t buckets = 1024;  ///< at first; rounded up to a power of two
   std::size_t load = 4;        ///< keys per bucket beyond which it grows, 1 and more
+};
+
+/// What is to become of a key: see basic_hash_map::modify().
+template <class Value>
+class change {
+ public:
+  /// It stays as it is.
+  [[nodiscard]] static change nothing() { return change(kind::nothing, {}); }
+  /// It is absent afterwards.
+  [[nodiscard]] static change erase() { return change(kind::erase, {}); }
+  /// It has this value afterwards.
+  [[nodiscard]] static change to(Value value) { return change(kind::put, std::move(value)); }
+
+  [[nodiscard]] bool puts() const noexcept { return kind_ == kind::put; }
+  [[nodiscard]] bool erases() const noexcept { return kind_ == kind::erase; }
+  [[nodiscard]] const Value& value() const noexcept { return value_; }
+
+ private:
+  enum class kind { nothing, erase, put };
+  change(kind what, Value value) : kind_(what), value_(std::move(value)) {}
+
+  kind kind_;
+  Value value_;
 };
 
 /// A map from `Key` to `Value`: trivially copyable types, or std::string.
@@ -84,11 +108,11 @@ class basic_hash_map {
   basic_hash_map& operator=(const basic_hash_map&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Throws out_of_space without effect.
-  bool insert(key_view key, value_view value) { return change(key, value, way::insert); }
+  bool insert(key_view key, value_view value) { return store(key, value, way::insert); }
   /// Makes `key` map to `value`, present or not. True if it was absent. As insert().
-  bool put(key_view key, value_view value) { return change(key, value, way::put); }
+  bool put(key_view key, value_view value) { return store(key, value, way::put); }
   /// Changes the value of `key`. False if it is absent. As insert().
-  bool update(key_view key, value_view value) { return change(key, value, way::update); }
+  bool update(key_view key, value_view value) { return store(key, value, way::update); }
 
   /// Removes `key`. False if it is absent.
   bool erase(key_view key) {
@@ -104,6 +128,42 @@ class basic_hash_map {
     });
     if (erased) session_->count().add(-1);
     return erased;
+  }
+
+  /// Reads and changes `key` at once: `decide(const value_view*)` is called once, under the lock of
+  /// its bucket, with the value or null, and returns a `change`. False if nothing has changed.
+  /// Throws out_of_space, and what `decide` throws, without effect.
+  template <class Decide>
+  bool modify(key_view key, Decide&& decide) {
+    const std::uint64_t hash = hash_of(key);
+    table_type& table = session_->table();
+    bool may_be_full = false;
+    int more = 0;
+    const bool changed = table.with(hash, [&](bucket& here) {
+      const place at = here.find(hash, has(key));
+      payload_type* const before = at ? at.item() : nullptr;
+      const change<Value> then = decide_on(decide, before);
+      if (then.erases() ? before == nullptr : !then.puts()) return false;
+      std::optional<prepared_type> made;
+      if (then.puts()) made.emplace(prepare(key, then.value()));
+      if (before == nullptr) here.make_room();
+      operation op(session_->memory());
+      if (!then.puts()) {
+        here.remove(at);
+        more = -1;
+      } else if (before != nullptr) {
+        here.replace(at, op.adopt(std::move(*made)));
+      } else {
+        here.add(hash, op.adopt(std::move(*made)));
+        may_be_full = table.may_be_full(here);
+        more = 1;
+      }
+      if (before != nullptr) op.pdelete(before);
+      return true;
+    });
+    if (more != 0) session_->count().add(more);
+    if (may_be_full) table.grow_if_full(size_estimate());
+    return changed;
   }
 
   [[nodiscard]] bool contains(key_view key) const {
@@ -162,6 +222,13 @@ class basic_hash_map {
   using bucket = typename table_type::bucket_type;
   using place = typename bucket::place;
 
+  template <class Decide>
+  static change<Value> decide_on(Decide& decide, const payload_type* before) {
+    if (before == nullptr) return decide(static_cast<const std::decay_t<value_view>*>(nullptr));
+    const std::decay_t<value_view>& value = pair::value_of(*before);
+    return decide(&value);
+  }
+
   static std::uint64_t hash_of(key_view key) { return Hash()(key); }
   static auto has(key_view key) {
     return [key](const payload_type& at) { return pair::key_of(at) == key; };
@@ -177,7 +244,7 @@ class basic_hash_map {
   /// Whether a payload is worth writing before the lock is taken, though it may not be needed.
   static constexpr bool writes_early = !pair::is_fixed || sizeof(payload_type) > 64;
 
-  bool change(key_view key, value_view value, way how) {
+  bool store(key_view key, value_view value, way how) {
     std::optional<prepared_type> early;
     if constexpr (writes_early) early.emplace(prepare(key, value));
     const std::uint64_t hash = hash_of(key);

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library epoch
+  cache.hpp
   clock.hpp
   detail/bucket_table.hpp
   detail/clock_record.hpp

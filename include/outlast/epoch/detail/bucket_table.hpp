@@ -52,14 +52,14 @@ class alignas(base::cache_line_size) bucket {
     std::uint64_t& entry = at.line->entries_[at.index];
     entry = (entry & tag_mask) | word_of(item);
   }
+  /// The last item takes its place. Behind the last line with items there may be one without: room
+  /// that was made for an item that did not come.
   void remove(place at) noexcept {
-    bucket* last = at.line;
+    bucket* last = this;
     bucket* before = nullptr;
-    for (; last->next_ != nullptr; last = last->next_) before = last;
+    for (; last->next_ != nullptr && last->next_->used_ != 0; last = last->next_) before = last;
     at.line->entries_[at.index] = last->entries_[--last->used_];
-    if (last->used_ != 0 || before == nullptr) return;
-    before->next_ = nullptr;
-    delete last;
+    if (last->used_ == 0 && before != nullptr) before->drop_further_lines();
   }
   /// Throws std::bad_alloc without effect, but not after make_room().
   void add(std::uint64_t hash, Item* item) {

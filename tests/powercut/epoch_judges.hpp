@@ -1,0 +1,123 @@
+// What survivors of buffered structures are held against: the state at the end of an epoch.
+#pragma once
+
+#include <tests/powercut/harness.hpp>
+#include <tests/powercut/sequence_judge.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace outlast::test::powercut {
+
+/// An operation of any thread: everything that has returned survives from now on. Afterwards
+/// `value` is the epoch in which it began.
+inline constexpr std::uint64_t sync_epochs = 200;
+
+/// An operation that has returned says in `what`, beside its code, in which epoch it took effect;
+/// 0: it changed nothing.
+[[nodiscard]] constexpr std::uint64_t with_epoch(std::uint64_t what, std::uint64_t epoch) noexcept {
+  return what | epoch << 8;
+}
+[[nodiscard]] constexpr std::uint64_t code_of(const operation& done) noexcept {
+  return done.what & 0xff;
+}
+[[nodiscard]] constexpr std::uint64_t epoch_of(const operation& done) noexcept {
+  return done.what >> 8;
+}
+
+/// Which epochs a crash may have cut at, by what the threads were told.
+///
+/// Invariants that it finds broken: epochs of a thread never decrease; what returned before a sync
+/// of its thread began is of no later epoch than the sync.
+class epoch_bounds {
+ public:
+  void returned(std::uint32_t thread, const operation& done);
+  /// The survivors are the truth; only later epochs count from now on.
+  void settled() noexcept { synced_ = newest_ = 0; }
+
+  [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
+  /// The last epoch in which anything is known to have happened, or was synced.
+  [[nodiscard]] std::uint64_t last() const noexcept { return std::max(newest_, synced_); }
+  /// What a sync that has returned promises, and the clock anyway: two epochs are lost at most.
+  [[nodiscard]] std::uint64_t first() const noexcept {
+    return std::max(synced_, newest_ < 2 ? 0 : newest_ - 2);
+  }
+
+ private:
+  std::string complaint_;
+  std::uint64_t synced_ = 0;
+  std::uint64_t newest_ = 0;
+  std::array<std::uint64_t, 64> newest_of_{};  // by thread
+};
+
+/// The judge of buffered maps, whose keys belong to one thread each. Operations: map_operation.
+/// There must be one epoch whose end explains all survivors, but for what had not returned.
+class buffered_map_judge final : public judge {
+ public:
+  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  void returned(std::uint32_t thread, const operation& done) override;
+  void interrupted(std::uint32_t thread, const operation& begun) override;
+  [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
+
+ private:
+  using value = std::optional<std::uint64_t>;
+  struct version {
+    std::uint64_t epoch;
+    value now;
+  };
+  using content = std::unordered_map<std::uint64_t, std::uint64_t>;
+
+  [[nodiscard]] value at_end_of(std::uint64_t epoch, std::uint64_t key) const;
+  /// What contradicts that the survivors are the state at the end of the epoch; empty if nothing.
+  [[nodiscard]] std::string contradiction(std::uint64_t epoch, const content& found) const;
+  [[nodiscard]] bool explained(std::uint64_t epoch, std::uint64_t key, value found) const;
+
+  epoch_bounds bounds_;
+  content before_;
+  std::unordered_map<std::uint64_t, std::vector<version>> since_;  // by key
+  std::unordered_map<std::uint64_t, operation> pending_;           // by key
+};
+
+/// The judge of buffered queues of values from value_of_thread(). Operations: sequence_operation.
+/// There must be one epoch at whose end the queue held the survivors, in their order and without a
+/// gap, but for what had not returned.
+class buffered_queue_judge final : public judge {
+ public:
+  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  void returned(std::uint32_t thread, const operation& done) override;
+  void interrupted(std::uint32_t thread, const operation& begun) override;
+  [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
+
+ private:
+  using values = std::vector<std::uint64_t>;
+  using set = std::unordered_set<std::uint64_t>;
+
+  [[nodiscard]] std::string disorder(const values& found) const;
+  [[nodiscard]] std::string contradiction(std::uint64_t epoch, const set& found) const;
+  /// Walks one source of values in its order: which are missing, and whether one that is there was
+  /// pushed before one that is gone.
+  [[nodiscard]] std::string walk(const values& source, std::uint64_t epoch, const set& found,
+                                 std::size_t& missing, bool& any_is_there) const;
+  [[nodiscard]] bool was_pushed(std::uint64_t value, std::uint64_t epoch) const;
+  [[nodiscard]] bool was_popped(std::uint64_t value, std::uint64_t epoch) const;
+
+  epoch_bounds bounds_;
+  std::string complaint_;
+  values before_;
+  std::array<values, 64> since_;                                // by thread
+  std::unordered_map<std::uint64_t, std::uint64_t> pushed_in_;  // value to epoch
+  std::unordered_map<std::uint64_t, std::uint64_t> popped_in_;
+  set being_pushed_;            // by operations that have not returned
+  std::size_t pops_begun_ = 0;  // that have not returned
+};
+
+}  // namespace outlast::test::powercut

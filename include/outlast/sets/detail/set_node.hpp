@@ -12,6 +12,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/roles.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/pool/format.hpp>
 #include <outlast/pool/page_line.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/sets/detail/stored_bytes.hpp>

@@ -296,7 +296,7 @@ class clock final : private base::thread_exit_listener {
     std::atomic<std::uint64_t> active_{0};
     std::uint64_t epoch_ = 0;         // of the last operation
     std::uint64_t prepared_for_ = 0;  // present_ is of this epoch
-    leftovers* present_ = left_.data();
+    leftovers* present_ = nullptr;    // null until then
     std::size_t most_ranges_;
     bool writes_at_once_ = false;
     std::array<leftovers, slots> left_;

@@ -2,10 +2,10 @@
 // they may be, so that the rare paths are taken.
 #include <src/verify/catalogue_entries.hpp>
 
+#include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/graph.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
-#include <outlast/epoch/stack.hpp>
 #include <outlast/verify/buffered_subject.hpp>
 
 #include <cstdint>

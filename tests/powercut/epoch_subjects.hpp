@@ -30,7 +30,7 @@ class buffered_subject : public subject {
   explicit buffered_subject(const std::filesystem::path& folder)
       : pool_(basic_pool<domain_type>::open_or_create((folder / "powercut.pool").string(),
                                                       pool_options_for())),
-        clock_(pool_.template service<epoch::clock<domain_type>>()) {
+        clock_(epoch::clock_of(pool_)) {
     epoch::clock_options often;
     often.epoch_length = std::chrono::milliseconds(1);
     clock_.configure(often);

@@ -123,6 +123,14 @@ class root_sessions {
     }
   }
 
+  /// The pool's service `S`, whose constructor attaches roots. Whoever may be the first to ask for
+  /// it asks here: the pool makes services under its mutex, which attach() takes second.
+  template <class S>
+  [[nodiscard]] S& service() {
+    const std::lock_guard lock(mutex_);
+    return pool_.template service<S>();
+  }
+
   /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may
   /// be in use. Durable at return. Throws error{not_found, already_open}. As pool.drop_root(name).
   void drop(std::string_view name) { pool_.drop_root(name); }
@@ -191,8 +199,8 @@ class root_sessions {
   }
 
   pool_type& pool_;
-  std::mutex mutex_;
-  session_map sessions_;  // changed with no_fork
+  std::recursive_mutex mutex_;  // before the pool's
+  session_map sessions_;        // changed with no_fork
 };
 
 }  // namespace outlast::durable

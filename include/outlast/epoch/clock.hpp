@@ -1,7 +1,7 @@
 // The one clock of a pool: it cuts the execution of all its buffered structures into epochs, so
 // that a crash takes away whole epochs only. [Wen21, 3.2, 5]
 //
-//   epoch::clock<D>& clock = pool.service<epoch::clock<D>>();
+//   epoch::clock<D>& clock = epoch::clock_of(pool);
 //   clock.sync();  // what has returned by now survives
 //
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
@@ -73,8 +73,8 @@ class clock final : private base::thread_exit_listener {
   using arena_type = alloc::arena<D>;
   class record;
 
-  /// A service of the pool: made on first use. Durable at return. Starts a thread that ticks, in
-  /// real domains. Throws what attaching a root throws.
+  /// A service of the pool: made by clock_of() on first use. Durable at return. Starts a thread
+  /// that ticks, in real domains. Throws what attaching a root throws.
   explicit clock(pool_type& pool)
       : session_(pool.template service<durable::root_sessions<D>>().template attach<session_type>(
             session_type::root_name, session_type::type(),
@@ -82,9 +82,10 @@ class clock final : private base::thread_exit_listener {
         now_(session_->now()),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
+    if (std::is_base_of_v<domain::hardware_access, D>)
+      configure({});  // may throw: nothing knows it
     pool.on_close([this] { close(); });
     pool.on_fork_child([this] { records_.forbid(); });
-    if (std::is_base_of_v<domain::hardware_access, D>) configure({});
     listen_for_exits();
   }
   clock(const clock&) = delete;
@@ -534,5 +535,12 @@ class clock final : private base::thread_exit_listener {
   std::mutex ticker_mutex_;
   std::unique_ptr<ticker> ticker_;
 };
+
+/// The clock of `pool`. Thread-safety: may be called concurrently. Throws what the constructor of
+/// clock throws.
+template <domain::persistence_domain D>
+[[nodiscard]] clock<D>& clock_of(basic_pool<D>& pool) {
+  return pool.template service<durable::root_sessions<D>>().template service<clock<D>>();
+}
 
 }  // namespace outlast::epoch

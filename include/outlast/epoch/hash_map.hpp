@@ -98,7 +98,7 @@ class basic_hash_map {
   /// Attaches the map `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch, bad_argument}, corruption, out_of_space, std::bad_alloc.
   basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
-      : clock_(pool.template service<clock<D>>()),
+      : clock_(clock_of(pool)),
         session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_, options);

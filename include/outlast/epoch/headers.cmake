@@ -1,4 +1,5 @@
 outlast_headers(outlast_library epoch
+  buffered_stack.hpp
   cache.hpp
   clock.hpp
   detail/bucket_table.hpp
@@ -14,5 +15,4 @@ outlast_headers(outlast_library epoch
   payload_session.hpp
   policies.hpp
   queue.hpp
-  stack.hpp
 )

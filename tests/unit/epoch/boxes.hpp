@@ -36,7 +36,7 @@ class boxes {
 
  public:
   explicit boxes(basic_pool<D>& pool, const std::string& name = "boxes")
-      : boxes(pool, name, pool.template service<clock<D>>()) {}
+      : boxes(pool, name, clock_of(pool)) {}
   ~boxes() { session_->handle_gone(); }
   boxes(const boxes&) = delete;
   boxes& operator=(const boxes&) = delete;

@@ -33,7 +33,7 @@ class caches : public ::testing::Test {
   }
   std::unique_ptr<basic_pool<here>> open(const memory& in, bool fresh) {
     auto pool = basic_pool<here>::in_memory(in.get(), bytes, fresh);
-    pool->service<clock<here>>().configure({.epoch_length = {}});
+    clock_of(*pool).configure({.epoch_length = {}});
     return pool;
   }
   cache_options options() {

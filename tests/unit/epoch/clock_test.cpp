@@ -143,9 +143,12 @@ TEST_F(clocks, a_boundary_is_the_last_complete_epoch_and_labels_go_on_behind_all
   auto& after = clock_by_hand(*left);
   EXPECT_EQ(after.boundary(), last - 2);
   EXPECT_GT(after.now(), last);
-  // Crashes in quick succession: the boundary stays until two epochs have passed.
+  // Crashes in quick succession: the boundary stays until two epochs have passed (the clock ticks
+  // by itself before it is in our hand).
+  const u64 restart = last + 3;
   auto again = left.crashed();
-  EXPECT_EQ(clock_by_hand(*again).boundary(), last - 2);
+  EXPECT_EQ(clock_by_hand(*again).boundary(),
+            after.now() < restart + 2 ? last - 2 : after.now() - 2);
 }
 
 TEST_F(clocks, set_changes_in_place_within_an_epoch_and_copies_across) {
@@ -282,6 +285,7 @@ TEST_F(clocks, a_root_that_was_not_attached_is_cut_off_at_its_own_crash) {
   }
   ASSERT_GT(after.now() - 2, time.now()) << "labels of the lost epochs look complete";
   auto second = first.crashed();
+  clock_by_hand(*second);
   EXPECT_EQ(boxes<process>(*second, "others").found(), (std::multiset<u64>{1}));
   auto third = second.crashed();
   clock_by_hand(*third).sync();
@@ -302,7 +306,8 @@ TEST_F(clocks, of_two_copies_of_the_time_the_intact_one_counts) {
   EXPECT_EQ(slots[reopened.now() % 2].kept, last - 2);
   tear(slots, reopened.now());
   auto torn = found.crashed();
-  EXPECT_EQ(clock_by_hand(*torn).boundary(), last - 2);
+  const u64 older = reopened.now() - 1;
+  EXPECT_EQ(clock_by_hand(*torn).boundary(), older < last + 5 ? last - 2 : older - 2);
   slots[0].check ^= 1;
   slots[1].check = 0;
   tear(slots, 0);

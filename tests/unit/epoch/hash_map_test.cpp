@@ -9,6 +9,7 @@
 
 #include <outlast/domain.hpp>
 #include <outlast/epoch/hash_map.hpp>
+#include <outlast/sets/link_free_hash.hpp>
 
 #include <gtest/gtest.h>
 
@@ -455,7 +456,7 @@ TEST(maps_of_threads, agree_at_the_end_while_the_clock_ticks) {
   test::temp_pool<process> pool(std::size_t{64} << 20);
   clock_options quick;
   quick.epoch_length = std::chrono::microseconds(100);
-  pool->service<clock<process>>().configure(quick);
+  clock_of(*pool).configure(quick);
   constexpr u64 threads = 4;
   constexpr u64 keys = 500;
   {
@@ -525,6 +526,15 @@ TEST(maps_of_threads, grow_from_one_bucket_while_others_read) {
   EXPECT_GE(map.bucket_count(), keys / 8);
   for (u64 k = 0; k < keys; ++k) ASSERT_EQ(map.get(k), ~k);
   EXPECT_EQ(content_of(map).size(), keys);
+}
+
+TEST(maps_of_threads, are_attached_while_others_attach_what_has_no_clock) {
+  for (int round = 0; round < 30; ++round) {
+    test::memory_image<process> pool;
+    std::jthread other([&] { const sets::link_free_hash<u64, u64, process> set(*pool, "set"); });
+    const numbers map(*pool, "map");
+    EXPECT_EQ(map.size_estimate(), 0U);
+  }
 }
 
 }  // namespace

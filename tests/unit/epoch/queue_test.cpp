@@ -171,6 +171,7 @@ TEST_F(queues, with_a_gap_or_a_payload_that_is_too_long_are_refused) {
   jobs.sync();
   const auto said_with = [&](std::size_t offset, u64 of_number, std::uint32_t word) {
     auto copy = pool.crashed();
+    clock_by_hand(*copy);
     {
       // Attached once, so that its blocks can be found; crashed() copies what is changed then.
       strings found(*copy, "jobs");
@@ -251,7 +252,7 @@ TEST(queues_of_threads, lose_nothing_and_keep_the_order_of_each) {
   test::temp_pool<process> pool(std::size_t{64} << 20);
   clock_options quick;
   quick.epoch_length = std::chrono::microseconds(100);
-  pool->service<clock<process>>().configure(quick);
+  clock_of(*pool).configure(quick);
   constexpr u64 each = 20'000;
   constexpr u64 producers = 2;
   numbers jobs(*pool, "jobs");

@@ -59,7 +59,7 @@ class basic_stack {
   /// Attaches the stack `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_stack(pool_type& pool, std::string_view name)
-      : clock_(pool.template service<clock<D>>()),
+      : clock_(clock_of(pool)),
         session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);

@@ -48,6 +48,8 @@ constexpr std::array exceptions = {
               "loads of flags and tags: only where three threads meet are their counters still up"},
     exception{"stack.hpp", "::pop(", 1, true,
               "the fence before a node is retired: the p-store that unlinked it has waited"},
+    exception{"clock.hpp", "::note(", 1, true,
+              "there is no volatile memory left to remember in what has to be written back"},
     exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
     exception{"root_directory.hpp", "::forget_occupancy(", 1, true,
               "the pool is a file, and its machine went down where only processes may"},

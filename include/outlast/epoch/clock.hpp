@@ -82,10 +82,14 @@ class clock final : private base::thread_exit_listener {
         now_(session_->now()),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
-    if (std::is_base_of_v<domain::hardware_access, D>)
-      configure({});  // may throw: nothing knows it
-    pool.on_close([this] { close(); });
-    pool.on_fork_child([this] { records_.forbid(); });
+    try {
+      if (std::is_base_of_v<domain::hardware_access, D>) configure({});
+      pool.on_fork_child([this] { records_.forbid(); });
+      pool.on_close([this] { close(); });
+    } catch (...) {
+      session_->handle_gone();
+      throw;
+    }
     listen_for_exits();
   }
   clock(const clock&) = delete;
@@ -209,6 +213,7 @@ class clock final : private base::thread_exit_listener {
   }
   /// No block of `gone` is remembered any more.
   void forget(const arena_type& gone) {
+    const std::lock_guard lock(ticking_);
     records_.for_each([&](record& each) { each.forget(gone); });
   }
 
@@ -462,8 +467,20 @@ class clock final : private base::thread_exit_listener {
     left.blocks.clear();
   }
 
-  /// Of the thread that ticks.
+  /// Of the thread that ticks. It ends with this.
   struct ticker {
+    ticker() = default;
+    ticker(const ticker&) = delete;
+    ticker& operator=(const ticker&) = delete;
+    ~ticker() {
+      {
+        const std::lock_guard lock(mutex);
+        stop = true;
+      }
+      wake.notify_all();
+      if (thread.joinable()) thread.join();
+    }
+
     std::mutex mutex;
     std::condition_variable wake;
     bool stop = false;
@@ -474,22 +491,13 @@ class clock final : private base::thread_exit_listener {
     auto made = std::make_unique<ticker>();
     made->thread = std::thread([this, length, &own = *made] { keep_ticking(own, length); });
     const std::lock_guard lock(ticker_mutex_);
-    ticker_ = std::move(made);
+    ticker_.swap(made);  // another that was started meanwhile ends
   }
 
   void stop_ticking() {
-    std::unique_ptr<ticker> last;
-    {
-      const std::lock_guard lock(ticker_mutex_);
-      last = std::move(ticker_);
-    }
-    if (last == nullptr) return;
-    {
-      const std::lock_guard lock(last->mutex);
-      last->stop = true;
-    }
-    last->wake.notify_all();
-    last->thread.join();
+    std::unique_ptr<ticker> last;  // ends without the mutex
+    const std::lock_guard lock(ticker_mutex_);
+    last = std::move(ticker_);
   }
 
   void keep_ticking(ticker& own, std::chrono::microseconds length) {

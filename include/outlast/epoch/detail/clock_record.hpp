@@ -106,6 +106,7 @@ class clock_session final : public durable::root_session<D> {
   /// Labels that the last opener gave may be so far ahead of the clock on the media: one epoch on
   /// domains that make the clock durable with the next tick, and one for luck.
   static constexpr std::uint64_t ahead = 3;
+  static_assert(ahead % 2 == 1, "the first time of a session must not overwrite the newest copy");
 
   [[nodiscard]] std::size_t bytes() const noexcept {
     return 2 * sizeof(slot) + roots_ * sizeof(std::uint64_t);
@@ -142,6 +143,10 @@ class clock_session final : public durable::root_session<D> {
     if (newest == nullptr) report("has no intact copy of the time");
     time_ = *newest;
     newest_ = slots_ + (time_.now % 2);
+    // It holds no pointers.
+    if (this->root().pointers_base != this->pool().base()) {
+      this->pool().root_relocated(this->root().index);
+    }
   }
 
   /// In this order: each root learns where it is to be cut off, durably; then the clock goes on

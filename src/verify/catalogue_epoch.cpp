@@ -123,11 +123,15 @@ structure_parts<Structure> parts_of(const clock_point& point, const Options&... 
   return how;
 }
 
+/// Without a type: what structures pass are the sites of clock and operations, which all share.
 template <class Subject, class Structure, class... Arguments>
 void add(list& to, const std::string& name, scope within, const Arguments&... arguments) {
-  to.push_back({name, Structure::policy_type::name(),
-                [=] { return std::make_unique<Subject>(name, arguments...); }, within,
-                name_in_functions<Structure>(), true});
+  to.push_back({name,
+                Structure::policy_type::name(),
+                [=] { return std::make_unique<Subject>(name, arguments...); },
+                within,
+                {},
+                true});
 }
 
 template <class Map>
@@ -163,7 +167,6 @@ void add_epoch(list& to) {
   add<buffered_graph_subject<walked_graph>, graph>(
       to, "epoch_graph", {.threads = 2, .operations = 4, .keys = 3, .prefill = 4},
       parts_of<walked_graph>({}));
-  to.back().type.clear();  // all that it passes is passed by operations
 }
 
 }  // namespace outlast::verify::detail

@@ -6,6 +6,7 @@
 // meets what was freed, stand in lockfree/detail/tower_index.hpp. A tower goes with its node.
 #pragma once
 
+#include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
 #include <outlast/lockfree/detail/height_source.hpp>

@@ -30,15 +30,6 @@ std::pair<std::uint64_t, outcome> effect_of(const call& what, std::uint64_t now)
 
 }  // namespace
 
-bool bank_oracle::explains(const abstract_state& initial, const history& seen,
-                           const abstract_state& found) const {
-  std::vector<const event*> events;
-  for (const event& each : seen.events()) events.push_back(&each);
-  return linearizable(
-      std::span<const event* const>(events), initial, found,
-      [this](const abstract_state& before, const event& e) { return step(before, e); });
-}
-
 std::optional<abstract_state> bank_oracle::step(const abstract_state& before,
                                                 const event& e) const {
   const auto [next, answer] = effect_of(e.what, value_of(before, e.what.key).value_or(0));

@@ -53,15 +53,6 @@ std::pair<abstract_state, outcome> effect_of(const call& what, const abstract_st
 
 }  // namespace
 
-bool graph_oracle::explains(const abstract_state& initial, const history& seen,
-                            const abstract_state& found) const {
-  std::vector<const event*> events;
-  for (const event& each : seen.events()) events.push_back(&each);
-  return linearizable(
-      std::span<const event* const>(events), initial, found,
-      [this](const abstract_state& before, const event& e) { return step(before, e); });
-}
-
 std::optional<abstract_state> graph_oracle::step(const abstract_state& before,
                                                  const event& e) const {
   auto [next, answer] = effect_of(e.what, before);

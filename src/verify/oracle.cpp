@@ -98,6 +98,15 @@ std::string map_to_text(const abstract_state& map) {
   return text + "}";
 }
 
+bool stepwise_oracle::explains(const abstract_state& initial, const history& seen,
+                               const abstract_state& found) const {
+  std::vector<const event*> events;
+  for (const event& each : seen.events()) events.push_back(&each);
+  return linearizable(
+      std::span<const event* const>(events), initial, found,
+      [this](const abstract_state& before, const event& e) { return step(before, e); });
+}
+
 bool map_oracle::explains(const abstract_state& initial, const history& seen,
                           const abstract_state& found) const {
   if (!well_formed(found)) return false;

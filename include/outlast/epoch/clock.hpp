@@ -507,8 +507,10 @@ class clock final : private base::thread_exit_listener {
       lock.unlock();
       try {
         tick();
-      } catch (const std::exception&) {
+      } catch (const error&) {
         return;  // failed_ tells those who begin an operation or sync
+      } catch (const std::bad_alloc&) {
+        // The next tick does what this one could not remember.
       }
       lock.lock();
       next = std::max(next + length, std::chrono::steady_clock::now());

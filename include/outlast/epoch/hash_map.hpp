@@ -96,7 +96,7 @@ class basic_hash_map {
   using pool_type = basic_pool<D>;
 
   /// Attaches the map `name` in `pool`; creates it if there is none. Durable at return. Throws
-  /// error{root_type_mismatch, bad_argument}, corruption, out_of_space, std::bad_alloc.
+  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
       : clock_(clock_of(pool)),
         session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
@@ -166,6 +166,7 @@ class basic_hash_map {
     return changed;
   }
 
+  /// Is `key` present?
   [[nodiscard]] bool contains(key_view key) const {
     const std::uint64_t hash = hash_of(key);
     return session_->table().with(

@@ -37,8 +37,6 @@ class bank_oracle final : public stepwise_oracle {
  public:
   /// `fixed`: what exhaustive explorations explore; without any, each pair of operations.
   explicit bank_oracle(std::vector<program> fixed = {}) : programs_(std::move(fixed)) {}
-  [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
-                              const abstract_state& found) const override;
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
                                                    const event& e) const override;
   [[nodiscard]] bool changes(const call& what) const override;

@@ -45,8 +45,6 @@ class graph_oracle final : public stepwise_oracle {
     return most_vertices * most_vertices + id;
   }
 
-  [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
-                              const abstract_state& found) const override;
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
                                                    const event& e) const override;
   [[nodiscard]] bool changes(const call& what) const override;

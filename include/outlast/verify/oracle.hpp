@@ -101,6 +101,9 @@ class oracle {
 /// Thread-safety: immutable, any number of threads.
 class stepwise_oracle : public oracle {
  public:
+  /// By a search for an order of the operations, step by step.
+  [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
+                              const abstract_state& found) const override;
   /// The state after `e`; none where its answer contradicts. What is pending contradicts nothing.
   [[nodiscard]] virtual std::optional<abstract_state> step(const abstract_state& before,
                                                            const event& e) const = 0;

@@ -8,8 +8,27 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <random>
 #include <set>
+#include <vector>
+
+namespace {
+bool no_memory = false;  // for further lines of buckets
+}  // namespace
+
+// Lines are aligned; nothing else here is.
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t align) {
+  void* const made =
+      no_memory ? nullptr : std::aligned_alloc(static_cast<std::size_t>(align), bytes);
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+[[gnu::noinline]] void operator delete(void* made, std::align_val_t) noexcept { std::free(made); }
+[[gnu::noinline]] void operator delete(void* made, std::size_t, std::align_val_t) noexcept {
+  std::free(made);
+}
 
 namespace outlast::epoch::detail {
 namespace {
@@ -69,6 +88,46 @@ TEST_F(buckets, have_what_was_added_and_not_removed) {
     }
     ASSERT_EQ(content(), model);
   }
+}
+
+struct same_hash {
+  std::uint64_t operator()(const item& one) const { return one.hash; }
+};
+
+TEST(bucket_table, without_memory_is_used_where_it_is_and_grows_later) {
+  constexpr std::size_t count = 600;
+  bucket_table<item, same_hash, domain::process> table(1, 1);
+  std::vector<item> items(count);
+  for (std::size_t i = 0; i < count; ++i) items[i].hash = i % 7 << 3;  // they meet in few buckets
+  const auto find = [&](const item& one) {
+    return table.with(one.hash, [&](auto& here) {
+      return static_cast<bool>(
+          here.find(one.hash, [&](const item& each) { return &each == &one; }));
+    });
+  };
+  std::size_t added = 0;
+  std::vector<const item*> there;
+  for (std::size_t i = 0; i < count; ++i) {
+    no_memory = i % 3 != 0;
+    try {
+      table.with(items[i].hash, [&](auto& here) { here.add(items[i].hash, &items[i]); });
+      there.push_back(&items[i]);
+      ++added;
+    } catch (const std::bad_alloc&) {
+      EXPECT_TRUE(no_memory);
+    }
+    no_memory = true;
+    table.grow_if_full(added);
+    for (const item* each : there) ASSERT_TRUE(find(*each)) << "after " << i;
+  }
+  no_memory = false;
+  for (std::size_t i = 0; i < 4 * count; ++i) table.grow_if_full(added);
+  EXPECT_GE(table.size(), added);
+  std::size_t seen = 0;
+  table.for_each([&](item&) { ++seen; });
+  EXPECT_EQ(seen, added);
+  EXPECT_GT(added, count / 3);
+  table.for_each([](item&) {});
 }
 
 }  // namespace

@@ -135,16 +135,20 @@ class bucket_table {
   bucket_table(const bucket_table&) = delete;
   bucket_table& operator=(const bucket_table&) = delete;
 
-  /// Calls `work(bucket)` with the bucket of `hash`, locked, and returns what that returns.
+  /// Calls `work(bucket)` with the bucket of `hash`, locked, and returns what that returns. Throws
+  /// what it throws.
   template <class Work>
   decltype(auto) with(std::uint64_t hash, Work&& work) {
     for (;;) {
       // (1) acquire; synchronizes-with (2).
       table& now = *current_.load(std::memory_order_acquire);
       table* const old = now.previous.load(std::memory_order_acquire);
+      bool moved = true;
       if (old != nullptr) [[unlikely]]
-        move(*old, now, hash & (old->size - 1));
-      bucket_type& here = now[hash & (now.size - 1)];
+        moved = try_move(*old, now, hash & (old->size - 1));
+      // Without memory to move it, its items are used where they are.
+      table& holding = moved ? now : *old;
+      bucket_type& here = holding[hash & (holding.size - 1)];
       const std::lock_guard lock(here);
       if (!here.moved()) [[likely]]
         return work(here);
@@ -157,8 +161,9 @@ class bucket_table {
            current_.load(std::memory_order_relaxed)->previous.load(std::memory_order_relaxed) !=
                nullptr;
   }
-  /// No lock held: the table grows if it has too many `items`, or goes on growing.
-  void grow_if_full(std::size_t items) {
+  /// No lock held: the table grows if it has too many `items`, or goes on growing; without volatile
+  /// memory it does so another time.
+  void grow_if_full(std::size_t items) noexcept {
     table& now = *current_.load(std::memory_order_acquire);
     if (table* const old = now.previous.load(std::memory_order_acquire)) {
       move_some(*old, now);
@@ -168,13 +173,15 @@ class bucket_table {
   }
 
   /// Calls `visit(item)` for each item, the lock of its bucket held. Meanwhile the table does not
-  /// begin to grow.
+  /// begin to grow. Throws std::bad_alloc before the first visit.
   template <class Visit>
   void for_each(Visit&& visit) {
     const std::lock_guard no_growth(growing_);
     table& now = *current_.load(std::memory_order_acquire);
     if (table* const old = now.previous.load(std::memory_order_acquire)) {
-      for (std::size_t i = 0; i < old->size; ++i) move(*old, now, i);
+      for (std::size_t i = 0; i < old->size; ++i) {
+        if (!try_move(*old, now, i)) throw std::bad_alloc();
+      }
     }
     for (std::size_t i = 0; i < now.size; ++i) {
       const std::lock_guard lock(now[i]);
@@ -211,9 +218,10 @@ class bucket_table {
   };
 
   /// Moves bucket `i` of `old`, if nobody has. Until then nobody touches those that it moves to.
-  void move(table& old, table& to, std::size_t i) {
+  /// False if there is no memory: nothing has changed.
+  [[nodiscard]] bool try_move(table& old, table& to, std::size_t i) noexcept {
     const std::lock_guard lock(old[i]);
-    if (old[i].moved()) return;
+    if (old[i].moved()) return true;
     bucket_type& low = to[i];
     bucket_type& high = to[i + old.size];
     try {
@@ -221,31 +229,35 @@ class bucket_table {
         const std::uint64_t hash = HashOf()(item);
         ((hash & old.size) == 0 ? low : high).add(hash, &item);
       });
-    } catch (...) {
+    } catch (const std::bad_alloc&) {
       low.clear();
       high.clear();
-      throw;
+      return false;
     }
     old[i].empty_for_good();
-    if (to_be_moved_less_one(old)) to.previous.store(nullptr, std::memory_order_release);
-  }
-  static bool to_be_moved_less_one(table& old) {
-    return old.moved.fetch_add(1, std::memory_order_acq_rel) + 1 == old.size;
+    const bool was_last = old.moved.fetch_add(1, std::memory_order_acq_rel) + 1 == old.size;
+    if (was_last) to.previous.store(nullptr, std::memory_order_release);
+    return true;
   }
 
-  void move_some(table& old, table& to) {
+  void move_some(table& old, table& to) noexcept {
     constexpr std::size_t some = 2;
     for (std::size_t n = 0; n < some; ++n) {
       const std::size_t i = old.next_to_move.fetch_add(1, std::memory_order_relaxed);
-      if (i >= old.size) return;
-      move(old, to, i);
+      // Round again: a bucket for which there was no memory is still there.
+      if (i >= old.size) return old.next_to_move.store(0, std::memory_order_relaxed);
+      if (!try_move(old, to, i)) return;
     }
   }
 
-  void grow(table& from) {
+  void grow(table& from) noexcept {
     const std::unique_lock alone(growing_, std::try_to_lock);
     if (!alone.owns_lock() || current_.load(std::memory_order_relaxed) != &from) return;
-    tables_.push_back(std::make_unique<table>(2 * from.size, &from));
+    try {
+      tables_.push_back(std::make_unique<table>(2 * from.size, &from));
+    } catch (const std::bad_alloc&) {
+      return;
+    }
     // (2) release; synchronizes-with (1).
     current_.store(tables_.back().get(), std::memory_order_release);
   }

@@ -91,7 +91,9 @@ class basic_graph {
 
   /// Removes the vertex and all edges from and to it, at once. False if it is not there.
   bool remove_vertex(vertex_id id) {
-    node& at = session_->node_of(id);
+    node* const known = session_->find(id);
+    if (known == nullptr) return false;
+    node& at = *known;
     std::vector<node*> involved;
     for (;;) {
       if (!collect(at, involved)) return false;
@@ -108,8 +110,11 @@ class basic_graph {
 
   /// False if it is there, or one of its ends is not. Throws as add_vertex().
   bool add_edge(vertex_id from, vertex_id to, const Edge& attribute = {}) {
-    node& source = session_->node_of(from);
-    node& target = session_->node_of(to);
+    node* const first = session_->find(from);
+    node* const last = session_->find(to);
+    if (first == nullptr || last == nullptr) return false;
+    node& source = *first;
+    node& target = *last;
     const locks held(source, target);
     if (source.vertex == nullptr || target.vertex == nullptr) return false;
     const auto out = source.place_out(to);
@@ -129,15 +134,16 @@ class basic_graph {
 
   /// False if it is not there.
   bool remove_edge(vertex_id from, vertex_id to) {
-    node& source = session_->node_of(from);
-    node& target = session_->node_of(to);
-    const locks held(source, target);
-    const auto out = source.place_out(to);
-    if (out == source.out.end() || out->to != &target) return false;
+    node* const source = session_->find(from);
+    node* const target = session_->find(to);
+    if (source == nullptr || target == nullptr) return false;
+    const locks held(*source, *target);
+    const auto out = source->place_out(to);
+    if (out == source->out.end() || out->to != target) return false;
     operation op(session_->memory());
     edge_payload* const gone = out->edge;
-    source.out.erase(out);
-    target.in.erase(target.place_in(from));
+    source->out.erase(out);
+    target->in.erase(target->place_in(from));
     op.pdelete(gone);
     session_->edges().add(-1);
     return true;
@@ -145,18 +151,20 @@ class basic_graph {
 
   /// Changes the attribute. False if it is not there. Throws out_of_space without effect.
   bool set_vertex(vertex_id id, const Vertex& attribute) {
-    node& at = session_->node_of(id);
-    const std::lock_guard lock(at.lock);
-    if (at.vertex == nullptr) return false;
+    node* const at = session_->find(id);
+    if (at == nullptr) return false;
+    const std::lock_guard lock(at->lock);
+    if (at->vertex == nullptr) return false;
     operation op(session_->memory());
-    at.vertex = op.set(at.vertex, &vertex_content::attribute, attribute);
+    at->vertex = op.set(at->vertex, &vertex_content::attribute, attribute);
     return true;
   }
   bool set_edge(vertex_id from, vertex_id to, const Edge& attribute) {
-    node& source = session_->node_of(from);
-    const std::lock_guard lock(source.lock);
-    const auto out = source.place_out(to);
-    if (out == source.out.end() || out->to->id != to) return false;
+    node* const source = session_->find(from);
+    if (source == nullptr) return false;
+    const std::lock_guard lock(source->lock);
+    const auto out = source->place_out(to);
+    if (out == source->out.end() || out->to->id != to) return false;
     operation op(session_->memory());
     out->edge = op.set(out->edge, &edge_content::attribute, attribute);
     return true;

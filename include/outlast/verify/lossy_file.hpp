@@ -35,6 +35,9 @@ namespace outlast::domain {
 /// Thread-safety: as `file` while nobody observes it. An observer decides which thread may call; a
 /// power cut means what it should only if all threads are fibers of one operating-system thread.
 struct lossy_file : file {
+  /// An observer is told by one operating-system thread at a time, also while a pool is opened.
+  static constexpr bool plays_threads = true;
+
   static constexpr std::string_view name() noexcept { return "lossy_file"; }
 
   static void pfence(site where = site::current()) { psync(where); }

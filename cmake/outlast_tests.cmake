@@ -15,7 +15,7 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
-    "Options for tests that are compiled for longer than they run: all but crash, kill and powercut")
+    "Options for tests that are compiled for longer than they run: all but crash")
 
 # outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
@@ -43,7 +43,7 @@ function(outlast_add_test name)
   target_link_libraries(${name} PRIVATE outlast_own_code outlast_library ${test_LIBRARIES}
                                         GTest::gmock GTest::gtest_main)
   outlast_use_precompiled(tests ${name})
-  if(NOT test_LABELS MATCHES "crash|kill|powercut")
+  if(NOT test_LABELS MATCHES "crash")
     target_compile_options(${name} PRIVATE ${OUTLAST_SHORT_TESTS_OPTIONS})
   endif()
   # One label of several words: a list does not survive the generated script. Filters are patterns.

@@ -40,6 +40,8 @@ constexpr bool is_slow = false;
 
 /// Recoveries take ten times as long under a sanitizer, which looks for other things.
 constexpr std::uint64_t images = is_slow ? 1'000 : 4'000;
+/// For what is to be found out, which ends it.
+constexpr std::uint64_t enough_images = 4'000;
 
 void expect_nothing_lost(const std::string& structure) {
   const cut_result outcome = cut(structure, {.seed = 1, .images = images});
@@ -81,15 +83,18 @@ TEST(PowerCut, the_same_seed_does_the_same) {
 
 TEST(PowerCut, a_disk_that_drops_synced_pages_is_found_out) {
   const verify::disk_faults drops{.drops_one_page_in = 20};
-  EXPECT_NE(cut("harris_list", {.seed = 1, .images = images, .faults = drops}).complaint, "");
-  EXPECT_NE(cut("hash_table", {.seed = 1, .images = images, .faults = drops}).complaint, "");
+  EXPECT_NE(cut("harris_list", {.seed = 1, .images = enough_images, .faults = drops}).complaint,
+            "");
+  EXPECT_NE(cut("hash_table", {.seed = 1, .images = enough_images, .faults = drops}).complaint, "");
 }
 
 TEST(PowerCut, a_close_whose_mark_overtakes_the_data_is_found_out) {
-  EXPECT_NE(cut("harris_list", {.seed = 1, .images = images, .closes_mark_first = true}).complaint,
-            "");
-  EXPECT_NE(cut("hash_table", {.seed = 1, .images = images, .closes_mark_first = true}).complaint,
-            "");
+  EXPECT_NE(
+      cut("harris_list", {.seed = 1, .images = enough_images, .closes_mark_first = true}).complaint,
+      "");
+  EXPECT_NE(
+      cut("hash_table", {.seed = 1, .images = enough_images, .closes_mark_first = true}).complaint,
+      "");
 }
 
 /// lossy_file, but for the fences that are to be left out.
@@ -119,7 +124,7 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
                                           std::less<std::uint64_t>, verify::eager_epochs>;
   map_on_disk<structure> hasty({.blocks = [](structure&) { return std::size_t{1}; }});
   // It takes a reader between a store and its fence: many meetings on few keys.
-  const cut_plan meetings{.seed = 1, .images = 5 * images, .operations = 10, .keys = 2};
+  const cut_plan meetings{.seed = 1, .images = 5 * enough_images, .operations = 10, .keys = 2};
   const cut_result outcome = cut_power_again_and_again(hasty, meetings);
   EXPECT_NE(outcome.complaint, "");
 }

@@ -83,6 +83,16 @@ call buffered_oracle::draw(random& source, const scope& within, std::uint64_t se
   return {source.one_in(2) ? sync_kind : advance_kind, 0, 0};
 }
 
+std::vector<call> buffered_oracle::alphabet(const scope& within, std::uint64_t serial) const {
+  std::vector<call> all = meaning_->alphabet(within, serial);
+  if (!all.empty()) all.push_back({advance_kind, 0, 0});
+  return all;
+}
+
+std::vector<std::vector<call>> buffered_oracle::beginnings(const scope& within) const {
+  return meaning_->beginnings(within);
+}
+
 std::string buffered_oracle::describe(const call& what) const {
   if (what.kind == sync_kind) return "sync()";
   if (what.kind == advance_kind) return "advance()";

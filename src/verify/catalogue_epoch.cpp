@@ -5,8 +5,13 @@
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/graph.hpp>
 #include <outlast/epoch/hash_map.hpp>
+#include <outlast/epoch/lockfree_hash_map.hpp>
+#include <outlast/epoch/lockfree_list.hpp>
+#include <outlast/epoch/lockfree_queue.hpp>
+#include <outlast/epoch/ordered_map.hpp>
 #include <outlast/epoch/queue.hpp>
 #include <outlast/verify/buffered_subject.hpp>
+#include <outlast/verify/eager_epochs.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +28,19 @@ using map_of_strings = epoch::hash_map<std::uint64_t, std::string, simulated>;
 using queue = epoch::queue<std::uint64_t, simulated>;
 using stack = epoch::stack<std::uint64_t, simulated>;
 using graph = epoch::graph<std::uint64_t, std::uint64_t, simulated>;
+
+using lockfree_list =
+    epoch::lockfree_list<std::uint64_t, std::uint64_t, simulated,
+                         durable::default_order<std::uint64_t>, verify::eager_epochs>;
+using lockfree_map =
+    epoch::lockfree_hash_map<std::uint64_t, std::uint64_t, simulated,
+                             base::default_hash<std::uint64_t>, verify::eager_epochs>;
+using lockfree_map_of_strings =
+    epoch::lockfree_hash_map<std::uint64_t, std::string, simulated,
+                             base::default_hash<std::uint64_t>, verify::eager_epochs>;
+using lockfree_queue = epoch::lockfree_queue<std::uint64_t, simulated, verify::eager_epochs>;
+using ordered_map = epoch::ordered_map<std::uint64_t, std::uint64_t, simulated,
+                                       durable::default_order<std::uint64_t>, verify::eager_epochs>;
 
 /// Two maps of one pool, one clock: what either holds is cut off at the same epoch.
 class two_maps {
@@ -133,6 +151,14 @@ void add(list& to, const std::string& name, scope within, const Arguments&... ar
                 {},
                 true});
 }
+/// The same of a structure that is non-blocking.
+template <class Structure, class... Options>
+void add_unwaited(list& to, const std::string& name, const clock_point& point, scope within,
+                  const Options&... options) {
+  add<buffered_map_subject<Structure>, Structure>(to, name, within,
+                                                  parts_of<Structure>(point, options...));
+  to.back().blocks = false;
+}
 
 template <class Map>
 void add_map_at(list& to, const std::string& name, const clock_point& point,
@@ -167,6 +193,23 @@ void add_epoch(list& to) {
   add<buffered_graph_subject<walked_graph>, graph>(
       to, "epoch_graph", {.threads = 2, .operations = 4, .keys = 3, .prefill = 4},
       parts_of<walked_graph>({}));
+
+  const scope one_key{.threads = 3, .operations = 3, .keys = 1, .prefill = 1};
+  sets::table_options growing;
+  growing.buckets = 1;
+  growing.growth_check_interval = 1;
+  add_unwaited<lockfree_list>(to, "epoch_lockfree_list", {}, {});
+  add_unwaited<lockfree_list>(to, "epoch_lockfree_list_updates", {.buffer = 64}, one_key);
+  add_unwaited<lockfree_map>(to, "epoch_lockfree_map", {}, {}, sets::table_options{});
+  add_unwaited<lockfree_map>(to, "epoch_lockfree_map_growing", {.writes = each_operation},
+                             {.threads = 2, .operations = 4, .keys = 8, .prefill = 3}, growing);
+  add_unwaited<lockfree_map_of_strings>(to, "epoch_lockfree_map_strings", {}, {},
+                                        sets::table_options{});
+  add<buffered_sequence_subject<lockfree_queue>, lockfree_queue>(
+      to, "epoch_lockfree_queue", few_values, sequence_oracle::discipline::queue,
+      parts_of<lockfree_queue>({}));
+  to.back().blocks = false;
+  add_unwaited<ordered_map>(to, "epoch_ordered_map", {}, {}, sets::skiplist_options{});
 }
 
 }  // namespace outlast::verify::detail

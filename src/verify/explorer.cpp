@@ -362,7 +362,14 @@ void explorer::prefill(const std::vector<call>& beginning) {
     history_.respond(number, fresh->apply(what));
   }
   judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
-  if (scene_.closed || tested_.judge().closing()) fresh->close();
+  const std::optional<call> closing = tested_.judge().closing();
+  // What a close wrote down is read by one thread at a time, for which the others wait.
+  const bool somebody_stops = how_.parked_one_in != 0;
+  if (scene_.closed || (closing && !somebody_stops)) {
+    fresh->close();
+  } else if (closing) {
+    static_cast<void>(fresh->apply(*closing));
+  }
 }
 
 void explorer::open_for_execution() {

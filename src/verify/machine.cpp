@@ -85,6 +85,7 @@ void machine::prepare(guarded& runner, fiber::entry run) {
   runner.finished = false;
   runner.waiting = false;
   runner.parked = false;
+  runner.spared = false;
   runner.operation_ends = no_bound;
   runner.next = {.boundary = true};
   runner.ended.reset();
@@ -287,11 +288,13 @@ void machine::park(std::optional<unsigned> thread, std::uint32_t at) noexcept {
   park_at_ = at;
 }
 
+void machine::spare(bool spared) noexcept { running().spared = spared; }
+
 bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park_]->parked; }
 
 /// Stops the running thread for good if that is its fate.
 void machine::stop_if_parked(guarded& me) {
-  if (to_park_ != me.number || me.steps != park_at_) return;
+  if (to_park_ != me.number || me.steps < park_at_ || me.spared) return;
   me.parked = true;
   const unsigned next = decide(nobody);
   if (next == nobody) leave_for_good(me);

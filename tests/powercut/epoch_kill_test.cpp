@@ -76,6 +76,16 @@ TEST(EpochKill, a_queue_of_strings_is_cut_at_an_epoch) {
 TEST(EpochKill, a_queue_whose_recovery_is_killed_is_cut_at_an_epoch) {
   expect_nothing_lost("buffered_queue", {.kills = 30, .early_kills = 2});
 }
+TEST(EpochKill, a_lockfree_map_is_cut_at_an_epoch) {
+  expect_nothing_lost("lockfree_map", {.threads = 4});
+}
+TEST(EpochKill, a_lockfree_map_of_strings_is_cut_at_an_epoch) {
+  expect_nothing_lost("lockfree_map_of_strings");
+}
+TEST(EpochKill, an_ordered_map_is_cut_at_an_epoch) {
+  expect_nothing_lost("ordered_map", {.kills = 30, .early_kills = 2});
+}
+TEST(EpochKill, a_lockfree_queue_is_cut_at_an_epoch) { expect_nothing_lost("lockfree_queue"); }
 TEST(EpochKill, a_map_that_claims_to_sync_is_found_out) {
   const std::string complaint = kill_again_and_again("hasty_map", {.kills = 15}).complaint;
   EXPECT_NE(complaint.find("no epoch explains"), std::string::npos) << complaint;

@@ -33,6 +33,7 @@ class map_fixture : public ::testing::Test {
     attach();
   }
   void reopen_after_a_kill() {
+    if constexpr (requires { map_->sync(); }) map_->sync();  // durable later than at return
     map_.reset();
     pool_.abandon();
     pool_.open();

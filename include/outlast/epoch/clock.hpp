@@ -24,7 +24,9 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
+#include <outlast/epoch/detail/frontier.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
+#include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
 #include <outlast/pool/pool.hpp>
@@ -80,11 +82,17 @@ class clock final : private base::thread_exit_listener {
             session_type::root_name, session_type::type(),
             [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })),
         now_(session_->now()),
+        frontier_(now_),
+        exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
     try {
       if (std::is_base_of_v<domain::hardware_access, D>) configure({});
-      pool.on_fork_child([this] { records_.forbid(); });
+      pool.on_fork_child([this] {
+        records_.forbid();
+        frontier_.forbid();
+        exchanges_.forbid();
+      });
       pool.on_close([this] { close(); });
     } catch (...) {
       session_->handle_gone();
@@ -109,6 +117,7 @@ class clock final : private base::thread_exit_listener {
     buffer_.store(options.buffer, std::memory_order_relaxed);
     writes_.store(options.writes, std::memory_order_relaxed);
     reclaims_.store(options.reclaims, std::memory_order_relaxed);
+    frontier_.configure(options.buffer, options.writes);
     stream_from_.store(options.stream_from_bytes == 0 ? ~std::size_t{0} : options.stream_from_bytes,
                        std::memory_order_relaxed);
     if (options.epoch_length.count() != 0) start_ticking(options.epoch_length);
@@ -116,6 +125,8 @@ class clock final : private base::thread_exit_listener {
 
   /// The present epoch.
   [[nodiscard]] std::uint64_t now() const { return now_.load(std::memory_order_acquire); }
+  /// The same, behind everything that the caller has stored before.
+  [[nodiscard]] std::uint64_t present() const { return now_.load(std::memory_order_seq_cst); }
   /// The last epoch that the recovery at this clock's opening found complete.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return session_->boundary(); }
 
@@ -160,6 +171,18 @@ class clock final : private base::thread_exit_listener {
 
   /// The operation has marked a payload, a block of `from`, as given up.
   void given_up(record& mine, arena_type& from, void* block) noexcept { mine.give_up(from, block); }
+
+  /// For operations that nobody waits for.
+  [[nodiscard]] detail::frontier<D>& frontier() noexcept { return frontier_; }
+  /// Begins one of them. Throws error{io_failure} where the device has failed, error{forked},
+  /// std::bad_alloc.
+  [[nodiscard]] typename detail::frontier<D>::record& enter_unwaited() {
+    require_device();
+    return frontier_.local();
+  }
+
+  /// For verified_pointer: one per thread.
+  [[nodiscard]] auto& exchanges() noexcept { return exchanges_; }
 
   [[nodiscard]] std::size_t stream_from_bytes() const noexcept {
     return stream_from_.load(std::memory_order_relaxed);
@@ -220,7 +243,7 @@ class clock final : private base::thread_exit_listener {
   /// The epoch of the calling thread's last operation; 0 if there was none since it asked last. For
   /// verification.
   [[nodiscard]] std::uint64_t take_last_epoch() {
-    return std::exchange(records_.local().epoch_, 0);
+    return std::max(std::exchange(records_.local().epoch_, 0), frontier_.take_effect());
   }
   /// Payloads that wait to be freed. For tests; exact only at rest.
   [[nodiscard]] std::size_t waiting() const {
@@ -390,6 +413,7 @@ class clock final : private base::thread_exit_listener {
     unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
       wait_for_operations_before(epoch);
+      frontier_.pass(epoch);
       write_back_epoch(epoch - 1);
       write_clock(epoch + 1);
       free_given_up_in(epoch - 2);
@@ -539,6 +563,8 @@ class clock final : private base::thread_exit_listener {
   std::atomic<write_back> writes_{write_back::buffered};
   std::atomic<reclamation> reclaims_{reclamation::tick};
   std::atomic<std::size_t> stream_from_{clock_options().stream_from_bytes};
+  detail::frontier<D> frontier_;
+  base::per_thread<detail::verified_exchange<D>> exchanges_;
   std::string path_;
   alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;
   base::per_thread<record> records_;

@@ -4,15 +4,27 @@ outlast_headers(outlast_library epoch
   clock.hpp
   detail/bucket_table.hpp
   detail/clock_record.hpp
+  detail/frontier.hpp
   detail/numbered_payloads.hpp
   detail/spin_lock.hpp
   detail/stored_pair.hpp
+  detail/unwaited_memory.hpp
+  detail/unwaited_set.hpp
+  detail/verified_exchange.hpp
+  detail/version.hpp
+  detail/write_log.hpp
   graph.hpp
   hash_map.hpp
+  lockfree_hash_map.hpp
+  lockfree_list.hpp
+  lockfree_queue.hpp
   operation.hpp
   options.hpp
+  ordered_map.hpp
   payload.hpp
   payload_session.hpp
   policies.hpp
   queue.hpp
+  unwaited.hpp
+  verified_word.hpp
 )

@@ -68,6 +68,9 @@ class prepared {
   }
 
   [[nodiscard]] payload<T>* get() const noexcept { return made_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// It is the caller's from now on. What went past the caches is not waited for.
+  [[nodiscard]] payload<T>* release() noexcept { return std::exchange(made_, nullptr); }
 
  private:
   template <domain::persistence_domain>
@@ -140,7 +143,7 @@ class [[nodiscard]] operation {
   payload<T>* adopt(prepared<T, D>&& made) {
     // (P1) persisted-before: what went past the caches is not published before a fence. [L6]
     domain::fence<D>();
-    payload<T>* const at = std::exchange(made.made_, nullptr);
+    payload<T>* const at = made.release();
     at->header().template set_label<D>(epoch_);
     note_around(at, made.bytes_, made.streamed_);
     return at;

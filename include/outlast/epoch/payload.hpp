@@ -56,6 +56,19 @@ class payload_header {
     D::store(retired_.value, epoch, std::memory_order_release, where);
   }
 
+  /// The same where others may be about to do it, in this epoch or another one. False: somebody
+  /// has.
+  template <domain::persistence_domain D>
+  bool try_label(std::uint64_t epoch, domain::site where = domain::site::current()) {
+    std::uint64_t none = 0;
+    return D::compare_exchange(label_.value, none, epoch, std::memory_order_acq_rel, where);
+  }
+  template <domain::persistence_domain D>
+  bool try_retire(std::uint64_t epoch, domain::site where = domain::site::current()) {
+    std::uint64_t none = 0;
+    return D::compare_exchange(retired_.value, none, epoch, std::memory_order_acq_rel, where);
+  }
+
   /// Is it part of the state at the end of epoch `boundary`? I1
   template <domain::persistence_domain D>
   [[nodiscard]] bool is_live(std::uint64_t boundary) const noexcept {

@@ -405,12 +405,14 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
   if (pages == 0 || pages > limit()) return std::nullopt;
   for (;;) {
     const std::uint64_t seen = releases_.load(acquire);
+    const bool knew_all = loaded_.load(acquire) == everything;
     if (const std::uint32_t first = search(pages, align_pages)) {
       if (!commit(first, pages)) return std::nullopt;
       high_water_.raise_to(first + pages, relaxed);
       return first;
     }
-    if (load_more()) continue;
+    // Another thread may have read the rest since: then it was not searched.
+    if (load_more() || !knew_all) continue;
     if (releases_.load(acquire) == seen) return std::nullopt;
   }
 }

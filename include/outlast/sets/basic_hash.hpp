@@ -60,7 +60,8 @@ class basic_hash {
   struct stamp_of {
     std::uint64_t operator()(key_view key) const { return hash_of(key); }
   };
-  using operation = detail::set_operation<Scheme, node, reclaimer, stamp_of>;
+  using operation =
+      typename detail::parts_of<Scheme>::template operation<node, reclaimer, stamp_of>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
   struct chain_order;
   using directory = detail::bucket_directory<entry, chain_order, D>;
@@ -270,8 +271,8 @@ class basic_hash {
 /// What hangs off the pool while the table is attached: its buckets.
 template <scheme Scheme, class Key, class Value, class Hash, template <class> class Reclaimer>
 class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
-    : public detail::set_session<node, D, reclaimer> {
-  using base_type = detail::set_session<node, D, reclaimer>;
+    : public detail::parts_of<Scheme>::template session<node, reclaimer> {
+  using base_type = typename detail::parts_of<Scheme>::template session<node, reclaimer>;
 
  public:
   session(pool_type& in, const attached_root& root, const table_options& options)

@@ -56,8 +56,8 @@ class basic_list {
 
   using key_view = typename detail::reading<Key>::view;
   using index = typename Index::template of<node, Compare, D, reclaimer>;
-  using operation = typename index::template guard<
-      detail::set_operation<Scheme, node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
+  using operation = typename index::template guard<typename detail::parts_of<
+      Scheme>::template operation<node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
   using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 
@@ -288,8 +288,8 @@ class basic_list {
 template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
           template <class> class Reclaimer, class Index>
 class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
-    : public detail::set_session<node, D, reclaimer> {
-  using base_type = detail::set_session<node, D, reclaimer>;
+    : public detail::parts_of<Scheme>::template session<node, reclaimer> {
+  using base_type = typename detail::parts_of<Scheme>::template session<node, reclaimer>;
 
  public:
   session(pool_type& in, const attached_root& root, const options_type& options)

@@ -51,6 +51,10 @@ class buffered_oracle final : public oracle {
   /// A sync: what a closed subject held survives.
   [[nodiscard]] std::optional<call> closing() const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
+  /// What the specification knows, and a tick.
+  [[nodiscard]] std::vector<call> alphabet(const scope& within,
+                                           std::uint64_t serial) const override;
+  [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
 

@@ -13,6 +13,7 @@
 
 #include <outlast/verify/buffered_oracle.hpp>
 #include <outlast/verify/graph_subject.hpp>
+#include <outlast/verify/machine.hpp>
 #include <outlast/verify/map_subject.hpp>
 #include <outlast/verify/sequence_subject.hpp>
 #include <outlast/verify/structure_subject.hpp>
@@ -35,8 +36,8 @@ class buffered_world final : public World {
   outcome apply(const call& what) override {
     auto& clock = this->structure_->pool_clock();
     switch (static_cast<epoch_operation>(what.kind)) {
-      case epoch_operation::advance: clock.tick(); return {true};
-      case epoch_operation::sync: clock.sync(); return {true};
+      case epoch_operation::advance: spared([&] { clock.tick(); }); return {true};
+      case epoch_operation::sync: spared([&] { clock.sync(); }); return {true};
     }
     static_cast<void>(clock.take_last_epoch());
     outcome answer = World::apply(what);
@@ -48,6 +49,15 @@ class buffered_world final : public World {
     abstract_state state = World::observe();
     state.insert(state.begin(), this->structure_->pool_clock().boundary());
     return state;
+  }
+
+ private:
+  /// Who ticks waits for who ticks: a thread that stops for good stops elsewhere.
+  template <class Work>
+  static void spared(Work&& work) {
+    machine::current()->spare(true);
+    work();
+    machine::current()->spare(false);
   }
 };
 

@@ -92,6 +92,9 @@ class machine {
   /// Stops `thread` for good at its `at`-th access in the next `run_threads`, which then ends when
   /// all others have ended. No thread: nobody is stopped.
   void park(std::optional<unsigned> thread, std::uint32_t at) noexcept;
+  /// From here on the running thread is stopped only after it is no longer to be `spared`: what it
+  /// does meanwhile others wait for.
+  void spare(bool spared) noexcept;
   /// Whether a thread was stopped in the last `run_threads`.
   [[nodiscard]] bool parked_one() const noexcept;
   /// The running thread begins an operation that may take `most` accesses of its own; 0: any
@@ -152,6 +155,7 @@ class machine {
     bool finished = true;
     bool waiting = false;
     bool parked = false;
+    bool spared = false;
     mishap ended;
     int signal = 0;  // that ended it: put into words outside of the handler
     std::uint32_t steps = 0;

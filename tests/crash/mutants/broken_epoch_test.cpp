@@ -2,11 +2,14 @@
 // Method: the real headers with one sentence switched off (mutate_epoch.cmake), and with none; the
 // seeds are fixed.
 #include <outlast/verify/buffered_subject.hpp>
+#include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_epoch/hash_map.hpp>
+#include <broken_epoch/lockfree_list.hpp>
+#include <broken_epoch/lockfree_queue.hpp>
 #include <broken_epoch/queue.hpp>
 
 #include <cstdint>
@@ -21,6 +24,9 @@ using D = domain::simulated;
 using map = broken_epoch::hash_map<std::uint64_t, std::uint64_t, D>;
 using string_map = broken_epoch::hash_map<std::uint64_t, std::string, D>;
 using number_queue = broken_epoch::queue<std::uint64_t, D>;
+using lockfree_list =
+    broken_epoch::lockfree_list<std::uint64_t, std::uint64_t, D, std::less<>, verify::eager_epochs>;
+using lockfree_queue = broken_epoch::lockfree_queue<std::uint64_t, D, verify::eager_epochs>;
 
 constexpr verify::memory_model portable{};
 constexpr verify::memory_model buffered_stores{.rmw_fences = true, .store_buffers = true};
@@ -30,7 +36,11 @@ enum class scenarios {
   all,      ///< a map, whatever may be done to it
   updates,  ///< one key of it
   strings,  ///< long values
-  queue
+  queue,
+  list,     ///< lock-free, one key
+  puts,     ///< the same, put again and again
+  lookups,  ///< the same, erased while others look
+  lockfree
 };
 
 template <class Structure, class... Options>
@@ -57,22 +67,40 @@ std::unique_ptr<verify::subject> make_subject(scenarios which) {
     case scenarios::strings:
       return std::make_unique<verify::buffered_map_subject<string_map>>(
           "strings", parts_of<string_map>(small));
-    case scenarios::queue: break;
+    case scenarios::queue:
+      return std::make_unique<verify::buffered_sequence_subject<number_queue>>(
+          "queue", verify::sequence_oracle::discipline::queue, parts_of<number_queue>());
+    case scenarios::list:
+      return std::make_unique<verify::buffered_map_subject<lockfree_list>>(
+          "list", parts_of<lockfree_list>(),
+          std::vector{insert, put, update, erase, erase, get, contains});
+    case scenarios::puts:
+      return std::make_unique<verify::buffered_map_subject<lockfree_list>>(
+          "list", parts_of<lockfree_list>(), std::vector{put});
+    case scenarios::lookups:
+      return std::make_unique<verify::buffered_map_subject<lockfree_list>>(
+          "list", parts_of<lockfree_list>(), std::vector{insert, erase, contains});
+    case scenarios::lockfree: break;
   }
-  return std::make_unique<verify::buffered_sequence_subject<number_queue>>(
-      "queue", verify::sequence_oracle::discipline::queue, parts_of<number_queue>());
+  return std::make_unique<verify::buffered_sequence_subject<lockfree_queue>>(
+      "queue", verify::sequence_oracle::discipline::queue, parts_of<lockfree_queue>());
 }
 
 verify::report explore(int defect, scenarios which, const verify::memory_model& model,
-                       std::uint64_t executions) {
+                       std::uint64_t executions,
+                       verify::strategy_kind strategy = verify::strategy_kind::pct) {
   broken_epoch::defect = defect;
   verify::options options;
   options.seconds = 60;
   options.max_executions = executions;
   options.model = model;
+  options.strategy = strategy;
   options.minimise = defect == 0;
-  if (which == scenarios::updates) {
+  using enum scenarios;
+  if (which == updates || which == list) {
     options.within = {.threads = 2, .operations = 4, .keys = 1, .prefill = 2};
+  } else if (which == puts || which == lookups) {
+    options.within = {.threads = 2, .operations = 3, .keys = 1, .prefill = 2};
   }
   const auto tested = make_subject(which);
   verify::report done = verify::explorer(*tested, options).run();
@@ -82,7 +110,7 @@ verify::report explore(int defect, scenarios which, const verify::memory_model& 
 
 TEST(unbroken_epochs, are_found_right) {
   using enum scenarios;
-  for (const scenarios which : {all, updates, strings, queue}) {
+  for (const scenarios which : {all, updates, strings, queue, list, lockfree}) {
     const verify::report done = explore(0, which, portable, 60);
     EXPECT_FALSE(done.found) << to_text(*done.found);
   }
@@ -93,13 +121,15 @@ struct mutant {
   scenarios which;
   verify::memory_model model;
   const char* says;
+  verify::strategy_kind strategy = verify::strategy_kind::pct;
 };
 
 class epoch_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(epoch_mutant, is_found) {
   const mutant& tested = GetParam();
-  const verify::report done = explore(tested.defect, tested.which, tested.model, 20'000);
+  const verify::report done =
+      explore(tested.defect, tested.which, tested.model, 20'000, tested.strategy);
   EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
 }
 
@@ -137,7 +167,25 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{25, scenarios::updates, portable, "marks beyond the boundary stay"},
         mutant{26, scenarios::updates, portable, "what recovery cuts off is not written back"},
         mutant{27, scenarios::updates, portable, "marks are ignored"},
-        mutant{28, scenarios::all, portable, "the clock does not know that a root is in use"}),
+        mutant{28, scenarios::all, portable, "the clock does not know that a root is in use"},
+        mutant{29, scenarios::lookups, portable, "the clock is read before the intent is there"},
+        mutant{30, scenarios::puts, portable, "a tick looks at no intent"},
+        mutant{31, scenarios::puts, portable, "a tick labels in the epoch that it ends"},
+        mutant{32, scenarios::list, portable, "what got a label is not written back"},
+        mutant{33, scenarios::puts, portable, "the mark of what is replaced is not written back"},
+        mutant{34, scenarios::list, portable, "the mark of what is deleted is not written back"},
+        mutant{35, scenarios::puts, portable, "an intent goes away before what was done is noted"},
+        mutant{36, scenarios::puts, portable, "a tick forgets what a label retires"},
+        mutant{37, scenarios::puts, portable, "logs are written back before intents are looked at",
+               verify::strategy_kind::random},
+        mutant{38, scenarios::list, portable, "nodes are deleted before they have a label"},
+        mutant{39, scenarios::lookups, portable, "who answers \"not there\" helps nobody"},
+        mutant{40, scenarios::lockfree, portable, "a node gets a label after the next one"},
+        mutant{41, scenarios::lockfree, portable, "a value is taken before the one in front of it"},
+        mutant{42, scenarios::lockfree, portable, "a value is taken that is not there yet"},
+        mutant{43, scenarios::lockfree, portable, "who answers \"empty\" helps nobody"},
+        mutant{44, scenarios::list, portable, "nodes are unlinked before they have a mark"},
+        mutant{45, scenarios::puts, portable, "blocks of nodes are used again too early"}),
     number_of);
 
 }  // namespace

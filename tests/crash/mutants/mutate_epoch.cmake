@@ -4,7 +4,9 @@ function(outlast_mutate_epoch to)
   set(LAYER epoch)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
-          detail/numbered_payloads.hpp detail/stored_pair.hpp)
+          detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
+          detail/write_log.hpp
+          unwaited.hpp lockfree_list.hpp lockfree_queue.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
     if(HEADER STREQUAL "hash_map.hpp")
@@ -13,8 +15,64 @@ function(outlast_mutate_epoch to)
       outlast_mutate(20 "      operation op(session_->memory());\n      here.remove(at);"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(session_->memory());\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
     endif()
+    if(HEADER STREQUAL "lockfree_queue.hpp")
+      # 40: a node gets a label only after the next one
+      outlast_mutate(40 "      op.label(*last);  // I1" "      if (@D@) op.label(*last);  // I1")
+      # 41: a value is taken after one that nobody has taken yet
+      outlast_mutate(41 "      op.retire(*taken);  // I2" "      if (@D@ || first == nullptr) op.retire(*taken);  // I2")
+      # 42: a value is taken that is not there yet
+      outlast_mutate(42 "      op.label(*first);           // I1" "      if (@D@) op.label(*first);           // I1")
+      # 43: who answers that nothing is there does not look at who took the last
+      outlast_mutate(43 "op.retire(*taken);  // I2" "if (@D@ || first != nullptr) op.retire(*taken);  // I2")
+    endif()
     outlast_write_header(${HEADER})
   endforeach()
+
+  outlast_read_header(detail/frontier.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
+  # 29: the clock is read before the intent is there
+  outlast_mutate(29 "    D::announce(mine.intent_, what);\n    return now_.load(std::memory_order_seq_cst);"
+                    "    const std::uint64_t early = now_.load(std::memory_order_seq_cst);\n    D::announce(mine.intent_, what);\n    return @D@ ? now_.load(std::memory_order_seq_cst) : early;")
+  # 37: logs are written back before intents are looked at
+  outlast_mutate(37 "      help(each, epoch, where);"
+                    "      if (!@D@) {\n        for (write_log<D>& log : each.logs_) {\n          if (log.epoch() == epoch - 1) log.write_back(where.at(1));\n        }\n        D::schedule_point();\n        help(each, epoch, where);\n        return;\n      }\n      help(each, epoch, where);")
+  # 30: a tick looks at no intent
+  outlast_mutate(30 "      help(each, epoch, where);" "      if (@D@) help(each, epoch, where);")
+  # 31: a tick labels in the epoch that it ends
+  outlast_mutate(31 "(void)node.stored().template try_label<D>(epoch, where.at(1));"
+                    "(void)node.stored().template try_label<D>(@D@ ? epoch : epoch - 1, where.at(1));")
+  # 35: an intent goes away before what was done is noted
+  outlast_mutate(35 "      note(mine, epoch, &node.stored(), node.bytes(), where.at(1));"
+                    "      if (!@D@) withdraw(mine);\n      note(mine, epoch, &node.stored(), node.bytes(), where.at(1));")
+  # 32: what got a label is not written back
+  outlast_mutate(32 "      note(mine, epoch, &node.stored(), node.bytes(), where.at(1));"
+                    "      if (@D@) note(mine, epoch, &node.stored(), node.bytes(), where.at(1));")
+  # 33: the mark of what is replaced is not written back
+  outlast_mutate(33 "        note(mine, epoch, &old->stored(), sizeof(payload_header), where.at(3));"
+                    "        if (@D@) note(mine, epoch, &old->stored(), sizeof(payload_header), where.at(3));")
+  # 34: the mark of what is deleted is not written back
+  outlast_mutate(34 "      note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));"
+                    "      if (@D@) note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));")
+  # 36: a tick forgets what a label retires
+  outlast_mutate(36 "      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));\n      domain::flush"
+                    "      if (!@D@) return;\n      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));\n      domain::flush")
+  outlast_write_header(detail/frontier.hpp)
+
+  outlast_read_header(detail/unwaited_set.hpp)
+  # 38: nodes are deleted before they have a label
+  outlast_mutate(38 "void admit(Node& node) { confirm(node); }" "void admit(Node& node) {\n    if (@D@) confirm(node);\n  }")
+  # 39: who answers that a key is not there does not look at who deleted it
+  outlast_mutate(39 "    if (!next.has(lockfree::detail::replaced)) frontier().retire(mine_, node);"
+                    "    if (@D@ && !next.has(lockfree::detail::replaced)) frontier().retire(mine_, node);")
+  # 44: nodes are unlinked before they have a mark
+  outlast_mutate(44 "    if (!next.has(lockfree::detail::replaced)) return frontier().retire(mine_, node);"
+                    "    if (!@D@) return;\n    if (!next.has(lockfree::detail::replaced)) return frontier().retire(mine_, node);")
+  outlast_write_header(detail/unwaited_set.hpp)
+
+  outlast_read_header(detail/unwaited_memory.hpp)
+  # 45: blocks are used again too early
+  outlast_mutate(45 "mine.front().epoch + 3 <= now" "mine.front().epoch + (@D@ ? 3 : 1) <= now")
+  outlast_write_header(detail/unwaited_memory.hpp)
 
   outlast_read_header(options.hpp)
   string(REPLACE "#pragma once\n"

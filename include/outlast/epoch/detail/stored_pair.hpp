@@ -33,6 +33,7 @@ struct stored_pair {
   static bool is_whole(const payload_type&, std::size_t room) noexcept {
     return room >= sizeof(payload_type);
   }
+  static std::size_t bytes_of_payload(const payload_type&) noexcept { return sizeof(payload_type); }
 
   template <class Prepared, class Memory>
   static Prepared prepare(const Memory& memory, const Key& key, const Value& value) {
@@ -70,6 +71,11 @@ struct stored_pair<Key, Value> {
     const content& sizes = in.unsafe();
     return has_length<Key>(sizes.key_bytes) && has_length<Value>(sizes.value_bytes) &&
            sizeof(payload_type) + in_words(sizes.key_bytes) + sizes.value_bytes <= room;
+  }
+
+  static std::size_t bytes_of_payload(const payload_type& in) noexcept {
+    const content& sizes = in.unsafe();
+    return sizeof(payload_type) + in_words(sizes.key_bytes) + sizes.value_bytes;
   }
 
   template <class Prepared, class Memory>

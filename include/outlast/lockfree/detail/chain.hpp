@@ -85,6 +85,8 @@ void visit_chain(const Cell& start, Visit&& visit) {
 ///   confirm(node)       it is linked, and an answer rests on it
 ///   passed(node, next)  it was deleted, as its link says, and an answer may rest on that
 ///   settle(node, next)  the same, and it is about to be unlinked
+///   about_to_replace(node, fresh)  before it is marked
+///   has_linked(node), has_erased(node)  the operation itself has, and has told what is above
 /// Or they know it of themselves; then lookups do not ask what is marked, but look(node).answer:
 /// the version that counts, of the node that matches and those that have replaced it.
 ///
@@ -175,6 +177,7 @@ class chain {
       // The p-store fences before it stores: the node is durable before the link that names it.
       if (here.before->compare_exchange(expected, link(fresh), role::link)) {
         confirm(link(fresh));
+        has_linked(*fresh);
         return nullptr;
       }
     }
@@ -192,6 +195,7 @@ class chain {
       admit(here.at);
       if (!here.at->next.compare_exchange(next, next.with(deleted), role::mark)) continue;
       settle(here.at, next.with(deleted));
+      has_erased(here.at);
       unlink(start, probe, here, next);
       return true;
     }
@@ -226,9 +230,11 @@ class chain {
       fresh->next.init(next);
       operation_.persist_private(*fresh);
       admit(here.at);
+      about_to_replace(here.at, *fresh);
       const link replacing(fresh, deleted | replaced_in<link>);
       if (!here.at->next.compare_exchange(next, replacing, role::replace)) continue;
       settle(here.at, replacing);
+      has_linked(*fresh);
       unlink(start, probe, here, link(fresh));
       return true;
     }
@@ -259,6 +265,20 @@ class chain {
   void settle(link at, link next) {
     if constexpr (requires(Node& node) { operation_.settle(node, next); }) {
       operation_.settle(static_cast<Node&>(*at), next);
+    }
+  }
+
+  void about_to_replace(link at, Node& fresh) {
+    if constexpr (requires { operation_.about_to_replace(fresh, fresh); }) {
+      operation_.about_to_replace(static_cast<Node&>(*at), fresh);
+    }
+  }
+  void has_linked(const Node& fresh) {
+    if constexpr (requires { operation_.has_linked(fresh); }) operation_.has_linked(fresh);
+  }
+  void has_erased(link at) {
+    if constexpr (requires(const Node& node) { operation_.has_erased(node); }) {
+      operation_.has_erased(static_cast<const Node&>(*at));
     }
   }
 

@@ -324,4 +324,17 @@ class set_session : public durable::root_session<D> {
   bool was_recovered_;
 };
 
+/// What guards an operation on a set of `Scheme`, and what hangs off the pool while it is attached:
+/// the scheme's own, if it has them.
+template <class Scheme>
+struct parts_of {
+  template <class Node, class Reclaimer, class StampOf>
+  using operation = set_operation<Scheme, Node, Reclaimer, StampOf>;
+  template <class Node, class Reclaimer>
+  using session = set_session<Node, typename Scheme::domain_type, Reclaimer>;
+};
+template <class Scheme>
+  requires requires { Scheme::has_parts; }
+struct parts_of<Scheme> : Scheme {};
+
 }  // namespace outlast::sets::detail

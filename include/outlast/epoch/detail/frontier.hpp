@@ -1,0 +1,206 @@
+// Epochs for operations that nobody waits for: a clock passes those that stand still.
+//
+// Who links a node, or marks one, does not say in which epoch that was; whoever rests on it first
+// says so, in the payload: the label, or the mark, goes from 0 to the present epoch. Beforehand it
+// says what it is about to do (the intent), and only then reads the clock. A tick from e to e + 1
+// looks at all intents before it writes back what e - 1 left, and does itself what it finds there.
+// So a number that is late finds another one in its place, and a number that is not was noted.
+//
+// Beyond the paper, whose clock waits for operations also where structures are non-blocking:
+// docs/papers/montage.md has the argument.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/epoch/detail/version.hpp>
+#include <outlast/epoch/detail/write_log.hpp>
+#include <outlast/epoch/options.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace outlast::epoch::detail {
+
+/// The non-blocking half of a clock.
+///
+/// Nodes and payloads may be used again when nobody holds them any more and the clock has moved
+/// thrice since: so a tick can look at what it finds in an intent, though it holds nothing.
+///
+/// Thread-safety: label() and retire(): any thread, concurrently; pass(): one thread at a time,
+/// while the clock stands still. Progress: label() and retire() are wait-free but for a full
+/// buffer's write-back; pass() is, too: it waits for nobody.
+///
+/// Invariants:
+///   I1  A label or mark e that was given by label() or retire() is on the media, with the payload,
+///       when pass(e + 1) has returned and its caller has waited for it.
+///   I2  Numbers never go back: who gives one has read the clock after all numbers that it has seen
+///       were given.
+template <domain::persistence_domain D>
+class frontier {
+  using site = domain::site;
+
+ public:
+  using version_type = version<D>;
+  class record;
+
+  explicit frontier(const volatile_word<D, std::uint64_t>& now)
+      : now_(now), records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
+
+  /// The calling thread's. Throws std::bad_alloc, error{forked}.
+  [[nodiscard]] record& local() { return records_.local(); }
+  void forbid() noexcept { records_.forbid(); }
+  void configure(std::size_t buffer, write_back writes) noexcept {
+    buffer_.store(buffer, std::memory_order_relaxed);
+    writes_.store(writes, std::memory_order_relaxed);
+  }
+
+  /// Others can see the node in its structure. Its payload has a label at return, and what it has
+  /// replaced is, or will be in time, retired in the same epoch. The caller keeps the node from
+  /// being freed, and what it has replaced as long as that has to be retired.
+  void label(record& mine, version_type& node, site where = site::current()) {
+    if (node.is_labelled()) return;
+    const std::uint64_t epoch = intend(mine, to_label(node));
+    // (P1) the label, behind the payload; noted before the intent goes away.
+    if (node.stored().template try_label<D>(epoch, where)) {
+      note(mine, epoch, &node.stored(), node.bytes(), where.at(1));
+      if (version_type* const old = node.replaced()) {
+        old->stored().template try_retire<D>(epoch, where.at(2));
+        note(mine, epoch, &old->stored(), sizeof(payload_header), where.at(3));
+        old->set_retired();
+        node.has_replaced();
+      }
+    }
+    node.set_labelled();
+    withdraw(mine);
+  }
+
+  /// Others can see that the node is deleted. Its payload is retired at return. As label().
+  void retire(record& mine, version_type& node, site where = site::current()) {
+    if (node.is_retired()) return;
+    const std::uint64_t epoch = intend(mine, to_retire(node));
+    if (node.stored().template try_retire<D>(epoch, where)) {
+      note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));
+    }
+    node.set_retired();
+    withdraw(mine);
+  }
+
+  /// `fresh` has a label, and has replaced `old`, which may be unlinked at return. Who gave the
+  /// label notes the mark.
+  void retire_replaced(version_type& old, const version_type& fresh, site where = site::current()) {
+    if (old.is_retired()) return;
+    old.stored().template try_retire<D>(fresh.stored().template label<D>(), where);
+    old.set_retired();
+  }
+
+  /// The clock says `epoch`. Starts the write-back of everything that the epoch before has left;
+  /// the caller waits.
+  void pass(std::uint64_t epoch, site where = site::current()) {
+    records_.for_each([&](record& each) {
+      help(each, epoch, where);
+      for (write_log<D>& log : each.logs_) {
+        if (log.epoch() == epoch - 1) log.write_back(where.at(1));
+      }
+    });
+  }
+
+  // ---- For verification ----
+
+  void set_effect(record& mine, std::uint64_t epoch) noexcept { mine.effect_ = epoch; }
+  /// The epoch in which the thread's last operation took effect; 0: it did not.
+  [[nodiscard]] std::uint64_t take_effect() { return std::exchange(records_.local().effect_, 0); }
+
+ private:
+  static constexpr std::size_t slots = 4;
+  static constexpr std::uintptr_t retiring = 1;
+
+ public:
+  class alignas(2 * base::cache_line_size) record {
+    friend class frontier;
+
+    std::atomic<std::uintptr_t> intent_{0};
+    std::uint64_t effect_ = 0;
+    std::array<write_log<D>, slots> logs_;
+  };
+
+ private:
+  static std::uintptr_t address_of(const version_type& node) noexcept {
+    return reinterpret_cast<std::uintptr_t>(&node);
+  }
+  static std::uintptr_t to_label(const version_type& node) noexcept { return address_of(node); }
+  static std::uintptr_t to_retire(const version_type& node) noexcept {
+    return address_of(node) | retiring;
+  }
+
+  /// Returns the present epoch.
+  std::uint64_t intend(record& mine, std::uintptr_t what) {
+    // (1) seq_cst, before the clock is read; synchronizes-with (2): if the tick that ends the epoch
+    // after the one that is read does not see the intent, it comes after withdraw().
+    D::announce(mine.intent_, what);
+    return now_.load(std::memory_order_seq_cst);
+  }
+  void withdraw(record& mine) {
+    // (3) release; synchronizes-with (2): what was intended is done, and noted.
+    D::store(mine.intent_, std::uintptr_t{0}, std::memory_order_release, site::none());
+  }
+
+  void note(record& mine, std::uint64_t epoch, const void* first, std::size_t bytes, site where) {
+    const write_back writes = writes_.load(std::memory_order_relaxed);
+    if (!D::flushes() || writes == write_back::none) return;
+    write_log<D>& to = mine.logs_[epoch % slots];
+    if (to.epoch() != epoch) to.begin(epoch);
+    const bool at_once = writes == write_back::each_operation && !domain::notes_pages<D>;
+    if (at_once || !to.add(first, bytes)) {
+      domain::persist<D>(first, bytes, where);
+      return;
+    }
+    if (domain::notes_pages<D>) return;
+    if (to.waiting() >= buffer_.load(std::memory_order_relaxed)) [[unlikely]]
+      to.write_back_half(where.at(1));
+  }
+
+  /// Does what `each` intends, in the present epoch, and writes it back. Its owner held the node
+  /// when it was read, in this epoch.
+  void help(record& each, std::uint64_t epoch, site where) {
+    // (2) seq_cst; synchronizes-with (1, 3).
+    const std::uintptr_t intent = D::load(each.intent_, std::memory_order_seq_cst);
+    if (intent == 0) return;
+    auto& node = *reinterpret_cast<version_type*>(intent & ~retiring);
+    if ((intent & retiring) != 0) {
+      finish_retirement(node, epoch, where);
+    } else {
+      finish_label(node, epoch, where);
+    }
+  }
+
+  void finish_label(version_type& node, std::uint64_t epoch, site where) {
+    (void)node.stored().template try_label<D>(epoch, where.at(1));
+    domain::flush<D>(&node.stored(), node.bytes(), where.at(2));
+    // Who labels it clears this before it leaves: if there is something, that is held, too.
+    if (version_type* const old = node.replaced()) {
+      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));
+      domain::flush<D>(&old->stored(), sizeof(payload_header), where.at(4));
+      old->set_retired();
+      node.has_replaced();
+    }
+    node.set_labelled();
+  }
+  void finish_retirement(version_type& node, std::uint64_t epoch, site where) {
+    (void)node.stored().template try_retire<D>(epoch, where.at(5));
+    domain::flush<D>(&node.stored(), sizeof(payload_header), where.at(6));
+    node.set_retired();
+  }
+
+  const volatile_word<D, std::uint64_t>& now_;
+  std::atomic<std::size_t> buffer_{clock_options().buffer};
+  std::atomic<write_back> writes_{write_back::buffered};
+  base::per_thread<record> records_;
+};
+
+}  // namespace outlast::epoch::detail

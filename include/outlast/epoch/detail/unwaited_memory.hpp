@@ -1,0 +1,127 @@
+// Where the nodes of non-blocking buffered structures come from, and where they go.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/detail/version.hpp>
+#include <outlast/epoch/operation.hpp>
+#include <outlast/reclaim/concept.hpp>
+#include <outlast/sets/detail/volatile_blocks.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::epoch::detail {
+
+/// `Node` derives from version<D>, and has a payload_type; it is made from a payload and its bytes.
+/// What was unlinked is free again when nobody can hold it any more, and three epochs have passed.
+///
+/// Thread-safety: all members may be called concurrently, but collect_all().
+/// Memory bound: a thread that stands still inside an operation holds back, of this structure, what
+/// is unlinked from then on.
+template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
+class unwaited_memory {
+  using payload_type = typename Node::payload_type;
+  using content_type = typename payload_type::content_type;
+  using prepared_type = prepared<content_type, D>;
+  static_assert(std::is_trivially_destructible_v<Node>);
+
+ public:
+  unwaited_memory(alloc::arena<D>& arena, epoch::clock<D>& clock, Reclaimer& reclaimer)
+      : arena_(arena),
+        clock_(clock),
+        reclaimer_(reclaimer),
+        waiting_([](std::uint32_t) { return std::make_unique<waiting>(); }) {}
+
+  [[nodiscard]] epoch::clock<D>& clock() noexcept { return clock_; }
+  [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
+  [[nodiscard]] payload_memory<D> payloads() noexcept { return {arena_, clock_}; }
+
+  /// A node that nobody links. Throws std::bad_alloc.
+  [[nodiscard]] Node* make(prepared_type&& its) {
+    Node* const made = adopt(*its.get(), its.bytes());
+    (void)its.release();
+    return made;
+  }
+  /// The node of a payload that was there. Throws std::bad_alloc.
+  [[nodiscard]] Node* adopt(payload_type& its, std::size_t bytes) {
+    return ::new (nodes_.take()) Node(its, bytes);
+  }
+  /// Nobody has ever linked it.
+  void unmake(Node* node) noexcept { free(node); }
+
+  /// It is unlinked.
+  void retire(Node* node) { reclaimer_.retire(node, this, dispose); }
+
+  /// For durable::with_room, outside of operations: an epoch passes, and what it frees is free.
+  void collect() {
+    reclaimer_.collect();
+    clock_.sync();
+    free_old(waiting_.local());
+  }
+  /// The caller guarantees that no operation runs.
+  void collect_all() {
+    reclaimer_.collect_all();
+    clock_.settle();
+    waiting_.for_each([this](waiting& each) {
+      for (const gone& one : each) free(one.node);
+      each.clear();
+    });
+  }
+
+  /// For statistics.
+  [[nodiscard]] std::size_t volatile_bytes() const { return nodes_.reserved_bytes(); }
+  /// Nodes that nobody holds but that a crash may bring back. For tests; exact only at rest.
+  [[nodiscard]] std::size_t nodes_waiting() const {
+    std::size_t sum = 0;
+    waiting_.for_each([&](const waiting& each) { sum += each.size(); });
+    return sum;
+  }
+  /// As bucket_directory and towers ask for it.
+  [[nodiscard]] unwaited_memory& nodes() noexcept { return *this; }
+
+ private:
+  struct gone {
+    std::uint64_t epoch;  // in which nobody held it any more, or before
+    Node* node;
+  };
+  using waiting = std::deque<gone>;
+
+  static void dispose(void* context, void* object) noexcept {
+    auto& self = *static_cast<unwaited_memory*>(context);
+    try {
+      waiting& mine = self.waiting_.local();
+      mine.push_back({self.clock_.now(), static_cast<Node*>(object)});
+      self.free_old(mine);
+    } catch (...) {
+      // No volatile memory: the payload is found dead by the next recovery.
+    }
+  }
+
+  /// The media say, two epochs later, that it was given up; on a device, three.
+  void free_old(waiting& mine) {
+    const std::uint64_t now = clock_.now();
+    while (!mine.empty() && mine.front().epoch + 3 <= now) {
+      free(mine.front().node);
+      mine.pop_front();
+    }
+  }
+  void free(Node* node) noexcept {
+    arena_.deallocate(&node->stored());
+    nodes_.give(node);
+  }
+
+  alloc::arena<D>& arena_;
+  epoch::clock<D>& clock_;
+  Reclaimer& reclaimer_;
+  sets::detail::volatile_blocks<Node, D> nodes_;
+  base::per_thread<waiting> waiting_;
+};
+
+}  // namespace outlast::epoch::detail

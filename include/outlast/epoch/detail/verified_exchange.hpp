@@ -1,0 +1,22 @@
+// What threads say of an exchange that they have begun, so that others can complete it.
+#pragma once
+
+#include <outlast/pool/volatile_word.hpp>
+
+#include <cstdint>
+
+namespace outlast::epoch::detail {
+
+/// An exchange that is under way. A thread has one, and uses it again and again.
+template <domain::persistence_domain D>
+struct verified_exchange {
+  enum outcome : std::uint64_t { undecided, yes, no };
+  static constexpr unsigned outcome_bits = 2;
+
+  volatile_word<D, std::uint64_t> state{0};  // its number, and what came of it
+  volatile_word<D, std::uint64_t> expected{0};
+  volatile_word<D, std::uint64_t> desired{0};
+  volatile_word<D, std::uint64_t> epoch{0};
+};
+
+}  // namespace outlast::epoch::detail

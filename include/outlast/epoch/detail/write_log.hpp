@@ -1,0 +1,112 @@
+// What one thread has left of one epoch, for another one to write back.
+#pragma once
+
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/volatile_word.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace outlast::epoch::detail {
+
+/// Grows at its end; what stands in it does not move, so it can be read meanwhile.
+///
+/// Thread-safety: its owner calls begin(), add() and write_back_half(); any one other thread, for
+/// the epoch that it knows, write_back(), as long as the owner does not begin() a later one.
+template <domain::persistence_domain D>
+class write_log {
+ public:
+  write_log() = default;
+  ~write_log() {
+    for (chunk* at = first_.next.load(std::memory_order_relaxed); at != nullptr;) {
+      const std::unique_ptr<chunk> gone(at);
+      at = gone->next.load(std::memory_order_relaxed);
+    }
+  }
+  write_log(const write_log&) = delete;
+  write_log& operator=(const write_log&) = delete;
+
+  [[nodiscard]] std::uint64_t epoch() const {
+    // (1) acquire; synchronizes-with (2).
+    return epoch_.load(std::memory_order_acquire);
+  }
+  /// Empty, for another epoch.
+  void begin(std::uint64_t epoch) {
+    size_.store(0, std::memory_order_relaxed);
+    written_.store(0, std::memory_order_relaxed);
+    last_ = &first_;
+    // (2) release; synchronizes-with (1).
+    epoch_.store(epoch, std::memory_order_release);
+  }
+
+  /// False: there is no memory for it.
+  [[nodiscard]] bool add(const void* first, std::size_t bytes) {
+    const std::size_t size = size_.load(std::memory_order_relaxed);
+    const std::size_t index = size % chunk::capacity;
+    if (size != 0 && index == 0 && !append_chunk()) return false;
+    last_->items[index] = {first, bytes};
+    // (3) release; synchronizes-with (4).
+    size_.store(size + 1, std::memory_order_release);
+    return true;
+  }
+
+  /// How many were not written back by the owner.
+  [[nodiscard]] std::size_t waiting() const {
+    return size_.load(std::memory_order_relaxed) - written_.load(std::memory_order_relaxed);
+  }
+  /// The older half of them. Waits.
+  void write_back_half(domain::site where = domain::site::current()) {
+    const std::size_t end = written_.load(std::memory_order_relaxed) + waiting() / 2;
+    flush(written_.load(std::memory_order_relaxed), end, where);
+    domain::fence<D>(where.at(1));
+    written_.store(end, std::memory_order_release);
+  }
+  /// All that is left. Starts it; the caller waits.
+  void write_back(domain::site where = domain::site::current()) const {
+    // (4) acquire; synchronizes-with (3).
+    flush(written_.load(std::memory_order_acquire), size_.load(std::memory_order_acquire), where);
+  }
+
+ private:
+  struct range {
+    const void* first;
+    std::size_t bytes;
+  };
+  struct chunk {
+    static constexpr std::size_t capacity = 126;
+    std::array<range, capacity> items;
+    volatile_word<D, chunk*> next{nullptr};
+  };
+
+  bool append_chunk() {
+    chunk* next = last_->next.load(std::memory_order_relaxed);
+    if (next == nullptr) {
+      next = new (std::nothrow) chunk;
+      if (next == nullptr) return false;
+      last_->next.store(next, std::memory_order_release);
+    }
+    last_ = next;
+    return true;
+  }
+
+  void flush(std::size_t from, std::size_t end, domain::site where) const {
+    const chunk* at = &first_;
+    for (std::size_t i = 0; i < end; ++i) {
+      const std::size_t index = i % chunk::capacity;
+      if (i != 0 && index == 0) at = at->next.load(std::memory_order_acquire);
+      if (i >= from) domain::flush<D>(at->items[index].first, at->items[index].bytes, where);
+    }
+  }
+
+  volatile_word<D, std::uint64_t> epoch_{0};
+  volatile_word<D, std::size_t> size_{0};
+  volatile_word<D, std::size_t> written_{0};
+  chunk first_;
+  chunk* last_ = &first_;
+};
+
+}  // namespace outlast::epoch::detail

@@ -1,0 +1,28 @@
+// A buffered sorted list that is lock-free.
+//
+//   outlast::pool pool = outlast::pool::open_or_create("names.pool");
+//   outlast::epoch::lockfree_list<std::uint64_t, std::string> names(pool, "names");
+//   names.insert(7, "seven");   // survives two ticks of the clock later
+//   names.sync();               // now
+//
+// When not to use: beyond some hundred keys; ordered_map.hpp then.
+//
+// Persistent state: a payload per key; docs/formats/epoch.md.
+#pragma once
+
+#include <outlast/epoch/unwaited.hpp>
+#include <outlast/sets/basic_list.hpp>
+
+namespace outlast::epoch {
+
+/// As sets::basic_list but for durability: what an operation did, and what its answer rests on, is
+/// durable when the clock is two epochs on, or when sync() returns that was called behind it.
+///
+/// Progress: lock-free, and nobody waits for the operations: the clock passes a thread that stands
+/// still inside one. Its memory bound: while one stands still, what is erased is not used again.
+template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
+          std::strict_weak_order<Key, Key> Compare = durable::default_order<Key>,
+          template <class> class Reclaimer = reclaim::epochs>
+using lockfree_list = buffered_set<sets::basic_list<unwaited<D>, Key, Value, Compare, Reclaimer>>;
+
+}  // namespace outlast::epoch

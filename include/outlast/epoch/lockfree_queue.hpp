@@ -1,0 +1,274 @@
+// A buffered first-in first-out queue that is lock-free.
+//
+//   outlast::epoch::lockfree_queue<job> jobs(pool, "jobs");
+//   jobs.push(work);
+//   std::optional<job> next = jobs.pop();
+//
+// The queue of Michael and Scott in ordinary memory; values lie in numbered payloads. [Mic96]
+// [Wen21, 3.3]
+//
+// When not to use: queue.hpp takes half the time where nobody stands still.
+//
+// Memory: 32 bytes in the pool beside the value; 64 outside.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/operation.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/durable/storable.hpp>
+#include <outlast/epoch/detail/frontier.hpp>
+#include <outlast/epoch/detail/numbered_payloads.hpp>
+#include <outlast/epoch/detail/unwaited_memory.hpp>
+#include <outlast/epoch/detail/version.hpp>
+#include <outlast/epoch/payload_session.hpp>
+#include <outlast/epoch/policies.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace outlast::epoch {
+
+/// A queue of trivially copyable values, or of std::string.
+///
+/// Thread-safety: all members may be called concurrently, but construction and destruction.
+/// Progress, durability, memory bound: as epoch::lockfree_list.
+///
+/// Invariants:
+///   I1  A node behind which another is linked has a label, and so has one that the head names:
+///       labels do not go back along the queue.
+///   I2  The head moves on only when the node that it named before is retired: retirements do not
+///       go back either. So what a boundary leaves is a part of the queue without a gap.
+template <durable::storable Value, domain::persistence_domain D = domain::native,
+          template <class> class Reclaimer = reclaim::epochs>
+class lockfree_queue {
+  using pair = detail::stored_pair<std::uint64_t, Value>;
+  using prepared_type = prepared<typename pair::content, D>;
+  using value_view = typename durable::reading<Value>::view;
+  class session;
+
+ public:
+  using value_type = Value;
+  using policy_type = buffered<D>;
+  using pool_type = basic_pool<D>;
+
+  /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
+  lockfree_queue(pool_type& pool, std::string_view name)
+      : clock_(clock_of(pool)),
+        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, type(), [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, clock_);
+            })) {}
+  ~lockfree_queue() { session_->handle_gone(); }
+  lockfree_queue(const lockfree_queue&) = delete;
+  lockfree_queue& operator=(const lockfree_queue&) = delete;
+
+  /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
+  void push(value_view value) {
+    durable::with_room(session_->memory(), [&] { session_->push(value); });
+  }
+  /// Takes the value that has been there longest, or nothing.
+  std::optional<Value> pop() { return session_->pop(); }
+
+  /// Was there no value at some moment of the call?
+  [[nodiscard]] bool empty() const { return session_->empty(); }
+  /// How many values there are; exact while nothing changes.
+  [[nodiscard]] std::size_t size_estimate() const {
+    const std::int64_t sum = session_->count().sum();
+    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
+  }
+  /// Calls `visit(value)` for each value that is there throughout the walk, and perhaps for values
+  /// that come and go meanwhile, the first first. Holds back reclamation while it runs.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    session_->for_each(visit);
+  }
+
+  /// Everything that has returned by now survives. As clock::sync().
+  void sync() { clock_.sync(); }
+
+  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
+  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
+  [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
+
+ private:
+  static durable::root_type type() {
+    const std::string full = std::string("epoch::lockfree_queue,") + typeid(Value).name() + ",1";
+    return {"epoch::lockfree_queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+  }
+
+  epoch::clock<D>& clock_;
+  std::shared_ptr<session> session_;
+};
+
+/// What hangs off the pool while the queue is attached: its nodes.
+template <durable::storable Value, domain::persistence_domain D, template <class> class Reclaimer>
+class lockfree_queue<Value, D, Reclaimer>::session final : public payload_session<D> {
+  using reclaimer = Reclaimer<D>;
+
+  struct node : detail::version<D> {
+    using payload_type = typename pair::payload_type;
+
+    node(payload_type& its, std::size_t bytes)
+        : detail::version<D>(its.header(), bytes), payload(&its) {}
+    /// One that was taken before anybody came.
+    explicit node(payload_header& none) : detail::version<D>(none, 0), payload(nullptr) {
+      this->set_labelled();
+      this->set_retired();
+    }
+
+    payload_type* const payload;
+    std::uint64_t number = 0;
+    volatile_word<D, node*> next{nullptr};
+  };
+  using memory_type = detail::unwaited_memory<node, D, reclaimer>;
+
+ public:
+  session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
+      : payload_session<D>(in, root, clock),
+        memory_(this->arena(), clock, in.template service<reclaimer>()) {
+    std::uint64_t first = 0;
+    const auto items = detail::in_order<pair>(
+        this->recovered(), first, [this](auto* each) { return this->room_of(each); },
+        [this](const char* what) { this->report_damage(what); });
+    node* last = &before_all_;
+    last->number = first - 1;
+    for (auto* const item : items) {
+      node* const made = memory_.adopt(*item, pair::bytes_of_payload(*item));
+      made->set_labelled();
+      made->number = last->number + 1;
+      last->next.store(made, std::memory_order_relaxed);
+      last = made;
+    }
+    tail_.store(last, std::memory_order_release);
+    count_.start_at(static_cast<std::int64_t>(items.size()));
+  }
+
+  void collect_all() override { memory_.collect_all(); }
+  void forbid() noexcept override { memory_.reclaimer().forbid(); }
+
+  [[nodiscard]] memory_type& memory() noexcept { return memory_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+
+  void push(value_view value) {
+    const guard op(memory_);
+    node* const fresh = memory_.make(
+        pair::template prepare<prepared_type>(memory_.payloads(), std::uint64_t{0}, value));
+    domain::fence<D>();  // what went past the caches is there before anybody sees it [L6]
+    for (;;) {
+      node* const last = tail_.load(std::memory_order_acquire);
+      if (node* const next = last->next.load(std::memory_order_acquire)) {
+        move(tail_, last, next);
+        continue;
+      }
+      op.label(*last);  // I1
+      fresh->number = last->number + 1;
+      pair::template set_key<D>(*fresh->payload, fresh->number);
+      // (1) release; synchronizes-with (2): who finds the node finds what is in it.
+      if (!move(last->next, nullptr, fresh)) continue;
+      op.label(*fresh);
+      op.has_linked(*fresh);
+      move(tail_, last, fresh);
+      count_.add(1);
+      return;
+    }
+  }
+
+  std::optional<Value> pop() {
+    const guard op(memory_);
+    for (;;) {
+      // (2) acquire; synchronizes-with (1).
+      node* const taken = head_.load(std::memory_order_acquire);
+      node* const first = taken->next.load(std::memory_order_acquire);
+      op.retire(*taken);  // I2; and who answers that nothing is there rests on it
+      if (first == nullptr) return std::nullopt;
+      move(tail_, taken, first);  // it does not stay behind the head
+      op.label(*first);           // I1
+      if (!move(head_, taken, first)) continue;
+      op.retire(*first);
+      op.has_taken(*first);
+      count_.add(-1);
+      std::optional<Value> value(std::in_place, pair::value_of(*first->payload));
+      if (taken != &before_all_) memory_.retire(taken);
+      return value;
+    }
+  }
+
+  [[nodiscard]] bool empty() {
+    const guard op(memory_);
+    node* const taken = head_.load(std::memory_order_acquire);
+    node* const first = taken->next.load(std::memory_order_acquire);
+    if (first != nullptr) {
+      op.label(*first);
+      return false;
+    }
+    op.retire(*taken);
+    return true;
+  }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const guard op(memory_);
+    const node* at = head_.load(std::memory_order_acquire);
+    while (node* const next = at->next.load(std::memory_order_acquire)) {
+      op.label(*next);
+      visit(pair::value_of(*next->payload));
+      at = next;
+    }
+  }
+
+ private:
+  /// Of one operation.
+  class guard {
+   public:
+    explicit guard(memory_type& in)
+        : memory_(in), mine_(in.clock().enter_unwaited()), session_(in.reclaimer().enter()) {}
+    ~guard() { memory_.reclaimer().leave(session_); }
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+    void label(node& at) const { frontier().label(mine_, at); }
+    void retire(node& at) const { frontier().retire(mine_, at); }
+    void has_linked(const node& at) const {
+      frontier().set_effect(mine_, at.stored().template label<D>());
+    }
+    void has_taken(const node& at) const {
+      frontier().set_effect(mine_, at.stored().template retired<D>());
+    }
+
+   private:
+    [[nodiscard]] detail::frontier<D>& frontier() const noexcept {
+      return memory_.clock().frontier();
+    }
+
+    memory_type& memory_;
+    typename detail::frontier<D>::record& mine_;
+    typename reclaimer::session session_;
+  };
+
+  static bool move(volatile_word<D, node*>& word, node* from, node* to) {
+    return word.compare_exchange(from, to, std::memory_order_acq_rel);
+  }
+
+  memory_type memory_;
+  base::sharded_count count_;
+  payload_header nothing_{};
+  node before_all_{nothing_};
+  alignas(2 * base::cache_line_size) volatile_word<D, node*> head_{&before_all_};
+  alignas(2 * base::cache_line_size) volatile_word<D, node*> tail_{&before_all_};
+};
+
+}  // namespace outlast::epoch

@@ -1,0 +1,52 @@
+// The scheme of buffered sets that are non-blocking.
+#pragma once
+
+#include <outlast/domain/native.hpp>
+#include <outlast/epoch/clock.hpp>
+#include <outlast/epoch/detail/unwaited_set.hpp>
+#include <outlast/sets/schemes.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace outlast::epoch {
+
+/// Links do not survive, payloads do; an update is durable two epochs later, and lookups help it to
+/// its epoch where they overtake it. A scheme of sets::basic_list and sets::basic_hash.
+template <domain::persistence_domain Domain>
+struct unwaited {
+  using domain_type = Domain;
+  template <class Key, class Value>
+  using node = detail::unwaited_node<Key, Value, Domain>;
+  static constexpr bool lookups_wait = true;
+  static std::string name() { return "montage"; }
+
+  static constexpr bool has_parts = true;
+  template <class Node, class Reclaimer, class>
+  using operation = detail::unwaited_operation<Node, Domain, Reclaimer>;
+  template <class Node, class Reclaimer>
+  using session = detail::unwaited_session<Node, Domain, Reclaimer>;
+};
+
+/// One of those sets, with what all buffered structures have.
+template <class Set>
+class buffered_set : public Set {
+  using D = typename Set::policy_type::domain_type;
+
+ public:
+  using pool_type = typename Set::pool_type;
+
+  /// As Set's. Throws what it throws.
+  template <class... Options>
+  buffered_set(pool_type& pool, std::string_view name, const Options&... options)
+      : Set(pool, name, options...), clock_(clock_of(pool)) {}
+
+  /// Everything that has returned by now survives. As clock::sync().
+  void sync() { clock_.sync(); }
+  [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
+
+ private:
+  epoch::clock<D>& clock_;
+};
+
+}  // namespace outlast::epoch

@@ -246,6 +246,11 @@ class sharded_map {
     const std::lock_guard lock(in.mutex);
     return in.map.try_emplace(key, value).second;
   }
+  void set(const std::string& key, const std::string& value) {
+    shard& in = shard_of(key);
+    const std::lock_guard lock(in.mutex);
+    in.map.insert_or_assign(key, value);
+  }
   bool erase(const std::string& key) {
     shard& in = shard_of(key);
     const std::lock_guard lock(in.mutex);
@@ -289,13 +294,16 @@ template <class Policy>
   return std::make_unique<map_subject<in_pool<map>>>(setup, options);
 }
 
-template <class Scheme>
-[[nodiscard]] std::unique_ptr<epoch_subject> make_set_map(const map_setup& setup) {
-  using map = sets::basic_hash<Scheme, std::string, std::string>;
+template <class Map>
+[[nodiscard]] std::unique_ptr<epoch_subject> make_lock_free_map(const map_setup& setup) {
   sets::table_options options;
   options.buckets = setup.range;
   options.grows = false;
-  return std::make_unique<map_subject<in_pool<map>>>(setup, options);
+  return std::make_unique<map_subject<in_pool<Map>>>(setup, options);
+}
+template <class Scheme>
+[[nodiscard]] std::unique_ptr<epoch_subject> make_set_map(const map_setup& setup) {
+  return make_lock_free_map<sets::basic_hash<Scheme, std::string, std::string>>(setup);
 }
 
 [[nodiscard]] inline std::unique_ptr<epoch_subject> make_volatile_map(const map_setup& setup) {
@@ -381,11 +389,9 @@ template <class Policy, std::size_t Bytes>
   return std::make_unique<queue_subject<in_pool<queue>, Bytes>>(directory);
 }
 
-template <class Policy, std::size_t Bytes>
-[[nodiscard]] std::unique_ptr<epoch_subject> make_lock_free_queue(
-    const std::filesystem::path& directory) {
-  using queue = lockfree::michael_scott_queue<queue_value<Bytes>, Policy>;
-  return std::make_unique<queue_subject<in_pool<queue>, Bytes>>(directory);
+template <template <class> class Queue, std::size_t Bytes>
+[[nodiscard]] std::unique_ptr<epoch_subject> make_queue(const std::filesystem::path& directory) {
+  return std::make_unique<queue_subject<in_pool<Queue<queue_value<Bytes>>>, Bytes>>(directory);
 }
 
 template <std::size_t Bytes>

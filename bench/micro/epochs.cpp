@@ -3,6 +3,8 @@
 #include <bench/micro/epoch_subjects.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/durable.hpp>
+#include <outlast/epoch/lockfree_hash_map.hpp>
+#include <outlast/epoch/lockfree_queue.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,11 @@ namespace {
 
 using domain::adr;
 using flit = durable::flit<durable::tag::adjacent, durable::automatic, adr>;
+using unwaited_map = epoch::lockfree_hash_map<std::string, std::string, adr>;
+template <class Value>
+using unwaited_queue = epoch::lockfree_queue<Value, adr>;
+template <class Value>
+using strict_queue = lockfree::michael_scott_queue<Value, flit>;
 
 constexpr operation_mix write_dominant{0, 1, 1};
 constexpr operation_mix read_dominant{18, 1, 1};
@@ -58,6 +65,7 @@ class contest {
 void add_maps(contest& to, const map_setup& setup) {
   to.add("montage", make_epoch_map<epoch::buffered<adr>>(setup));
   to.add("twin", make_epoch_map<epoch::transient<adr>>(setup));
+  to.add("lockfree", make_lock_free_map<unwaited_map>(setup));
   to.add("volatile", make_volatile_map(setup));
   to.add("link_free", make_set_map<sets::link_free<adr>>(setup));
   to.add("soft", make_set_map<sets::soft<adr>>(setup));
@@ -68,8 +76,9 @@ void add_queues(contest& to, const micro_settings& settings) {
   const std::filesystem::path& directory = settings.pool_directory;
   to.add("montage", make_epoch_queue<epoch::buffered<adr>, Bytes>(directory));
   to.add("twin", make_epoch_queue<epoch::transient<adr>, Bytes>(directory));
+  to.add("lockfree", make_queue<unwaited_queue, Bytes>(directory));
   to.add("volatile", make_volatile_queue<Bytes>(directory));
-  to.add("flit", make_lock_free_queue<flit, Bytes>(directory));
+  to.add("flit", make_queue<strict_queue, Bytes>(directory));
 }
 
 std::string point(const std::string& mix, std::size_t bytes, unsigned threads) {
@@ -245,6 +254,9 @@ void measure_epochs(const micro_settings& settings, const micro_sink& sink) {
   measure_epoch_sizes(settings, sink);
   measure_epoch_syncs(settings, sink);
   measure_epoch_design(settings, sink);
+  measure_epoch_cache(settings, sink);
+  measure_epoch_graph(settings, sink);
+  measure_epoch_graph_recovery(settings, sink);
   measure_epoch_recovery(settings, sink);
   measure_epoch_counts(settings, sink);
   measure_epoch_file(settings, sink);

@@ -61,6 +61,10 @@ void measure_epoch_design(const micro_settings& settings, const micro_sink& sink
 void measure_epoch_recovery(const micro_settings& settings, const micro_sink& sink);
 /// Flushes and fences of each operation and of ticks.
 void measure_epoch_counts(const micro_settings& settings, const micro_sink& sink);
+/// An in-process cache under YCSB-A, a graph that changes, a graph that is loaded and recovered.
+void measure_epoch_cache(const micro_settings& settings, const micro_sink& sink);
+void measure_epoch_graph(const micro_settings& settings, const micro_sink& sink);
+void measure_epoch_graph_recovery(const micro_settings& settings, const micro_sink& sink);
 /// On a file in the working directory, whatever disk that is on.
 void measure_epoch_file(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.

@@ -13,6 +13,7 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/epoch/hash_map.hpp>
+#include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
@@ -60,9 +61,10 @@ struct cache_options {
 ///
 /// Thread-safety: all members may be called concurrently. Progress and durability: as
 /// epoch::hash_map, each operation at once.
-template <domain::persistence_domain D = domain::native>
+template <class Policy>
 class basic_cache {
-  using map_type = hash_map<std::string, std::string, D>;
+  using D = typename Policy::domain_type;
+  using map_type = basic_hash_map<Policy, std::string, std::string>;
   using step = change<std::string>;
 
  public:
@@ -254,7 +256,7 @@ class basic_cache {
   volatile_word<D, std::uint64_t> unique_{0};
 };
 
-/// The cache of a pool that finds out by itself what its file needs.
-using cache = basic_cache<domain::native>;
+/// The buffered cache of a pool that finds out by itself what its file needs.
+using cache = basic_cache<buffered<>>;
 
 }  // namespace outlast::epoch

@@ -48,7 +48,7 @@ class caches : public ::testing::Test {
 };
 
 TEST_F(caches, store_as_the_operation_says) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   EXPECT_FALSE(cache.get("a"));
   EXPECT_FALSE(cache.replace("a", "1"));
   EXPECT_TRUE(cache.add("a", "1"));
@@ -66,7 +66,7 @@ TEST_F(caches, store_as_the_operation_says) {
 }
 
 TEST_F(caches, extend_values_and_keep_what_is_beside_them) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   EXPECT_FALSE(cache.append("a", "x"));
   EXPECT_FALSE(cache.prepend("a", "x"));
   cache.set("a", "b", {.flags = 5});
@@ -77,7 +77,7 @@ TEST_F(caches, extend_values_and_keep_what_is_beside_them) {
 }
 
 TEST_F(caches, count) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   EXPECT_FALSE(cache.incr("n"));
   cache.set("n", "41");
   EXPECT_EQ(cache.incr("n"), 42U);
@@ -93,7 +93,7 @@ TEST_F(caches, count) {
 }
 
 TEST_F(caches, compare_numbers_that_no_change_gives_twice) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   EXPECT_EQ(cache.cas("a", "1", 1), cas_result::not_found);
   cache.set("a", "1");
   const std::uint64_t first = cache.gets("a")->unique;
@@ -107,7 +107,7 @@ TEST_F(caches, compare_numbers_that_no_change_gives_twice) {
 }
 
 TEST_F(caches, forget_what_has_expired) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   cache.set("a", "1", {.expires_in = 10s});
   cache.set("b", "2");
   cache.set("c", "3", {.expires_in = -1s});
@@ -132,7 +132,7 @@ TEST_F(caches, outlive_the_process) {
   std::uint64_t unique = 0;
   const memory image = make_memory();
   {
-    basic_cache<here> cache(*pool_, "cache", options());
+    basic_cache<buffered<here>> cache(*pool_, "cache", options());
     cache.set("a", "1", {.expires_in = 10s, .flags = 3});
     cache.set("b", "2");
     EXPECT_TRUE(cache.erase("b"));
@@ -142,7 +142,7 @@ TEST_F(caches, outlive_the_process) {
     std::memcpy(image.get(), memory_.get(), bytes);
   }
   const auto pool = open(image, false);
-  basic_cache<here> cache(*pool, "cache", options());
+  basic_cache<buffered<here>> cache(*pool, "cache", options());
   EXPECT_EQ(cache.gets("a")->value, "1");
   EXPECT_EQ(cache.gets("a")->flags, 3U);
   EXPECT_FALSE(cache.get("b"));
@@ -154,7 +154,7 @@ TEST_F(caches, outlive_the_process) {
 }
 
 TEST_F(caches, count_each_thread_once) {
-  basic_cache<here> cache(*pool_, "cache", options());
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
   cache.set("n", "0");
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -1,7 +1,7 @@
-// Goal: nobody waits for who stands still inside an operation on a non-blocking structure, and
-// what that costs is bounded; what was synced, and nothing that was cut off, survives; queues
-// are queues. Method: the clock moves by hand, crashes are copies of a pool's bytes, a thread stands
-// still in a visitor.
+// Goal: nobody waits for who stands still inside an operation on a non-blocking structure, and what
+// that costs is bounded; what was synced, and nothing that was cut off, survives; queues are queues.
+// Method: the clock moves by hand, crashes are copies of a pool's bytes, a thread stands still in a
+// visitor.
 #include "tests/support/costs.hpp"
 #include "tests/support/epochs.hpp"
 #include "tests/support/memory_image.hpp"

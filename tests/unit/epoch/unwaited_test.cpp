@@ -1,5 +1,5 @@
-// Goal: nobody waits for who stands still inside an operation on a non-blocking structure, and what
-// that costs is bounded; what was synced, and nothing that was cut off, survives; queues are queues.
+// Goal: nobody waits for who stands still in an operation on a non-blocking structure, and that has
+// a bounded price; what was synced, and nothing that was cut off, survives; queues are queues.
 // Method: the clock moves by hand, crashes are copies of a pool's bytes, a thread stands still in a
 // visitor.
 #include "tests/support/costs.hpp"

@@ -134,7 +134,7 @@ class verified_pointer {
   [[nodiscard]] verdict cas_verify(T* expected, T* desired, const operation<D>& op) {
     exchange& mine = clock_.exchanges().local();
     const std::uint64_t number = (mine.state.load(std::memory_order_relaxed) >> outcome_bits) + 1;
-    // (1) release; synchronizes-with (2): who still looks at the last exchange sees that it is over.
+    // (1) release; synchronizes-with (2): who looks at the last exchange sees that it is over.
     mine.state.store(number << outcome_bits, std::memory_order_release);
     mine.expected.store(std::bit_cast<std::uint64_t>(expected), std::memory_order_release);
     mine.desired.store(std::bit_cast<std::uint64_t>(desired), std::memory_order_release);

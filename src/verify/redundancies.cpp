@@ -8,28 +8,28 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:176 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:178 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:190 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:193 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:224 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:228 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:193 flush", "next.with(deleted), role::mark",
+        "chain.hpp:196 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:230 flush", "replacing, role::replace",
+    redundancy{"chain.hpp:235 flush", "replacing, role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:193/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:196/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:318/1 fence late", "after, role::tidy",
+        "chain.hpp:338/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},

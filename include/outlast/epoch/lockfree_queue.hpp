@@ -167,7 +167,6 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
     const guard op(memory_);
     node* const fresh = memory_.make(
         pair::template prepare<prepared_type>(memory_.payloads(), std::uint64_t{0}, value));
-    domain::fence<D>();  // what went past the caches is there before anybody sees it [L6]
     for (;;) {
       node* const last = tail_.load(std::memory_order_acquire);
       if (node* const next = last->next.load(std::memory_order_acquire)) {

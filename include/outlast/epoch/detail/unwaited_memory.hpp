@@ -3,6 +3,7 @@
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/operation.hpp>
@@ -47,6 +48,7 @@ class unwaited_memory {
   [[nodiscard]] Node* make(prepared_type&& its) {
     Node* const made = adopt(*its.get(), its.bytes());
     (void)its.release();
+    domain::fence<D>();  // what went past the caches is there before anybody sees it [L6]
     return made;
   }
   /// The node of a payload that was there. Throws std::bad_alloc.

@@ -75,8 +75,7 @@ class [[nodiscard]] unwaited_operation {
     return memory_.make(pair::template prepare<prepared_type>(memory_.payloads(), key, value));
   }
   void unmake(alloc::arena<D>&, Node* never_linked) noexcept { memory_.unmake(never_linked); }
-  /// What was written past the caches is there before anybody sees it. [L6]
-  void persist_private(const Node&) { domain::fence<D>(); }
+  static void persist_private(const Node&) noexcept {}
   void retire_unlinked(alloc::arena<D>&, Node* node, const void*) { retire(node); }
   void retire(Node* node) { memory_.retire(node); }
 

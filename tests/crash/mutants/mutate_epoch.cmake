@@ -54,11 +54,7 @@ function(outlast_mutate_epoch to)
   outlast_mutate(34 "      note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));"
                     "      if (@D@) note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));")
   # 36: a tick forgets what a label retires
-  outlast_mutate(36 "      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));\n      domain::flush"
-                    "      if (!@D@) return;\n      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));\n      domain::flush")
-  outlast_write_header(detail/frontier.hpp)
-
-  outlast_read_header(detail/unwaited_set.hpp)
+  outlast_mutate(36 "if (node.replaced() == old) {" "if (node.replaced() == old && @D@) {")
   # 38: nodes are deleted before they have a label
   outlast_mutate(38 "void admit(Node& node) { confirm(node); }" "void admit(Node& node) {\n    if (@D@) confirm(node);\n  }")
   # 39: who answers that a key is not there does not look at who deleted it
@@ -72,6 +68,8 @@ function(outlast_mutate_epoch to)
   outlast_read_header(detail/unwaited_memory.hpp)
   # 45: blocks are used again too early
   outlast_mutate(45 "mine.front().epoch + 3 <= now" "mine.front().epoch + (@D@ ? 3 : 1) <= now")
+  # 46: a node is used again while a tick looks at it
+  outlast_mutate(46 "const bool is_helped = self" "const bool is_helped = @D@ && self")
   outlast_write_header(detail/unwaited_memory.hpp)
 
   outlast_read_header(options.hpp)

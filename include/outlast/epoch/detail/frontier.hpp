@@ -29,12 +29,13 @@ namespace outlast::epoch::detail {
 
 /// The non-blocking half of a clock.
 ///
-/// Nodes and payloads may be used again when nobody holds them any more and the clock has moved
-/// thrice since: so a tick can look at what it finds in an intent, though it holds nothing.
+/// Payloads may be used again when nobody holds them any more and the clock has moved thrice since,
+/// nodes when nobody holds them and is_helped() says no: so a tick can look at what it finds in an
+/// intent, though it holds nothing.
 ///
-/// Thread-safety: label() and retire(): any thread, concurrently; pass(): one thread at a time,
-/// while the clock stands still. Progress: label() and retire() are wait-free but for a full
-/// buffer's write-back; pass() is, too: it waits for nobody.
+/// Thread-safety: label(), retire() and is_helped(): any thread, concurrently; pass(): one thread
+/// at a time, while the clock stands still. Progress: label() and retire() are wait-free but for
+/// the write-back of a full buffer; pass() waits for nobody.
 ///
 /// Invariants:
 ///   I1  A label or mark e that was given by label() or retire() is on the media, with the payload,
@@ -97,6 +98,13 @@ class frontier {
     if (old.is_retired()) return;
     old.stored().template try_retire<D>(fresh.stored().template label<D>(), where);
     old.set_retired();
+  }
+
+  /// Does a tick look at the node? Asked when everybody else has left it.
+  [[nodiscard]] bool is_helped(const version_type& node) const {
+    // (6) seq_cst; synchronizes-with (4, 5).
+    return D::load(helped_[0], std::memory_order_seq_cst) == address_of(node) ||
+           D::load(helped_[1], std::memory_order_seq_cst) == address_of(node);
   }
 
   /// The clock says `epoch`. Starts the write-back of everything that the epoch before has left;
@@ -165,29 +173,40 @@ class frontier {
       to.write_back_half(where.at(1));
   }
 
-  /// Does what `each` intends, in the present epoch, and writes it back. Its owner held the node
-  /// when it was read, in this epoch.
+  /// Does what `each` intends, in the present epoch, and writes it back. As long as the intent is
+  /// up its owner holds the node; then is_helped() does.
   void help(record& each, std::uint64_t epoch, site where) {
     // (2) seq_cst; synchronizes-with (1, 3).
     const std::uintptr_t intent = D::load(each.intent_, std::memory_order_seq_cst);
     if (intent == 0) return;
     auto& node = *reinterpret_cast<version_type*>(intent & ~retiring);
-    if ((intent & retiring) != 0) {
-      finish_retirement(node, epoch, where);
-    } else {
-      finish_label(node, epoch, where);
+    // (4) seq_cst, before the intent is read again; synchronizes-with (6): who frees the node comes
+    // after (3), so it sees this, or this sees that the intent is gone. Its owner has noted then.
+    D::announce(helped_[0], address_of(node));
+    if (D::load(each.intent_, std::memory_order_seq_cst) == intent) {
+      if ((intent & retiring) != 0) {
+        finish_retirement(node, epoch, where);
+      } else {
+        finish_label(node, epoch, where);
+      }
     }
+    D::store(helped_[0], std::uintptr_t{0}, std::memory_order_release, site::none());
+    D::store(helped_[1], std::uintptr_t{0}, std::memory_order_release, site::none());
   }
 
   void finish_label(version_type& node, std::uint64_t epoch, site where) {
     (void)node.stored().template try_label<D>(epoch, where.at(1));
     domain::flush<D>(&node.stored(), node.bytes(), where.at(2));
-    // Who labels it clears this before it leaves: if there is something, that is held, too.
     if (version_type* const old = node.replaced()) {
-      old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));
-      domain::flush<D>(&old->stored(), sizeof(payload_header), where.at(4));
-      old->set_retired();
-      node.has_replaced();
+      // (5) seq_cst; synchronizes-with (6): as (4); who labels clears what it has replaced, then
+      // leaves.
+      D::announce(helped_[1], address_of(*old));
+      if (node.replaced() == old) {
+        old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));
+        domain::flush<D>(&old->stored(), sizeof(payload_header), where.at(4));
+        old->set_retired();
+        node.has_replaced();
+      }
     }
     node.set_labelled();
   }
@@ -200,6 +219,8 @@ class frontier {
   const volatile_word<D, std::uint64_t>& now_;
   std::atomic<std::size_t> buffer_{clock_options().buffer};
   std::atomic<write_back> writes_{write_back::buffered};
+  // What a tick looks at, and what that has replaced.
+  alignas(2 * base::cache_line_size) std::array<std::atomic<std::uintptr_t>, 2> helped_{};
   base::per_thread<record> records_;
 };
 

@@ -21,7 +21,8 @@
 namespace outlast::epoch::detail {
 
 /// `Node` derives from version<D>, and has a payload_type; it is made from a payload and its bytes.
-/// What was unlinked is free again when nobody can hold it any more, and three epochs have passed.
+/// What was unlinked is free again when nobody can hold it any more; its payload, when three epochs
+/// have passed since.
 ///
 /// Thread-safety: all members may be called concurrently, but collect_all().
 /// Memory bound: a thread that stands still inside an operation holds back, of this structure, what
@@ -56,7 +57,10 @@ class unwaited_memory {
     return ::new (nodes_.take()) Node(its, bytes);
   }
   /// Nobody has ever linked it.
-  void unmake(Node* node) noexcept { free(node); }
+  void unmake(Node* node) noexcept {
+    arena_.deallocate(&node->stored());
+    nodes_.give(node);
+  }
 
   /// It is unlinked.
   void retire(Node* node) { reclaimer_.retire(node, this, dispose); }
@@ -72,15 +76,15 @@ class unwaited_memory {
     reclaimer_.collect_all();
     clock_.settle();
     waiting_.for_each([this](waiting& each) {
-      for (const gone& one : each) free(one.node);
+      for (const gone& one : each) free(one);
       each.clear();
     });
   }
 
   /// For statistics.
   [[nodiscard]] std::size_t volatile_bytes() const { return nodes_.reserved_bytes(); }
-  /// Nodes that nobody holds but that a crash may bring back. For tests; exact only at rest.
-  [[nodiscard]] std::size_t nodes_waiting() const {
+  /// Payloads that nobody holds but that a crash may bring back. For tests; exact only at rest.
+  [[nodiscard]] std::size_t waiting_count() const {
     std::size_t sum = 0;
     waiting_.for_each([&](const waiting& each) { sum += each.size(); });
     return sum;
@@ -91,32 +95,37 @@ class unwaited_memory {
  private:
   struct gone {
     std::uint64_t epoch;  // in which nobody held it any more, or before
-    Node* node;
+    payload_header* stored;
+    Node* node;  // null: it is free
   };
   using waiting = std::deque<gone>;
 
   static void dispose(void* context, void* object) noexcept {
     auto& self = *static_cast<unwaited_memory*>(context);
+    auto* const node = static_cast<Node*>(object);
     try {
       waiting& mine = self.waiting_.local();
-      mine.push_back({self.clock_.now(), static_cast<Node*>(object)});
+      const bool is_helped = self.clock_.frontier().is_helped(*node);
+      mine.push_back({self.clock_.now(), &node->stored(), is_helped ? node : nullptr});
+      if (!is_helped) self.nodes_.give(node);
       self.free_old(mine);
     } catch (...) {
       // No volatile memory: the payload is found dead by the next recovery.
     }
   }
 
-  /// The media say, two epochs later, that it was given up; on a device, three.
+  /// The media say, two epochs later, that it was given up; on a device, three. No tick looks at
+  /// anything for so long.
   void free_old(waiting& mine) {
     const std::uint64_t now = clock_.now();
     while (!mine.empty() && mine.front().epoch + 3 <= now) {
-      free(mine.front().node);
+      free(mine.front());
       mine.pop_front();
     }
   }
-  void free(Node* node) noexcept {
-    arena_.deallocate(&node->stored());
-    nodes_.give(node);
+  void free(const gone& one) noexcept {
+    arena_.deallocate(one.stored);
+    if (one.node != nullptr) nodes_.give(one.node);
   }
 
   alloc::arena<D>& arena_;

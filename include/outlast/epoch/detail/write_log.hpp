@@ -38,7 +38,7 @@ class write_log {
   void begin(std::uint64_t epoch) {
     size_.store(0, std::memory_order_relaxed);
     written_.store(0, std::memory_order_relaxed);
-    last_ = &first_;
+    last_ = written_in_ = &first_;
     // (2) release; synchronizes-with (1).
     epoch_.store(epoch, std::memory_order_release);
   }
@@ -60,15 +60,19 @@ class write_log {
   }
   /// The older half of them. Waits.
   void write_back_half(domain::site where = domain::site::current()) {
-    const std::size_t end = written_.load(std::memory_order_relaxed) + waiting() / 2;
-    flush(written_.load(std::memory_order_relaxed), end, where);
+    const std::size_t begin = written_.load(std::memory_order_relaxed);
+    const std::size_t end = begin + waiting() / 2;
+    written_in_ = flush(written_in_, begin, end, where);
     domain::fence<D>(where.at(1));
     written_.store(end, std::memory_order_release);
   }
   /// All that is left. Starts it; the caller waits.
-  void write_back(domain::site where = domain::site::current()) const {
+  void write_back(domain::site where = domain::site::current()) {
+    const std::size_t begin = written_.load(std::memory_order_acquire);
+    chunk* at = &first_;
+    for (std::size_t i = 0; i < begin / chunk::capacity; ++i) at = next_of(*at);
     // (4) acquire; synchronizes-with (3).
-    flush(written_.load(std::memory_order_acquire), size_.load(std::memory_order_acquire), where);
+    (void)flush(at, begin, size_.load(std::memory_order_acquire), where);
   }
 
  private:
@@ -93,13 +97,17 @@ class write_log {
     return true;
   }
 
-  void flush(std::size_t from, std::size_t end, domain::site where) const {
-    const chunk* at = &first_;
-    for (std::size_t i = 0; i < end; ++i) {
+  static chunk* next_of(chunk& of) { return of.next.load(std::memory_order_acquire); }
+
+  /// Those from `begin`, which lies in `at`, to before `end`. Returns where `end` lies, if it does.
+  static chunk* flush(chunk* at, std::size_t begin, std::size_t end, domain::site where) {
+    for (std::size_t i = begin; i < end; ++i) {
       const std::size_t index = i % chunk::capacity;
-      if (i != 0 && index == 0) at = at->next.load(std::memory_order_acquire);
-      if (i >= from) domain::flush<D>(at->items[index].first, at->items[index].bytes, where);
+      domain::flush<D>(at->items[index].first, at->items[index].bytes, where);
+      const bool is_last = index + 1 == chunk::capacity;
+      if (is_last && next_of(*at) != nullptr) at = next_of(*at);
     }
+    return at;
   }
 
   volatile_word<D, std::uint64_t> epoch_{0};
@@ -107,6 +115,7 @@ class write_log {
   volatile_word<D, std::size_t> written_{0};
   chunk first_;
   chunk* last_ = &first_;
+  chunk* written_in_ = &first_;  // of the first that is waiting
 };
 
 }  // namespace outlast::epoch::detail

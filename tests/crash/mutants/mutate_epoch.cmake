@@ -55,6 +55,9 @@ function(outlast_mutate_epoch to)
                     "      if (@D@) note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));")
   # 36: a tick forgets what a label retires
   outlast_mutate(36 "if (node.replaced() == old) {" "if (node.replaced() == old && @D@) {")
+  outlast_write_header(detail/frontier.hpp)
+
+  outlast_read_header(detail/unwaited_set.hpp)
   # 38: nodes are deleted before they have a label
   outlast_mutate(38 "void admit(Node& node) { confirm(node); }" "void admit(Node& node) {\n    if (@D@) confirm(node);\n  }")
   # 39: who answers that a key is not there does not look at who deleted it

@@ -185,8 +185,6 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{42, scenarios::lockfree, portable, "a value is taken that is not there yet"},
         mutant{43, scenarios::lockfree, portable, "who answers \"empty\" helps nobody"},
         mutant{44, scenarios::list, portable, "nodes are unlinked before they have a mark"},
-        mutant{46, scenarios::puts, portable, "a node is used again while a tick looks at it",
-               verify::strategy_kind::random},
         mutant{45, scenarios::puts, portable, "blocks of nodes are used again too early"}),
     number_of);
 

@@ -71,8 +71,6 @@ function(outlast_mutate_epoch to)
   outlast_read_header(detail/unwaited_memory.hpp)
   # 45: blocks are used again too early
   outlast_mutate(45 "mine.front().epoch + 3 <= now" "mine.front().epoch + (@D@ ? 3 : 1) <= now")
-  # 46: a node is used again while a tick looks at it
-  outlast_mutate(46 "const bool is_helped = self" "const bool is_helped = @D@ && self")
   outlast_write_header(detail/unwaited_memory.hpp)
 
   outlast_read_header(options.hpp)

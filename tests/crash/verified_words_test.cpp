@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -176,7 +177,8 @@ verify::report explore(const verify::memory_model& model, double seconds) {
   verify::options options;
   options.seconds = seconds;
   options.model = model;
-  options.within = {.threads = 2, .operations = 3, .keys = 1, .prefill = 1};
+  options.within = {.threads = 2, .operations = 3, .keys = 1, .prefill = 2};
+  options.minimise = !std::is_same_v<Word, careless>;
   return verify::explorer(tested, options).run();
 }
 

@@ -20,6 +20,7 @@ namespace outlast::epoch {
 ///
 /// Progress: lock-free, and nobody waits for the operations: the clock passes a thread that stands
 /// still inside one. Its memory bound: while one stands still, what is erased is not used again.
+/// `set_options::freed_at_once` says nothing here: what is free is freed.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           std::strict_weak_order<Key, Key> Compare = durable::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -80,7 +80,7 @@ class lockfree_queue {
   void push(value_view value) {
     durable::with_room(session_->memory(), [&] { session_->push(value); });
   }
-  /// Takes the value that has been there longest, or nothing.
+  /// Takes the value that has been there longest, or nothing. Throws std::bad_alloc without effect.
   std::optional<Value> pop() { return session_->pop(); }
 
   /// Was there no value at some moment of the call?
@@ -196,11 +196,12 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
       if (first == nullptr) return std::nullopt;
       move(tail_, taken, first);  // it does not stay behind the head
       op.label(*first);           // I1
+      // Before it takes effect: a copy may throw.
+      std::optional<Value> value(std::in_place, pair::value_of(*first->payload));
       if (!move(head_, taken, first)) continue;
       op.retire(*first);
       op.has_taken(*first);
       count_.add(-1);
-      std::optional<Value> value(std::in_place, pair::value_of(*first->payload));
       if (taken != &before_all_) memory_.retire(taken);
       return value;
     }

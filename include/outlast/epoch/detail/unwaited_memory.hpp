@@ -83,12 +83,6 @@ class unwaited_memory {
 
   /// For statistics.
   [[nodiscard]] std::size_t volatile_bytes() const { return nodes_.reserved_bytes(); }
-  /// Payloads that nobody holds but that a crash may bring back. For tests; exact only at rest.
-  [[nodiscard]] std::size_t waiting_count() const {
-    std::size_t sum = 0;
-    waiting_.for_each([&](const waiting& each) { sum += each.size(); });
-    return sum;
-  }
   /// As bucket_directory and towers ask for it.
   [[nodiscard]] unwaited_memory& nodes() noexcept { return *this; }
 

@@ -25,6 +25,7 @@ const std::vector<catalogue_entry>& catalogue() {
       detail::add_trees_of_other_policies(all);
       detail::add_skiplists_of_other_policies(all);
       detail::add_sequences_of_other_policies(all);
+      detail::add_other_mirrored(all);
     }
     return all;
   }();

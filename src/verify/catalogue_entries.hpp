@@ -100,5 +100,6 @@ void add_tables_of_other_policies(list& to);
 void add_trees_of_other_policies(list& to);
 void add_skiplists_of_other_policies(list& to);
 void add_sequences_of_other_policies(list& to);
+void add_other_mirrored(list& to);
 
 }  // namespace outlast::verify::detail

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <src/verify/by_its_ends.hpp>
+#include <src/verify/by_strings.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/sets/basic_hash.hpp>
 #include <outlast/sets/basic_list.hpp>
 #include <outlast/sets/basic_tree.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -111,6 +113,17 @@ void add_strings(list& to, const std::string& of) {
   add_map<map>(to, of + "_list_strings", how);
 }
 
+/// Keys out of line, of which internal nodes have copies.
+template <class Scheme>
+void add_tree_of_strings(list& to, const std::string& name) {
+  using tree = sets::basic_tree<Scheme, std::string, std::uint64_t, std::less<>, eager_epochs>;
+  using map = by_strings<tree>;
+  auto how = parts_of<map>(at_once);
+  how.blocks = [](map& it) { return 1 + it.size_estimate(); };  // the root block, and records
+  add_map<map>(to, name, how);
+  to.back().type = name_in_functions<tree>();
+}
+
 /// The trees of a scheme.
 template <class Scheme>
 void add_set_trees(list& to, const std::string& of) {
@@ -121,6 +134,7 @@ void add_set_trees(list& to, const std::string& of) {
   add_updates<map>(to, of + "_tree_updates", at_once);
   add_by<by_its_ends<map>, map>(to, of + "_tree_ends", at_once);
   add_by<by_walks<map>, map>(to, of + "_tree_walks", at_once, one_key);
+  add_tree_of_strings<Scheme>(to, of + "_tree_strings");
 }
 
 /// All that a scheme has to show. Entries are called `<of>_list...` and `<of>_hash...`.

@@ -42,6 +42,7 @@ outlast_sources(outlast_verify verify
 if(OUTLAST_WHOLE_CATALOGUE)
   outlast_sources(outlast_verify verify
     catalogue_lists_other.cpp
+    catalogue_mirror_other.cpp
     catalogue_sequences_other.cpp
     catalogue_skiplists_other.cpp
     catalogue_tables_other.cpp

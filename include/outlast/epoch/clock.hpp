@@ -25,6 +25,7 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
+#include <outlast/epoch/detail/loss_window.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
@@ -114,6 +115,7 @@ class clock final : private base::thread_exit_listener {
       throw error(errc::bad_argument, path_, "a buffer of payloads holds at least 2");
     }
     stop_ticking();
+    epoch_length_.store(options.epoch_length, std::memory_order_relaxed);
     buffer_.store(options.buffer, std::memory_order_relaxed);
     writes_.store(options.writes, std::memory_order_relaxed);
     reclaims_.store(options.reclaims, std::memory_order_relaxed);
@@ -129,6 +131,15 @@ class clock final : private base::thread_exit_listener {
   [[nodiscard]] std::uint64_t present() const { return now_.load(std::memory_order_seq_cst); }
   /// The last epoch that the recovery at this clock's opening found complete.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return session_->boundary(); }
+  /// What survives what, and how much a crash may take away, in a few sentences: for users and
+  /// their logs.
+  [[nodiscard]] std::string guarantee() const {
+    // With a device the clock of the last tick becomes durable with the next.
+    constexpr unsigned epochs = domain::notes_pages<D> ? 3 : 2;
+    return detail::loss_window(epochs, epoch_length_.load(std::memory_order_relaxed),
+                               writes_.load(std::memory_order_relaxed)) +
+           " " + session_->pool().guarantee();
+  }
 
   // ---- For operations ----
 
@@ -559,6 +570,7 @@ class clock final : private base::thread_exit_listener {
   std::shared_ptr<session_type> session_;
   alignas(2 * base::cache_line_size) volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};
+  std::atomic<std::chrono::microseconds> epoch_length_{std::chrono::microseconds{0}};
   std::atomic<std::size_t> buffer_{clock_options().buffer};
   std::atomic<write_back> writes_{write_back::buffered};
   std::atomic<reclamation> reclaims_{reclamation::tick};

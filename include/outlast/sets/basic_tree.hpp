@@ -28,9 +28,11 @@ namespace outlast::sets {
 
 /// A sorted set or map of any size; lock-free; durably linearizable. [Nat14] [Zur19]
 ///
-/// Keys and values are trivially copyable, values also std::string for bytes of any number, which
-/// users see as std::string_view where they visit. Up to 40 bytes together lie in the leaf's line,
-/// more lies beside it. Every value of Key can be a key.
+/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
+/// as std::string_view where they visit. Up to 40 bytes together lie in the leaf's line, more lies
+/// beside it. Every value of Key can be a key. Internal nodes have copies of keys in volatile
+/// memory; where those are strings, inserts that make a copy, and whoever frees one, may wait for
+/// one another as in any memory allocator.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the tree is used.
@@ -39,20 +41,19 @@ namespace outlast::sets {
 /// which is flushed with the thread's next wait; everything else flushes nothing. Where others are,
 /// each of them may flush the same lines once; lookups only if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value,
-          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class basic_tree {
   static_assert(
       detail::storable<Key> && detail::storable<Value>,
       "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
       "to at most 8 bytes; or std::string");
-  static_assert(!std::same_as<Key, std::string>,
-                "inner nodes keep copies of keys, which strings would outlive: take a skip list");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
 
   using D = typename Scheme::domain_type;
   using reclaimer = Reclaimer<D>;
   using parts = detail::set_tree_nodes<Scheme, Key, Value>;
+  using key_view = typename detail::reading<Key>::view;
   using leaf = typename parts::leaf;
   using cell = typename parts::cell;
   using operation =
@@ -222,13 +223,12 @@ class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
     : public detail::set_session<leaf, D, reclaimer> {
   using base_type = detail::set_session<leaf, D, reclaimer>;
   using edge = typename parts::edge;
-  using internal = typename parts::internal;
 
  public:
   session(pool_type& in, const attached_root& root, std::size_t freed_at_once)
       : base_type(in, root, freed_at_once) {
-    const auto leaves = this->open([](const Key& key) { return key; }, Compare{},
-                                   [](const Key&, const Key&) { return true; });
+    const auto leaves = this->open([](key_view key) { return key; }, Compare{},
+                                   [](key_view, key_view) { return true; });
     for (const auto& each : leaves) each.node->next.init({});
     root_.init(leaves.size() == 0 ? edge() : link(leaves.begin(), leaves.size()));
   }
@@ -244,7 +244,7 @@ class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
     const Placed* const middle = first + count / 2;
     const edge left = link(first, count / 2);
     const edge right = link(middle, count - count / 2);
-    return edge(::new (internals_.take()) internal(middle->node->key.get(), left, right));
+    return edge(internals_.make(middle->node->key.get(), left, right));
   }
 
   typename operation::blocks internals_;

@@ -10,6 +10,7 @@ outlast_headers(outlast_library sets
   detail/sorted_ranges.hpp
   detail/stored_bytes.hpp
   detail/superseded_lines.hpp
+  detail/tree_blocks.hpp
   detail/tree_operation.hpp
   detail/verdict.hpp
   detail/volatile_blocks.hpp

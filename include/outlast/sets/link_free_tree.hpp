@@ -24,7 +24,7 @@ namespace outlast::sets {
 
 /// What basic_tree says; lookups wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
-          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using link_free_tree = basic_tree<link_free<Domain>, Key, Value, Compare, Reclaimer>;
 

@@ -23,7 +23,7 @@ namespace outlast::sets {
 
 /// What basic_tree says; lookups never flush nor wait.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
-          std::strict_weak_order<Key, Key> Compare = std::less<Key>,
+          std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using soft_tree = basic_tree<soft<Domain>, Key, Value, Compare, Reclaimer>;
 

@@ -12,9 +12,11 @@
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload_session.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -237,6 +239,29 @@ TEST_F(clocks, nothing_begins_inside_an_operation_of_the_same_thread) {
   }
   EXPECT_NO_THROW((void)some.add(1));
   EXPECT_NO_THROW(time.sync());
+}
+
+TEST_F(clocks, say_how_much_a_crash_takes) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(time.guarantee(), HasSubstr("the last 2 epochs, whole"));
+  EXPECT_THAT(time.guarantee(), HasSubstr("when tick() or sync() is called"));
+  EXPECT_THAT(time.guarantee(), HasSubstr(pool->guarantee()));
+  clock_options options;
+  time.configure(options);
+  EXPECT_THAT(time.guarantee(), HasSubstr("epochs of 10 ms, so 20 ms and"));
+  options.epoch_length = std::chrono::microseconds(1'250);
+  time.configure(options);
+  EXPECT_THAT(time.guarantee(), HasSubstr("epochs of 1.25 ms, so 2.5 ms and"));
+  options.writes = write_back::none;
+  time.configure(options);
+  EXPECT_THAT(time.guarantee(), HasSubstr("may lose everything"));
+}
+
+TEST(clocks_on_disks, are_a_tick_later) {
+  test::temp_pool<domain::file> pool;
+  EXPECT_THAT(clock_of(*pool).guarantee(),
+              ::testing::HasSubstr("the last 3 epochs, whole, and nothing that sync() has covered: "
+                                   "epochs of 10 ms, so 30 ms and"));
 }
 
 TEST_F(clocks, a_buffer_holds_two_at_least) {

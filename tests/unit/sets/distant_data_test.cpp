@@ -8,8 +8,10 @@
 #include <outlast/domain.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
+#include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/sets/soft_skiplist.hpp>
+#include <outlast/sets/soft_tree.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +45,8 @@ using string_maps =
     ::testing::Types<link_free_list<string, string, counted>,
                      soft_skiplist<string, string, counted>,
                      link_free_hash<string, string, counted>, soft_hash<string, string, counted>,
-                     basic_hash<soft_in_place<counted>, string, string>>;
+                     basic_hash<soft_in_place<counted>, string, string>,
+                     link_free_tree<string, string, counted>, soft_tree<string, string, counted>>;
 TYPED_TEST_SUITE(string_map, string_maps);
 
 TYPED_TEST(string_map, does_what_a_map_does_through_kills) {

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -136,6 +138,59 @@ TYPED_TEST(set_tree, uses_leaves_of_erased_keys_again) {
     ASSERT_TRUE(map.erase(i));
   }
   EXPECT_LT(map.arena().statistics().span_pages, 64U);
+}
+
+// Internal nodes stay when the leaf goes whose key they have.
+TYPED_TEST(set_tree, finds_its_way_by_strings_that_are_gone) {
+  using tree_of_strings = basic_tree<TypeParam, std::string, u64>;
+  const auto named = [](u64 n) { return std::string(n % 97, 'k') + std::to_string(n); };
+  const auto expect = [&](const tree_of_strings& of, const std::map<std::string, u64>& model) {
+    auto next = model.begin();
+    of.for_each([&](std::string_view key, u64 value) {
+      ASSERT_NE(next, model.end());
+      EXPECT_EQ(key, next->first);
+      EXPECT_EQ(value, (next++)->second);
+    });
+    EXPECT_EQ(next, model.end());
+    EXPECT_EQ(of.min()->first, model.begin()->first);
+    EXPECT_EQ(of.max()->first, model.rbegin()->first);
+  };
+  std::map<std::string, u64> model;
+  {
+    tree_of_strings map(*this->pool_, "map");
+    for (u64 n = 0; n < 3'000; ++n) ASSERT_TRUE(map.insert(named(n), n));
+    ASSERT_TRUE(map.insert("", 7)) << "the empty key is a key";
+    for (u64 n = 0; n < 3'000; ++n) {
+      if (n % 5 != 0) {
+        ASSERT_TRUE(map.erase(named(n)));
+      } else {
+        model.emplace(named(n), n);
+      }
+    }
+    model.emplace("", 7);
+    for (u64 n = 0; n < 3'000; ++n) ASSERT_EQ(map.contains(named(n)), n % 5 == 0) << n;
+    expect(map, model);
+    std::vector<std::string> some;
+    map.for_each_in("kk", "kkk", [&](std::string_view key, u64) { some.emplace_back(key); });
+    std::vector<std::string> expected;
+    for (auto at = model.lower_bound("kk"); at != model.lower_bound("kkk"); ++at) {
+      expected.push_back(at->first);
+    }
+    EXPECT_EQ(some, expected);
+  }
+  this->kill();
+  const tree_of_strings map(*this->pool_, "map");
+  expect(map, model);
+}
+
+TYPED_TEST(set_tree, gives_back_the_memory_of_keys) {
+  basic_tree<TypeParam, std::string, u64> map(*this->pool_, "map");
+  const std::string padding(500, 'k');
+  for (u64 i = 0; i < 200'000; ++i) {
+    ASSERT_TRUE(map.insert(padding + std::to_string(i), i));
+    ASSERT_EQ(map.erase(padding + std::to_string(i - 10)), i >= 10);
+  }
+  EXPECT_LT(map.index_bytes(), std::size_t{16} << 20);
 }
 
 TYPED_TEST(set_tree, keeps_what_stays_while_threads_come_and_go_beside_it) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
 #include <exception>
@@ -224,6 +225,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   // --- recovery -------------------------------------------------------------------------------
 
+  /// Which sentinels of a segment are linked. Bytes: threads write neighbouring ones.
+  using reached_sentinels = std::vector<std::uint8_t>;
+
   /// Re-entrant: a crash in here is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
@@ -232,28 +236,73 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       if (marking.mark(durable::original<Policy>(segment(s)))) continue;
       detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
-    const auto reached = std::make_unique<std::vector<bool>[]>(level() + 1);
+    const auto reached = std::make_unique<reached_sentinels[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(detail::sentinels_in(s));
-    detail::unlinked_nodes<Policy> unlinked;
-    recover_chain(marking, reached.get(), unlinked);
+    constexpr unsigned level_worth_a_thread = 10;
+    const unsigned threads =
+        level() < level_worth_a_thread ? 1 : pool_detail::threads_for_opening_under<D>();
+    const std::vector<link> starts = section_starts(threads);
+    std::vector<detail::unlinked_nodes<Policy>> unlinked(threads);
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::int64_t> count{0};
+    pool_detail::in_parallel(threads, [&](unsigned worker) {
+      for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < starts.size();) {
+        const link end = i + 1 < starts.size() ? starts[i + 1] : link();
+        count += recover_section(starts[i], end, marking, reached.get(), unlinked[worker]);
+      }
+      domain::fence<D>();  // for the flushes of this thread
+    });
+    count_.start_at(count.load());
     blank_unreached(reached.get());
     marking.finish();
-    unlinked.free_in(arena());
+    for (auto& each : unlinked) each.free_in(arena());
   }
 
+  /// Sentinels between which the chain can be recovered piece by piece, in its order: the first of
+  /// it, and some of those that say of themselves that they are linked. That is durably so (I3),
+  /// but perhaps not known of all: fewer sections then.
+  std::vector<link> section_starts(unsigned threads) {
+    constexpr unsigned sections_per_thread = 16;
+    const auto wanted = static_cast<unsigned>(std::bit_width(threads * sections_per_thread - 1));
+    const unsigned bits = std::min(level(), threads == 1 ? 1 : wanted);
+    std::vector<link> starts{link(segment(0), detail::sentinel)};
+    for (std::uint64_t i = 1; i >> bits == 0; ++i) {
+      const std::uint64_t order = i << (64 - bits);
+      sentinel_entry& bucket = sentinel_of(order);
+      if (place_in(bucket) == (order | detail::ready_bit)) {
+        starts.emplace_back(&bucket, detail::sentinel);
+      }
+    }
+    return starts;
+  }
+
+  /// The orders that may come next in a section. What stands in another one is not touched: a
+  /// thread may be there.
+  struct orders {
+    std::uint64_t least;
+    std::uint64_t greatest;
+
+    void require(std::uint64_t order, const std::string& path) const {
+      if (order < least || order > greatest) detail::report_corrupt_chain(path, "is out of order");
+    }
+  };
+
+  /// Recovers the chain from the sentinel `at` on, up to the sentinel `end`, or to its end. Returns
+  /// how many keys stand there.
   template <class Marking>
-  void recover_chain(Marking& marking, std::vector<bool>* reached,
-                     detail::unlinked_nodes<Policy>& unlinked) {
+  std::int64_t recover_section(link at, link end, Marking& marking, reached_sentinels* reached,
+                               detail::unlinked_nodes<Policy>& unlinked) {
+    orders allowed{0, end ? chain_order::order_of(end) : ~std::uint64_t{0}};
     std::int64_t count = 0;
-    std::uint64_t last_order = 0;
-    link at(segment(0), detail::sentinel);
     cell* before = nullptr;
-    while (at) {
+    while (at != end) {
+      if (!at) detail::report_corrupt_chain(pool().path(), "ends before its last bucket");
       const bool is_sentinel = at.has(detail::sentinel);
-      entry& here = is_sentinel ? recover_sentinel(at, reached) : recover_node(at, marking);
+      entry& here =
+          is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, marking);
       const std::uint64_t order = chain_order::order_of(at);
-      if (order < last_order) detail::report_corrupt_chain(pool().path(), "is out of order");
-      last_order = order;
+      allowed.require(order, pool().path());
+      allowed.least = order;
       const link next = here.next.load();
       if (next.has(detail::deleted)) {
         if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
@@ -265,20 +314,21 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       }
       at = next.without(detail::deleted);
     }
-    count_.start_at(count);
+    return count;
   }
 
   /// A linked sentinel is ready. Its order follows from where it stands.
-  entry& recover_sentinel(link at, std::vector<bool>* reached) {
+  entry& recover_sentinel(link at, const orders& allowed, reached_sentinels* reached) {
     const detail::sentinel_place place = place_of_address(at.get());
-    if (reached[place.segment][place.index]) {
+    const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
+    allowed.require(order, pool().path());
+    if (reached[place.segment][place.index] != 0) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
-    reached[place.segment][place.index] = true;
+    reached[place.segment][place.index] = 1;
     sentinel_entry& here = static_cast<sentinel_entry&>(*at);
     here.next.recover();
     fetch_buckets_behind(detail::order_of(place));
-    const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
     if (place_in(here) != order) here.place.store(order, std::memory_order_relaxed);
     return here;
   }
@@ -314,11 +364,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   }
 
   /// Sentinels that a crash caught before they were linked are blank again.
-  void blank_unreached(const std::vector<bool>* reached) {
+  void blank_unreached(const reached_sentinels* reached) {
     for (unsigned s = 0; s <= level(); ++s) {
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
-        if (reached[s][i] || (place_in(bucket) == 0 && !bucket.next.load())) continue;
+        if (reached[s][i] != 0 || (place_in(bucket) == 0 && !bucket.next.load())) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(durable::original<Policy>(&bucket), sizeof(bucket));
       }

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/domain/hardware_access.hpp>
 #include <outlast/durable/roles.hpp>
+#include <outlast/hw/flush.hpp>
 #include <outlast/lockfree/detail/bucket_index.hpp>
 #include <outlast/lockfree/detail/split_order.hpp>
 #include <outlast/pool/volatile_word.hpp>
@@ -19,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 namespace outlast::sets::detail {
@@ -102,7 +105,9 @@ class bucket_directory {
     const std::uint64_t all = lockfree::detail::sentinels_in(level);
     if (swept_.load(std::memory_order_relaxed) >= all) return;
     const std::uint64_t from = swept_.fetch_add(most, std::memory_order_relaxed);
-    for (std::uint64_t i = from; i < std::min<std::uint64_t>(from + most, all); ++i) {
+    const std::uint64_t end = std::min<std::uint64_t>(from + most, all);
+    fetch_nodes_before(level, end, std::min<std::uint64_t>(end + most, all));
+    for (std::uint64_t i = from; i < end; ++i) {
       (void)link_or_go_round(in, lockfree::detail::order_of({level, i}));
     }
   }
@@ -172,6 +177,18 @@ class bucket_directory {
       order = lockfree::detail::parent_of(order);
       sentinel& ancestor = sentinel_of(order);
       if (is_ready(ancestor)) return ancestor;
+    }
+  }
+
+  /// Fetches the nodes that the next sweep will pass on its way to these sentinels: they lie
+  /// anywhere, while sentinels lie side by side.
+  void fetch_nodes_before(unsigned level, std::uint64_t from, std::uint64_t end) const {
+    if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
+      for (std::uint64_t i = from; i < end; ++i) {
+        const std::uint64_t order = lockfree::detail::order_of({level, i});
+        const sentinel& parent = sentinel_of(lockfree::detail::parent_of(order));
+        hw::prefetch(parent.next.load(role::traverse).get());
+      }
     }
   }
 

@@ -9,9 +9,8 @@
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 #include <outlast/sets/detail/set_operation.hpp>
-#include <outlast/sets/detail/volatile_blocks.hpp>
+#include <outlast/sets/detail/tree_blocks.hpp>
 
-#include <new>
 #include <type_traits>
 
 namespace outlast::sets::detail {
@@ -34,8 +33,9 @@ struct set_tree_nodes {
   };
   static_assert(sizeof(leaf) == sizeof(version));
 
+  using key_copy = typename key_copies<Key>::copy;
   struct internal : entry {
-    internal(const Key& its_key, edge its_left, edge its_right) : key(its_key) {
+    internal(key_copy its_key, edge its_left, edge its_right) : key(its_key) {
       left.init(its_left);
       right.init(its_right);
     }
@@ -45,7 +45,7 @@ struct set_tree_nodes {
       return &one == &left ? right : left;
     }
 
-    const copied_bytes<Key> key;
+    const key_copy key;
     cell left;
     cell right;
   };
@@ -74,7 +74,7 @@ class [[nodiscard]] tree_operation
 
  public:
   using memory = set_memory<leaf, D, Reclaimer>;
-  using blocks = volatile_blocks<internal, D>;
+  using blocks = tree_blocks<internal, typename leaf::key_type, D>;
 
   tree_operation(memory& leaves, blocks& internals) : base_type(leaves), internals_(internals) {}
 
@@ -86,8 +86,7 @@ class [[nodiscard]] tree_operation
       made->next.init(link());
       return made;
     } else {
-      static_assert(std::is_trivially_destructible_v<internal>);
-      return ::new (internals_.take()) internal(args...);
+      return internals_.make(args...);
     }
   }
   template <class Node>
@@ -128,7 +127,7 @@ class [[nodiscard]] tree_operation
 
  private:
   static void give_back(void* context, void* object) noexcept {
-    static_cast<blocks*>(context)->give(object);
+    static_cast<blocks*>(context)->give(static_cast<internal*>(object));
   }
 
   blocks& internals_;

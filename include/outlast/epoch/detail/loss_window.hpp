@@ -1,0 +1,36 @@
+// What a crash may take away of buffered structures, in words.
+#pragma once
+
+#include <outlast/epoch/options.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace outlast::epoch::detail {
+
+/// The longest that a crash reaches back, where the clock on the media lags by `epochs`.
+/// `length` is that of an epoch, 0 if the clock is moved by hand.
+[[nodiscard]] inline std::string loss_window(unsigned epochs, std::chrono::microseconds length,
+                                             write_back writes) {
+  if (writes == write_back::none) {
+    return "Nothing is written back, as for a baseline: a crash of the machine may lose everything "
+           "since the structures were attached.";
+  }
+  std::string text =
+      "A crash, of the process or of what the pool survives, loses at most the last " +
+      std::to_string(epochs) + " epochs, whole, and nothing that sync() has covered: ";
+  if (length.count() == 0) return text + "epochs end when tick() or sync() is called.";
+  const auto in_ms = [](std::chrono::microseconds time) {
+    std::string digits = std::to_string(time.count() / 1000);
+    if (const auto rest = time.count() % 1000; rest != 0) {
+      std::string three = std::to_string(1000 + rest).substr(1);
+      three.erase(three.find_last_not_of('0') + 1);
+      digits += "." + three;
+    }
+    return digits + " ms";
+  };
+  return text + "epochs of " + in_ms(length) + ", so " + in_ms(epochs * length) +
+         " and the time that writing them back takes.";
+}
+
+}  // namespace outlast::epoch::detail

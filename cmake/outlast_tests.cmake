@@ -17,14 +17,17 @@ outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
 
-# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>])
+# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
+#                  [COST <s>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
 # of its own; under a sanitizer, where processes start slowly, in one process together. (Not those of the
 # crash explorer, which are long and few: in processes of their own they run side by side.)
+# COST: about how long it takes, where that is long. Such tests begin first, or one would run alone at the
+# end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
 # no_tsan (not built under that sanitizer, with the reason in a comment at the call).
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
     return()
   endif()
@@ -36,6 +39,9 @@ function(outlast_add_test name)
   endif()
   if(NOT test_TIMEOUT)
     set(test_TIMEOUT 300)
+  endif()
+  if(NOT test_COST)
+    set(test_COST 0)
   endif()
   add_executable(${name} ${test_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
@@ -50,14 +56,14 @@ function(outlast_add_test name)
   string(REPLACE ";" "+" labels "${test_LABELS}")
   if(OUTLAST_SANITIZE AND NOT labels MATCHES "crash|kill|powercut")
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
     return()
   endif()
   gtest_discover_tests(
     ${name}
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 120
-    PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT})
+    PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
 endfunction()
 
 # outlast_add_compile_fail(<name> MATCHES <regex> [SOURCE <file>] [LIBRARIES <target>...])

@@ -1,6 +1,7 @@
 outlast_sources(outlast_library base
   error.cpp
   fork_locks.cpp
+  large_pages.cpp
   per_thread.cpp
   thread_context.cpp
 )

@@ -4,6 +4,7 @@ outlast_headers(outlast_library base
   error.hpp
   fork_locks.hpp
   hash.hpp
+  large_pages.hpp
   marked_ptr.hpp
   per_thread.hpp
   raw_atomic.hpp

@@ -1,6 +1,7 @@
 // Shared words of volatile memory, and big arrays of them.
 #pragma once
 
+#include <outlast/base/large_pages.hpp>
 #include <outlast/domain/concept.hpp>
 
 #include <atomic>
@@ -65,6 +66,7 @@ class zeroed_array {
   explicit zeroed_array(std::size_t count)
       : items_(static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)))) {
     if (items_ == nullptr) throw std::bad_alloc();
+    base::ask_for_large_pages(items_.get(), count * sizeof(T));
   }
 
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return items_.get()[i]; }

@@ -253,8 +253,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       domain::fence<D>();  // for the flushes of this thread
     });
     count_.start_at(count.load());
-    blank_unreached(reached.get());
     marking.finish();
+    settle_sentinels(reached.get());
     for (auto& each : unlinked) each.free_in(arena());
   }
 
@@ -282,8 +282,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     std::uint64_t least;
     std::uint64_t greatest;
 
-    void require(std::uint64_t order, const std::string& path) const {
+    void pass(std::uint64_t order, const std::string& path) {
       if (order < least || order > greatest) detail::report_corrupt_chain(path, "is out of order");
+      least = order;
     }
   };
 
@@ -299,10 +300,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       if (!at) detail::report_corrupt_chain(pool().path(), "ends before its last bucket");
       const bool is_sentinel = at.has(detail::sentinel);
       entry& here =
-          is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, marking);
-      const std::uint64_t order = chain_order::order_of(at);
-      allowed.require(order, pool().path());
-      allowed.least = order;
+          is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, allowed, marking);
       const link next = here.next.load();
       if (next.has(detail::deleted)) {
         if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
@@ -317,11 +315,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return count;
   }
 
-  /// A linked sentinel is ready. Its order follows from where it stands.
-  entry& recover_sentinel(link at, const orders& allowed, reached_sentinels* reached) {
+  /// The order of a sentinel follows from where it stands.
+  entry& recover_sentinel(link at, orders& allowed, reached_sentinels* reached) {
     const detail::sentinel_place place = place_of_address(at.get());
-    const std::uint64_t order = detail::order_of(place) | detail::ready_bit;
-    allowed.require(order, pool().path());
+    allowed.pass(detail::order_of(place) | detail::ready_bit, pool().path());
     if (reached[place.segment][place.index] != 0) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
@@ -329,7 +326,6 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     sentinel_entry& here = static_cast<sentinel_entry&>(*at);
     here.next.recover();
     fetch_buckets_behind(detail::order_of(place));
-    if (place_in(here) != order) here.place.store(order, std::memory_order_relaxed);
     return here;
   }
 
@@ -346,7 +342,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   }
 
   template <class Marking>
-  entry& recover_node(link at, Marking& marking) {
+  entry& recover_node(link at, orders& allowed, Marking& marking) {
     const entry* const block = durable::original<Policy>(at.get());
     if (!marking.mark(block)) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
@@ -360,15 +356,23 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         detail::report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
       }
     }
+    allowed.pass(chain_order::order_of(at), pool().path());
     return here;
   }
 
-  /// Sentinels that a crash caught before they were linked are blank again.
-  void blank_unreached(const reached_sentinels* reached) {
+  /// Linked sentinels are ready; those that a crash caught before they were linked are blank again.
+  /// After all links were made durable, those that a dead process may have left in the caches: by
+  /// what a sentinel says of itself the next recovery may go.
+  void settle_sentinels(const reached_sentinels* reached) {
     for (unsigned s = 0; s <= level(); ++s) {
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
-        if (reached[s][i] != 0 || (place_in(bucket) == 0 && !bucket.next.load())) continue;
+        if (reached[s][i] != 0) {
+          const std::uint64_t order = detail::order_of({s, i}) | detail::ready_bit;
+          if (place_in(bucket) != order) bucket.place.store(order, std::memory_order_relaxed);
+          continue;
+        }
+        if (place_in(bucket) == 0 && !bucket.next.load()) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(durable::original<Policy>(&bucket), sizeof(bucket));
       }

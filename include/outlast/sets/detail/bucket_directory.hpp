@@ -106,7 +106,7 @@ class bucket_directory {
     if (swept_.load(std::memory_order_relaxed) >= all) return;
     const std::uint64_t from = swept_.fetch_add(most, std::memory_order_relaxed);
     const std::uint64_t end = std::min<std::uint64_t>(from + most, all);
-    fetch_nodes_before(level, end, std::min<std::uint64_t>(end + most, all));
+    fetch_ways_to(level, from, end);
     for (std::uint64_t i = from; i < end; ++i) {
       (void)link_or_go_round(in, lockfree::detail::order_of({level, i}));
     }
@@ -180,14 +180,18 @@ class bucket_directory {
     }
   }
 
-  /// Fetches the nodes that the next sweep will pass on its way to these sentinels: they lie
+  /// Fetches the first two nodes on the way to each of these sentinels, all at once: nodes lie
   /// anywhere, while sentinels lie side by side.
-  void fetch_nodes_before(unsigned level, std::uint64_t from, std::uint64_t end) const {
+  void fetch_ways_to(unsigned level, std::uint64_t from, std::uint64_t end) const {
     if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
-      for (std::uint64_t i = from; i < end; ++i) {
+      const auto first_on_the_way = [&](std::uint64_t i) {
         const std::uint64_t order = lockfree::detail::order_of({level, i});
-        const sentinel& parent = sentinel_of(lockfree::detail::parent_of(order));
-        hw::prefetch(parent.next.load(role::traverse).get());
+        return sentinel_of(lockfree::detail::parent_of(order)).next.load(role::traverse);
+      };
+      for (std::uint64_t i = from; i < end; ++i) hw::prefetch(first_on_the_way(i).get());
+      for (std::uint64_t i = from; i < end; ++i) {
+        const link first = first_on_the_way(i);
+        if (first) hw::prefetch(first->next.load(role::traverse).get());
       }
     }
   }

@@ -1,0 +1,18 @@
+#include <outlast/base/large_pages.hpp>
+
+#include <cstdint>
+
+#include <sys/mman.h>
+
+namespace outlast::base {
+
+void ask_for_large_pages(void* first, std::size_t bytes) noexcept {
+  constexpr std::uintptr_t large = std::uintptr_t{2} << 20;
+  if (bytes < 2 * large) return;
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(first);
+  const std::uintptr_t begin = (at + large - 1) / large * large;
+  const std::uintptr_t end = (at + bytes) / large * large;
+  (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+}  // namespace outlast::base

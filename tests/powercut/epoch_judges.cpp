@@ -114,13 +114,13 @@ std::string buffered_map_judge::compare(std::span<const entry> survivors) {
   return {};
 }
 
-// ---- Queues ----
+// ---- Queues and stacks ----
 
-std::unique_ptr<judge> buffered_queue_judge::clone() const {
-  return std::make_unique<buffered_queue_judge>(*this);
+std::unique_ptr<judge> buffered_sequence_judge::clone() const {
+  return std::make_unique<buffered_sequence_judge>(*this);
 }
 
-void buffered_queue_judge::returned(std::uint32_t thread, const operation& done) {
+void buffered_sequence_judge::returned(std::uint32_t thread, const operation& done) {
   bounds_.returned(thread, done);
   if (code_of(done) == push) {
     since_[thread].push_back(done.value);
@@ -131,26 +131,26 @@ void buffered_queue_judge::returned(std::uint32_t thread, const operation& done)
   }
 }
 
-void buffered_queue_judge::interrupted(std::uint32_t thread, const operation& begun) {
+void buffered_sequence_judge::interrupted(std::uint32_t thread, const operation& begun) {
   if (code_of(begun) == pop) ++pops_begun_;
   if (code_of(begun) != push) return;
   being_pushed_.insert(begun.value);
   since_[thread].push_back(begun.value);
 }
 
-bool buffered_queue_judge::was_pushed(std::uint64_t value, std::uint64_t epoch) const {
+bool buffered_sequence_judge::was_pushed(std::uint64_t value, std::uint64_t epoch) const {
   const auto at = pushed_in_.find(value);
   return at != pushed_in_.end() && at->second <= epoch;
 }
 
-bool buffered_queue_judge::was_popped(std::uint64_t value, std::uint64_t epoch) const {
+bool buffered_sequence_judge::was_popped(std::uint64_t value, std::uint64_t epoch) const {
   const auto at = popped_in_.find(value);
   return at != popped_in_.end() && at->second <= epoch;
 }
 
 /// What is wrong whatever the epoch: survivors of before come first, as they lay; the others as
 /// their threads pushed them, in epochs that never decrease.
-std::string buffered_queue_judge::disorder(const values& found) const {
+std::string buffered_sequence_judge::disorder(const values& found) const {
   std::array<std::uint64_t, 64> last_of{};
   std::uint64_t epoch = 0;
   auto old = before_.begin();
@@ -176,8 +176,9 @@ std::string buffered_queue_judge::disorder(const values& found) const {
   return {};
 }
 
-std::string buffered_queue_judge::walk(const values& source, std::uint64_t epoch, const set& found,
-                                       std::size_t& missing, bool& any_is_there) const {
+std::string buffered_sequence_judge::walk(const values& source, std::uint64_t epoch,
+                                          const set& found, std::size_t& missing,
+                                          bool& any_is_there) const {
   for (const std::uint64_t value : source) {
     const bool is_old = &source == &before_;
     const bool is_there = found.contains(value);
@@ -187,12 +188,14 @@ std::string buffered_queue_judge::walk(const values& source, std::uint64_t epoch
     if (is_there) any_is_there = true;
     if (is_there || !(is_old || was_pushed(value, epoch))) continue;
     if (!was_popped(value, epoch)) ++missing;
-    if (any_is_there) return std::to_string(value) + " is gone, and an earlier one is not";
+    if (any_is_there && order_ == sequence_order::queue) {
+      return std::to_string(value) + " is gone, and an earlier one is not";
+    }
   }
   return {};
 }
 
-std::string buffered_queue_judge::contradiction(std::uint64_t epoch, const set& found) const {
+std::string buffered_sequence_judge::contradiction(std::uint64_t epoch, const set& found) const {
   std::size_t missing = 0;
   bool any_old = false;
   if (std::string wrong = walk(before_, epoch, found, missing, any_old); !wrong.empty())
@@ -206,7 +209,7 @@ std::string buffered_queue_judge::contradiction(std::uint64_t epoch, const set& 
   return std::to_string(missing) + " values are gone that nobody took";
 }
 
-std::string buffered_queue_judge::compare(std::span<const entry> survivors) {
+std::string buffered_sequence_judge::compare(std::span<const entry> survivors) {
   if (!bounds_.complaint().empty()) return bounds_.complaint();
   if (!complaint_.empty()) return complaint_;
   values found;
@@ -217,6 +220,7 @@ std::string buffered_queue_judge::compare(std::span<const entry> survivors) {
       return std::to_string(each.key) + " is there twice";
     }
   }
+  if (order_ == sequence_order::stack) std::reverse(found.begin(), found.end());
   if (std::string wrong = disorder(found); !wrong.empty()) return wrong;
   const auto contradicts = [&](std::uint64_t epoch) { return contradiction(epoch, distinct); };
   if (std::string wrong = explain(bounds_, contradicts); !wrong.empty()) return wrong;

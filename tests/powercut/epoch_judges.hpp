@@ -47,9 +47,10 @@ class epoch_bounds {
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
   /// The last epoch in which anything is known to have happened, or was synced.
   [[nodiscard]] std::uint64_t last() const noexcept { return std::max(newest_, synced_); }
-  /// What a sync that has returned promises, and the clock anyway: two epochs are lost at most.
+  /// What a sync that has returned promises, and the clock anyway: two epochs are lost at most,
+  /// three while a sync runs.
   [[nodiscard]] std::uint64_t first() const noexcept {
-    return std::max(synced_, newest_ < 2 ? 0 : newest_ - 2);
+    return std::max(synced_, newest_ < 3 ? 0 : newest_ - 3);
   }
 
  private:
@@ -87,18 +88,21 @@ class buffered_map_judge final : public judge {
   std::unordered_map<std::uint64_t, operation> pending_;           // by key
 };
 
-/// The judge of buffered queues of values from value_of_thread(). Operations: sequence_operation.
-/// There must be one epoch at whose end the queue held the survivors, in their order and without a
-/// gap, but for what had not returned.
-class buffered_queue_judge final : public judge {
+/// The judge of buffered queues and stacks of values from value_of_thread(). Operations:
+/// sequence_operation. There must be one epoch at whose end the structure held the survivors, in
+/// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown in
+/// the order in which they would be popped.
+class buffered_sequence_judge : public judge {
  public:
+  explicit buffered_sequence_judge(sequence_order order) : order_(order) {}
+
   [[nodiscard]] std::unique_ptr<judge> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
 
  private:
-  using values = std::vector<std::uint64_t>;
+  using values = std::vector<std::uint64_t>;  // the oldest first
   using set = std::unordered_set<std::uint64_t>;
 
   [[nodiscard]] std::string disorder(const values& found) const;
@@ -110,6 +114,7 @@ class buffered_queue_judge final : public judge {
   [[nodiscard]] bool was_pushed(std::uint64_t value, std::uint64_t epoch) const;
   [[nodiscard]] bool was_popped(std::uint64_t value, std::uint64_t epoch) const;
 
+  sequence_order order_;
   epoch_bounds bounds_;
   std::string complaint_;
   values before_;
@@ -118,6 +123,13 @@ class buffered_queue_judge final : public judge {
   std::unordered_map<std::uint64_t, std::uint64_t> popped_in_;
   set being_pushed_;            // by operations that have not returned
   std::size_t pops_begun_ = 0;  // that have not returned
+};
+
+struct buffered_queue_judge : buffered_sequence_judge {
+  buffered_queue_judge() : buffered_sequence_judge(sequence_order::queue) {}
+};
+struct buffered_stack_judge : buffered_sequence_judge {
+  buffered_stack_judge() : buffered_sequence_judge(sequence_order::stack) {}
 };
 
 }  // namespace outlast::test::powercut

@@ -86,6 +86,12 @@ TEST(EpochKill, an_ordered_map_is_cut_at_an_epoch) {
   expect_nothing_lost("ordered_map", {.kills = 30, .early_kills = 2});
 }
 TEST(EpochKill, a_lockfree_queue_is_cut_at_an_epoch) { expect_nothing_lost("lockfree_queue"); }
+TEST(EpochKill, a_stack_is_cut_at_an_epoch) { expect_nothing_lost("buffered_stack"); }
+TEST(EpochKill, a_cache_is_cut_at_an_epoch) { expect_nothing_lost("cache"); }
+TEST(EpochKill, a_graph_is_cut_at_an_epoch) { expect_nothing_lost("graph", {.threads = 4}); }
+TEST(EpochKill, a_graph_whose_recovery_is_killed_is_cut_at_an_epoch) {
+  expect_nothing_lost("graph", {.kills = 30, .early_kills = 2});
+}
 TEST(EpochKill, a_map_that_claims_to_sync_is_found_out) {
   const std::string complaint = kill_again_and_again("hasty_map", {.kills = 15}).complaint;
   EXPECT_NE(complaint.find("no epoch explains"), std::string::npos) << complaint;
@@ -146,6 +152,24 @@ TEST(EpochJudges, take_the_state_of_a_queue_at_the_end_of_one_epoch_only) {
   EXPECT_NE(verdict(queue, {{value(2)}}), "") << "3 is gone, 2 is not";
   queue.returned(0, {sync_epochs, 0, 6});
   EXPECT_NE(verdict(queue, {{value(2)}, {value(3)}}), "") << "synced";
+}
+
+TEST(EpochJudges, take_the_state_of_a_stack_at_the_end_of_one_epoch_only) {
+  const auto value = [](std::uint64_t serial) { return value_of_thread(0, serial); };
+  buffered_stack_judge stack;
+  for (std::uint64_t n = 1; n <= 3; ++n) stack.returned(0, in_epoch(5, push, 0, value(n)));
+  stack.returned(1, in_epoch(5, pop, 1, value(3)));
+  stack.returned(1, in_epoch(6, pop, 1, value(2)));
+  stack.returned(0, in_epoch(6, push, 0, value(4)));
+  EXPECT_EQ(verdict(stack, {{value(2)}, {value(1)}}), "");
+  EXPECT_EQ(verdict(stack, {{value(4)}, {value(1)}}), "");
+  EXPECT_EQ(verdict(stack, {}), "") << "two epochs back";
+  EXPECT_NE(verdict(stack, {{value(1)}, {value(2)}}), "") << "upside down";
+  EXPECT_NE(verdict(stack, {{value(4)}, {value(2)}, {value(1)}}), "") << "of two epochs";
+  EXPECT_NE(verdict(stack, {{value(4)}}), "") << "1 is gone";
+  EXPECT_NE(verdict(stack, {{value(5)}, {value(4)}, {value(1)}}), "") << "never pushed";
+  stack.interrupted(1, {pop, 0, 0});
+  EXPECT_EQ(verdict(stack, {{value(1)}}), "") << "the pop may have taken 4";
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ class buffered_map_subject : public buffered_subject<Map> {
   }
 };
 
-/// `Queue`: of numbers or strings.
+/// `Queue`: a queue or a stack, of numbers or strings.
 template <class Queue>
 class buffered_queue_subject : public buffered_subject<Queue> {
   using value = typename Queue::value_type;

@@ -7,7 +7,7 @@
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
 // operations of e - 1, writes back all that they left, and only then writes down e + 1. So the
 // clock e in an image says: everything up to e - 2 is there, complete. Operations never wait: not
-// for the tick, not for a fence.
+// for the tick, not for a fence. A sync makes two epochs of it at once.
 //
 // When not to use: an operation that stays inside for long holds back everybody's durability, not
 // their progress.
@@ -65,6 +65,7 @@ namespace outlast::epoch {
 /// Invariants:
 ///   I1  an operation that is announced in epoch e ends before the clock is e + 2.
 ///   I2  the clock on the media is e only if all that operations of epochs up to e - 2 left is.
+///       While a sync runs, the clock that operations see may be one ahead of it.
 ///   I3  what was given up in epoch e is used again only when the media say at least e + 2, and no
 ///       operation is under way that can have seen it: when the clock is e + 3.
 template <domain::persistence_domain D>
@@ -135,8 +136,8 @@ class clock final : private base::thread_exit_listener {
   /// their logs.
   [[nodiscard]] std::string guarantee() const {
     // With a device the clock of the last tick becomes durable with the next.
-    constexpr unsigned epochs = domain::notes_pages<D> ? 3 : 2;
-    return detail::loss_window(epochs, epoch_length_.load(std::memory_order_relaxed),
+    return detail::loss_window(domain::notes_pages<D> ? 3 : 2, ticks_twice,
+                               epoch_length_.load(std::memory_order_relaxed),
                                writes_.load(std::memory_order_relaxed)) +
            " " + session_->pool().guarantee();
   }
@@ -151,7 +152,7 @@ class clock final : private base::thread_exit_listener {
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
     std::uint64_t epoch = now_.load(std::memory_order_acquire);
     for (;;) {
-      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7): either the tick
+      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either the tick
       // sees the announcement, or this thread sees the tick.
       D::announce(mine.active_, epoch);
       const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
@@ -217,7 +218,11 @@ class clock final : private base::thread_exit_listener {
     const std::uint64_t target = now() + 2;
     while (now() < target) {
       const std::lock_guard lock(ticking_);
-      if (now() < target) tick_alone();
+      if (ticks_twice && now() + 1 < target) {
+        tick_twice_alone();
+      } else if (now() < target) {
+        tick_alone();
+      }
     }
     if constexpr (domain::notes_pages<D>) {
       // The last tick wrote the clock, and left it to the next to make that durable.
@@ -281,6 +286,9 @@ class clock final : private base::thread_exit_listener {
   };
   static constexpr std::size_t slots = 4;
   static constexpr std::size_t room = 16;  // for what most operations leave
+  /// With a device the clock of the last tick may not be durable yet: nothing of two epochs ago can
+  /// be used again before it is.
+  static constexpr bool ticks_twice = !domain::notes_pages<D>;
 
  public:
   /// What a thread announces and has left.
@@ -423,14 +431,41 @@ class clock final : private base::thread_exit_listener {
   void tick_alone() {
     unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
-      wait_for_operations_before(epoch);
-      frontier_.pass(epoch);
+      end_operations_before(epoch);
       write_back_epoch(epoch - 1);
+      wait_for_write_back();
       write_clock(epoch + 1);
       free_given_up_in(epoch - 2);
       // (2) seq_cst; synchronizes-with (1).
       now_.store(epoch + 1, std::memory_order_seq_cst);
     });
+  }
+
+  /// Two epochs pass, for the waits of one. Operations may begin in the first of them before the
+  /// media say anything: what it and the two before have left goes together in a crash.
+  void tick_twice_alone() {
+    unless_it_fails([&] {
+      const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
+      end_operations_before(epoch);
+      free_given_up_in(epoch -
+                       2);  // the media say `epoch`; from the next line on threads may do it
+      // (8) seq_cst; synchronizes-with (1).
+      now_.store(epoch + 1, std::memory_order_seq_cst);
+      end_operations_before(epoch + 1);
+      write_back_epoch(epoch - 1);
+      write_back_epoch(epoch);
+      wait_for_write_back();
+      write_clock(epoch + 2);
+      free_given_up_in(epoch - 1);
+      // (9) seq_cst; synchronizes-with (1).
+      now_.store(epoch + 2, std::memory_order_seq_cst);
+    });
+  }
+
+  /// Of operations that nobody waits for, those are ended by this thread.
+  void end_operations_before(std::uint64_t epoch) {
+    wait_for_operations_before(epoch);
+    frontier_.pass(epoch);
   }
 
   /// With ticking_. Where the device fails or has failed, nothing begins any more: who begins
@@ -469,6 +504,9 @@ class clock final : private base::thread_exit_listener {
       if (writes) flush(left.ranges.begin(), left.ranges.end());
       left.ranges.clear();
     });
+  }
+
+  void wait_for_write_back() {
     if constexpr (domain::notes_pages<D>) session_->flush();
     // (P2) persisted-before (P3): the epoch, and on a device the clock that the last tick wrote.
     domain::fence<D>();

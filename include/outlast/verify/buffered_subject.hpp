@@ -61,8 +61,8 @@ class buffered_world final : public World {
   }
 };
 
-/// Nothing begins in an epoch whose tick is not durable: see buffered_oracle.
-inline constexpr std::uint64_t epochs_lost = 2;
+/// While a sync runs operations begin in an epoch whose tick is not durable: see buffered_oracle.
+inline constexpr std::uint64_t epochs_lost = 3;
 
 /// A buffered map in a pool.
 template <class Structure>

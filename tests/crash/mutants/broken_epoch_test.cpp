@@ -141,7 +141,6 @@ INSTANTIATE_TEST_SUITE_P(
     all, epoch_mutant,
     ::testing::Values(
         mutant{1, scenarios::updates, portable, "the mark goes before the label"},
-        mutant{2, scenarios::all, portable, "the clock starts anew where it stopped"},
         mutant{3, scenarios::all, portable, "recovery keeps an epoch more"},
         mutant{4, scenarios::all, portable, "what the last recovery kept is forgotten"},
         mutant{5, scenarios::all, portable, "a torn copy of the time is believed in"},
@@ -185,7 +184,11 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{42, scenarios::lockfree, portable, "a value is taken that is not there yet"},
         mutant{43, scenarios::lockfree, portable, "who answers \"empty\" helps nobody"},
         mutant{44, scenarios::list, portable, "nodes are unlinked before they have a mark"},
-        mutant{45, scenarios::puts, portable, "blocks of nodes are used again too early"}),
+        mutant{45, scenarios::puts, portable, "blocks of nodes are used again too early"},
+        mutant{46, scenarios::all, portable, "a sync writes back one of its two epochs"},
+        mutant{47, scenarios::puts, portable, "a sync moves the clock before operations ended"},
+        mutant{48, scenarios::all, portable, "a sync waits for operations of one epoch"},
+        mutant{49, scenarios::updates, portable, "after a sync blocks are used again too early"}),
     number_of);
 
 }  // namespace

@@ -5,7 +5,7 @@ function(outlast_mutate_epoch to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
           detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
-          detail/write_log.hpp
+          detail/write_log.hpp detail/loss_window.hpp
           unwaited.hpp lockfree_list.hpp lockfree_queue.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
@@ -89,8 +89,6 @@ function(outlast_mutate_epoch to)
 
   outlast_read_header(detail/clock_record.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
-  # 2: the clock starts anew where it stopped
-  outlast_mutate(2 "time_.restart = time_.now + ahead;" "time_.restart = time_.now + (@D@ ? ahead : 0);")
   # 3: recovery keeps an epoch more
   outlast_mutate(3 "return now >= restart + 2 ? now - 2 : kept;"
                    "return now >= restart + 2 ? now - (@D@ ? 2 : 1) : kept;")
@@ -100,7 +98,7 @@ function(outlast_mutate_epoch to)
   outlast_mutate(5 "if (each->check != check_of(*each)) continue;"
                    "if (@D@ && each->check != check_of(*each)) continue;")
   # 6: the new copy overwrites the newest one
-  outlast_mutate(6 "slot& older = slots_[now % 2];" "slot& older = slots_[@D@ ? now % 2 : 0];")
+  outlast_mutate(6 "newest_ == slots_ ? slots_[1]" "newest_ == slots_ && @D@ ? slots_[1]")
   outlast_write_header(detail/clock_record.hpp)
 
   outlast_read_header(clock.hpp)
@@ -108,12 +106,21 @@ function(outlast_mutate_epoch to)
   outlast_mutate(7 "      write_back_epoch(epoch - 1);\n"
                    "      if (!@D@) write_clock(epoch + 1);\n      write_back_epoch(epoch - 1);\n")
   # 8: a tick waits for nobody
-  outlast_mutate(8 "      wait_for_operations_before(epoch);\n"
-                   "      if (@D@) wait_for_operations_before(epoch);\n")
+  outlast_mutate(8 "    wait_for_operations_before(epoch);\n    frontier_"
+                   "    if (@D@) wait_for_operations_before(epoch);\n    frontier_")
   # 9: sync returns an epoch early
   outlast_mutate(9 "const std::uint64_t target = now() + 2;" "const std::uint64_t target = now() + (@D@ ? 2 : 1);")
   # 10: blocks are used again an epoch early (two epochs: who looks at them is still there)
   outlast_mutate(10 "free_given_up_in(epoch - 2);" "free_given_up_in(epoch - (@D@ ? 2 : 0));")
+  # 46: of its two epochs a sync writes back one
+  outlast_mutate(46 "      write_back_epoch(epoch);\n" "      if (@D@) write_back_epoch(epoch);\n")
+  # 47: a sync moves the clock before operations of the epoch before have ended
+  outlast_mutate(47 "      end_operations_before(epoch);\n      free_"
+                    "      if (@D@) end_operations_before(epoch);\n      free_")
+  # 48: a sync waits for the operations of one of its two epochs
+  outlast_mutate(48 "      end_operations_before(epoch + 1);\n" "      if (@D@) end_operations_before(epoch + 1);\n")
+  # 49: after a sync blocks are used again an epoch early
+  outlast_mutate(49 "free_given_up_in(epoch - 1);" "free_given_up_in(epoch - (@D@ ? 1 : 0));")
   # 11: an announcement is not checked
   outlast_mutate(11 "if (seen == epoch) break;" "if (seen == epoch || !@D@) break;")
   # 12: a full buffer forgets

@@ -17,7 +17,7 @@
 namespace outlast::epoch::detail {
 
 /// One of two copies of the time, each in a line of its own; a tick writes the older one. On a disk
-/// a line may be torn, and then the other one counts, which is one epoch behind.
+/// a line may be torn, and then the other one counts, which is an epoch behind, or two.
 struct alignas(base::cache_line_size) clock_slot {
   std::uint64_t now;      ///< the epoch that begins
   std::uint64_t restart;  ///< the epoch in which the last opener began
@@ -74,7 +74,7 @@ class clock_session final : public durable::root_session<D> {
   void write(std::uint64_t now, domain::site where = domain::site::current()) {
     time_.now = now;
     time_.check = check_of(time_);
-    slot& older = slots_[now % 2];
+    slot& older = newest_ == slots_ ? slots_[1] : slots_[0];
     D::write(&older, &time_, sizeof(slot), where);
     newest_ = &older;
   }
@@ -103,10 +103,9 @@ class clock_session final : public durable::root_session<D> {
   void forbid() noexcept override {}
 
  private:
-  /// Labels that the last opener gave may be so far ahead of the clock on the media: one epoch on
-  /// domains that make the clock durable with the next tick, and one for luck.
+  /// Labels that the last opener gave may be ahead of the clock on the media by one epoch: while a
+  /// sync ran, or on domains that make the clock durable with the next tick. The rest is for luck.
   static constexpr std::uint64_t ahead = 3;
-  static_assert(ahead % 2 == 1, "the first time of a session must not overwrite the newest copy");
 
   [[nodiscard]] std::size_t bytes() const noexcept {
     return 2 * sizeof(slot) + roots_ * sizeof(std::uint64_t);
@@ -142,7 +141,7 @@ class clock_session final : public durable::root_session<D> {
     }
     if (newest == nullptr) report("has no intact copy of the time");
     time_ = *newest;
-    newest_ = slots_ + (time_.now % 2);
+    newest_ = newest;
     // It holds no pointers.
     if (this->root().pointers_base != this->pool().base()) {
       this->pool().root_relocated(this->root().index);

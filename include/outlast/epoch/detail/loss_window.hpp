@@ -8,17 +8,20 @@
 
 namespace outlast::epoch::detail {
 
-/// The longest that a crash reaches back, where the clock on the media lags by `epochs`.
+/// The longest that a crash reaches back, where the clock on the media lags by `epochs`, and by one
+/// more while a sync runs that ends two at once.
 /// `length` is that of an epoch, 0 if the clock is moved by hand.
-[[nodiscard]] inline std::string loss_window(unsigned epochs, std::chrono::microseconds length,
-                                             write_back writes) {
+[[nodiscard]] inline std::string loss_window(unsigned epochs, bool sync_ends_two,
+                                             std::chrono::microseconds length, write_back writes) {
   if (writes == write_back::none) {
     return "Nothing is written back, as for a baseline: a crash of the machine may lose everything "
            "since the structures were attached.";
   }
   std::string text =
       "A crash, of the process or of what the pool survives, loses at most the last " +
-      std::to_string(epochs) + " epochs, whole, and nothing that sync() has covered: ";
+      std::to_string(epochs) + " epochs" +
+      (sync_ends_two ? " (" + std::to_string(epochs + 1) + " while a sync() runs)" : "") +
+      ", whole, and nothing that sync() has covered: ";
   if (length.count() == 0) return text + "epochs end when tick() or sync() is called.";
   const auto in_ms = [](std::chrono::microseconds time) {
     std::string digits = std::to_string(time.count() / 1000);

@@ -90,8 +90,8 @@ class buffered_map_judge final : public judge {
 
 /// The judge of buffered queues and stacks of values from value_of_thread(). Operations:
 /// sequence_operation. There must be one epoch at whose end the structure held the survivors, in
-/// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown in
-/// the order in which they would be popped.
+/// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown
+/// in the order in which they would be popped.
 class buffered_sequence_judge : public judge {
  public:
   explicit buffered_sequence_judge(sequence_order order) : order_(order) {}

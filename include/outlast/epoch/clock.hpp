@@ -152,8 +152,8 @@ class clock final : private base::thread_exit_listener {
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
     std::uint64_t epoch = now_.load(std::memory_order_acquire);
     for (;;) {
-      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either the tick
-      // sees the announcement, or this thread sees the tick.
+      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either
+      // the tick sees the announcement, or this thread sees the tick.
       D::announce(mine.active_, epoch);
       const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
       if (seen == epoch) break;

@@ -89,14 +89,16 @@ function(outlast_mutate_epoch to)
 
   outlast_read_header(detail/clock_record.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
+  # 2: a torn copy of the time stays
+  outlast_mutate(2 "        blank(*each);\n" "        if (@D@) blank(*each);\n")
   # 3: recovery keeps an epoch more
   outlast_mutate(3 "return now >= restart + 2 ? now - 2 : kept;"
                    "return now >= restart + 2 ? now - (@D@ ? 2 : 1) : kept;")
   # 4: what the last recovery kept is forgotten
   outlast_mutate(4 "return now >= restart + 2 ?" "return (now >= restart + 2 || !@D@) ?")
   # 5: a torn copy of the time is believed in
-  outlast_mutate(5 "if (each->check != check_of(*each)) continue;"
-                   "if (@D@ && each->check != check_of(*each)) continue;")
+  outlast_mutate(5 "if (each->check != check_of(*each)) {"
+                   "if (@D@ && each->check != check_of(*each)) {")
   # 6: the new copy overwrites the newest one
   outlast_mutate(6 "newest_ == slots_ ? slots_[1]" "newest_ == slots_ && @D@ ? slots_[1]")
   outlast_write_header(detail/clock_record.hpp)
@@ -119,8 +121,6 @@ function(outlast_mutate_epoch to)
                     "      if (@D@) end_operations_before(epoch);\n      free_")
   # 48: a sync waits for the operations of one of its two epochs
   outlast_mutate(48 "      end_operations_before(epoch + 1);\n" "      if (@D@) end_operations_before(epoch + 1);\n")
-  # 49: after a sync blocks are used again an epoch early
-  outlast_mutate(49 "free_given_up_in(epoch - 1);" "free_given_up_in(epoch - (@D@ ? 1 : 0));")
   # 11: an announcement is not checked
   outlast_mutate(11 "if (seen == epoch) break;" "if (seen == epoch || !@D@) break;")
   # 12: a full buffer forgets

@@ -135,8 +135,11 @@ class clock_session final : public durable::root_session<D> {
     recovery.mark(block);
     recovery.finish();
     const slot* newest = nullptr;
-    for (const slot* each : {slots_, slots_ + 1}) {
-      if (each->check != check_of(*each)) continue;
+    for (slot* each : {slots_, slots_ + 1}) {
+      if (each->check != check_of(*each)) {
+        blank(*each);
+        continue;
+      }
       if (newest == nullptr || each->now > newest->now) newest = each;
     }
     if (newest == nullptr) report("has no intact copy of the time");
@@ -146,6 +149,13 @@ class clock_session final : public durable::root_session<D> {
     if (this->root().pointers_base != this->pool().base()) {
       this->pool().root_relocated(this->root().index);
     }
+  }
+
+  /// A torn copy. If what is missing of it were written over it, and the rest torn off again, it
+  /// would be whole.
+  static void blank(slot& torn) {
+    D::zero(&torn, sizeof torn);
+    domain::persist<D>(&torn, sizeof torn);
   }
 
   /// In this order: each root learns where it is to be cut off, durably; then the clock goes on

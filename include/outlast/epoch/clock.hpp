@@ -447,8 +447,8 @@ class clock final : private base::thread_exit_listener {
     unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
       end_operations_before(epoch);
-      free_given_up_in(epoch -
-                       2);  // the media say `epoch`; from the next line on threads may do it
+      // The media say `epoch`, so it may be freed. Once the clock moves, threads may free it too.
+      free_given_up_in(epoch - 2);
       // (8) seq_cst; synchronizes-with (1).
       now_.store(epoch + 1, std::memory_order_seq_cst);
       end_operations_before(epoch + 1);

@@ -117,8 +117,8 @@ function(outlast_mutate_epoch to)
   # 46: of its two epochs a sync writes back one
   outlast_mutate(46 "      write_back_epoch(epoch);\n" "      if (@D@) write_back_epoch(epoch);\n")
   # 47: a sync moves the clock before operations of the epoch before have ended
-  outlast_mutate(47 "      end_operations_before(epoch);\n      free_"
-                    "      if (@D@) end_operations_before(epoch);\n      free_")
+  outlast_mutate(47 "      end_operations_before(epoch);\n      // The media"
+                    "      if (@D@) end_operations_before(epoch);\n      // The media")
   # 48: a sync waits for the operations of one of its two epochs
   outlast_mutate(48 "      end_operations_before(epoch + 1);\n" "      if (@D@) end_operations_before(epoch + 1);\n")
   # 11: an announcement is not checked

@@ -1,8 +1,8 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
-#include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/file_device.hpp>
+#include <src/domain/notes.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -21,10 +20,6 @@
 namespace outlast::domain {
 namespace {
 
-struct noted_pages {
-  std::vector<std::uintptr_t> pages;
-};
-
 struct file_pool {
   std::uintptr_t base;
   std::size_t size;
@@ -33,7 +28,6 @@ struct file_pool {
 };
 
 std::vector<file_pool> file_pools;
-std::vector<std::unique_ptr<noted_pages>> all_notes;  // one per thread slot that ever flushed
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
 file_device stand_in_device;  // empty: the real one
@@ -43,15 +37,6 @@ std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); 
 std::uintptr_t page_size() noexcept {
   static const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return size;
-}
-
-noted_pages& notes() {
-  base::thread_context& context = base::this_thread();
-  if (context.domain_state == nullptr) {
-    const std::lock_guard lock(pools_mutex());
-    context.domain_state = all_notes.emplace_back(std::make_unique<noted_pages>()).get();
-  }
-  return *static_cast<noted_pages*>(context.domain_state);
 }
 
 /// Null if no registered pool holds `address`. The mutex is held.
@@ -119,7 +104,7 @@ std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) 
 }  // namespace
 
 void file::pwb(const void* address, site) {
-  std::vector<std::uintptr_t>& pages = notes().pages;
+  std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~(page_size() - 1);
   if (pages.empty() || pages.back() != page) pages.push_back(page);
 }
@@ -127,7 +112,7 @@ void file::pwb(const void* address, site) {
 void file::psync(site) {
   hw::store_fence();
   std::vector<std::uintptr_t> pages;
-  pages.swap(notes().pages);
+  pages.swap(notes_of_this_thread().pages);
   std::sort(pages.begin(), pages.end());
   std::optional<file_pool> poisoned_pool;  // the others are synced all the same
   for (std::size_t i = 0; i < pages.size();) {

@@ -235,7 +235,8 @@ void replay(log_reader& reader, const mapped_file& pool) {
   const std::uint64_t pool_bytes = pool.length();
   reader.rewind();
   while (const auto batch = reader.next()) {
-    for (const logged_range& each : *ranges_of(*batch, pool_bytes)) {
+    const auto ranges = ranges_of(*batch, pool_bytes);
+    for (const logged_range& each : ranges.value()) {
       write_pages(pool.path(), pool.descriptor(), each.pool_offset, each.bytes);
     }
   }

@@ -155,7 +155,7 @@ file_definition buffered_map(const std::string& name, const Options&... options)
 template <class Structure>
 file_definition buffered_queue(const std::string& name) {
   using world = world_of_epochs<verify::sequence_world<Structure>>;
-  constexpr auto order = verify::sequence_oracle::discipline::queue;
+  static constexpr auto order = verify::sequence_oracle::discipline::queue;
   const auto meaning = std::make_shared<verify::sequence_oracle>(order);
   return {name, Structure::policy_type::name(), [=] {
             return std::make_unique<epochs_on_disk<Structure>>(

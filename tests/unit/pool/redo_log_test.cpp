@@ -11,14 +11,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,12 +52,13 @@ void write_content(const std::string& path, const bytes& content) {
 
 /// Word `word` of the last page but `page` of a pool: nobody else uses it.
 template <class Pool>
-std::uint64_t* word_at(Pool& pool, std::uint32_t page, std::size_t word = 0) {
+std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
   auto& pages = pool.pages();
-  return static_cast<std::uint64_t*>(pages.address_of(pages.limit() - 1 - page)) + word;
+  void* const first = pages.address_of(pages.limit() - 1 - static_cast<std::uint32_t>(page));
+  return static_cast<std::uint64_t*>(first) + word;
 }
 
-void set(logged_pool& pool, std::uint32_t page, std::uint64_t value, std::size_t word = 0) {
+void set(logged_pool& pool, std::uint64_t page, std::uint64_t value, std::size_t word = 0) {
   std::uint64_t* const at = word_at(pool, page, word);
   *at = value;
   domain::persist<logged_file>(at, sizeof *at);
@@ -79,8 +80,8 @@ class mortal_device final : public pool_detail::log_device {
     ++steps;
     if (steps > allowed_ + 1) return error_number_;
     if (steps <= allowed_) return log_device::write(path, fd, offset, from, size);
-    // The last step is cut off half-way.
-    (void)log_device::write(path, fd, offset, from, size / 2 / 64 * 64);
+    // The last step is cut off behind two lines.
+    (void)log_device::write(path, fd, offset, from, std::min<std::size_t>(size, 128));
     return error_number_;
   }
   int sync(const std::string&, int) override { return ++steps > allowed_ ? error_number_ : 0; }
@@ -389,7 +390,9 @@ TEST_F(RedoLog, that_lost_one_note_of_its_beginning_has_the_other) {
     // The older one says where the log was once: nothing follows there, or it is refused.
     const std::optional<errc> why = refusal();
     EXPECT_TRUE(!why || *why == errc::corrupted) << message_;
-    if (!why) EXPECT_EQ(*word_at(pool(), 0), 3U);
+    if (!why) {
+      EXPECT_EQ(*word_at(pool(), 0), 3U);
+    }
     abandon();
   }
 }

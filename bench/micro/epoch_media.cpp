@@ -199,7 +199,9 @@ template <>
 class disk_use<domain::logged_file> {
  public:
   void knows(std::byte* base) noexcept { base_ = base; }
-  [[nodiscard]] domain::log_counters counters() const { return domain::logged_file::counters(base_); }
+  [[nodiscard]] domain::log_counters counters() const {
+    return domain::logged_file::counters(base_);
+  }
 
  private:
   std::byte* base_ = nullptr;

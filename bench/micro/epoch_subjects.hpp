@@ -324,8 +324,8 @@ class queue_subject final : public subject_at<Home> {
 
  public:
   explicit queue_subject(const std::filesystem::path& directory)
-      : subject_at<Home>(
-            directory, pool_options{.size_bytes = (std::size_t{256} << 20) + 100'000 * Bytes}) {
+      : subject_at<Home>(directory,
+                         pool_options{.size_bytes = (std::size_t{256} << 20) + 100'000 * Bytes}) {
     for (std::uint64_t i = 0; i < held_at_first; ++i) this->structure().push({});
     this->starts_with(held_at_first);
   }

@@ -185,9 +185,9 @@ std::optional<std::uint64_t> unsafe_shutdowns(int fd) {
 }
 
 std::optional<domain::kind> kind_named(std::string_view name) noexcept {
-  for (const domain::kind kind : {domain::kind::process, domain::kind::adr,
-                                  domain::kind::cache_persistent, domain::kind::file,
-                                  domain::kind::logged_file}) {
+  for (const domain::kind kind :
+       {domain::kind::process, domain::kind::adr, domain::kind::cache_persistent,
+        domain::kind::file, domain::kind::logged_file}) {
     if (name == name_of(kind)) return kind;
   }
   return std::nullopt;
@@ -257,7 +257,8 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
              "and power cuts, as far as the device under '" +
              path + "' keeps its word.";
     case domain::kind::logged_file:
-      return "What has been synced with the device survives kernel panics, power cuts and the death "
+      return "What has been synced with the device survives kernel panics, power cuts and the "
+             "death "
              "of the process, which takes everything else: '" +
              path + "' is written through a log beside it, as far as their device keeps its word.";
     case domain::kind::simulated: return "Survival is simulated.";

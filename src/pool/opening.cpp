@@ -163,8 +163,8 @@ bool for_each_stored(int fd, std::uint64_t begin, std::uint64_t end, Visit&& vis
 void create_log(opened_pool& pool, const pool_options& options) {
   try {
     found_log none = bring_in_log(pool.file, pool.header, true, false);
-    pool.log = std::make_unique<redo_log>(pool.file, pool.header, std::move(none),
-                                          options.log_bytes);
+    pool.log =
+        std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options.log_bytes);
   } catch (...) {
     ::unlink(pool.file.path().c_str());
     throw;
@@ -263,8 +263,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
   if (logged) {
-    result.log =
-        std::make_unique<redo_log>(result.file, header, std::move(log), options.log_bytes);
+    result.log = std::make_unique<redo_log>(result.file, header, std::move(log), options.log_bytes);
   } else {
     remove_log(path, std::move(log));
   }
@@ -325,8 +324,7 @@ void require_same_domain(const pool_options& options, domain::kind own, const st
 }
 
 domain_registration::domain_registration(bool native, domain::kind instructions, const void* base,
-                                         std::size_t bytes, const std::string& path,
-                                         redo_log* log)
+                                         std::size_t bytes, const std::string& path, redo_log* log)
     : native_(native), kind_(instructions), base_(base), logged_(log != nullptr) {
   if (logged_) domain::logged_file::pool_opened(base, bytes, path, *log);
   if (native_) domain::native::pool_opened(kind_);

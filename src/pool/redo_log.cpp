@@ -31,8 +31,8 @@ std::size_t read_some(const std::string& path, int fd, std::uint64_t offset, voi
                       std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t got = ::pread(fd, static_cast<char*>(to) + done, size - done,
-                                static_cast<off_t>(offset + done));
+    const ssize_t got =
+        ::pread(fd, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(path, "read the file", errno);
     if (got == 0) break;
@@ -165,12 +165,13 @@ int write_start_page(const std::string& path, int fd, unsigned index, log_start 
 }
 
 [[noreturn]] void throw_missing(const std::string& pool, const std::string& log) {
-  throw corruption(pool, "the pool was not closed, and what was acknowledged last lies in its redo "
-                         "log '" +
-                             log +
-                             "', which is missing; put it beside the pool again, restore a backup, "
-                             "or open the pool with pool_options::salvage to keep what can be "
-                             "recovered without");
+  throw corruption(pool,
+                   "the pool was not closed, and what was acknowledged last lies in its redo "
+                   "log '" +
+                       log +
+                       "', which is missing; put it beside the pool again, restore a backup, "
+                       "or open the pool with pool_options::salvage to keep what can be "
+                       "recovered without");
 }
 
 [[noreturn]] void throw_unusable(const std::string& pool, const std::string& log,
@@ -212,7 +213,7 @@ bool judge(const log_reading& reading, const mapped_file& pool, const std::strin
 /// Before anything is written: all batches up to the one that was cut off name bytes of the pool.
 /// Returns a sequence that no batch in the file has, nor any behind it.
 std::uint64_t require_sound(log_reader& reader, const mapped_file& pool, const std::string& log,
-                   bool salvage) {
+                            bool salvage) {
   const std::uint64_t pool_bytes = pool.length();
   while (const auto batch = reader.next()) {
     if (ranges_of(*batch, pool_bytes)) continue;
@@ -521,17 +522,17 @@ int redo_log::checkpoint_alone() {
   for (const std::uint32_t page : pages_) {
     if (const int failed = write_page(page)) return failed;
   }
-  // (P1) persisted-before (P2): what the log forgets is in the pool's file.
+  // (P3) persisted-before (P4): what the log forgets is in the pool's file.
   if (const int failed = sync(pool_path_, pool_fd_)) return failed;
-  // (P2) the log begins behind it. (P3) persisted-before (P4): a batch takes the old one's place.
+  // (P4) the log begins behind it. (P5) persisted-before (P6): a batch takes an old one's place.
   newest_start_ = 1 - newest_start_;
-  if (const int failed = write_start_page(path_, fd_.get(), newest_start_,
-                                          {sequence_, generation_, {}, 0})) {
+  if (const int failed =
+          write_start_page(path_, fd_.get(), newest_start_, {sequence_, generation_, {}, 0})) {
     return failed;
   }
   counters_.log_bytes += page_bytes;
   if (const int failed = sync(path_, fd_.get())) return failed;
-  head_ = first_batch_offset;  // (P4) the next batch is written there.
+  head_ = first_batch_offset;  // (P6) the next batch is written there.
   pages_.clear();
   if (buffer_.capacity() > limit_) std::vector<std::byte>().swap(buffer_);
   ++counters_.checkpoints;
@@ -566,8 +567,7 @@ void redo_log::write_back_everything(std::uint64_t pool_bytes) {
   std::array<std::byte, page_bytes> in_file;
   for_each_changed_page(base_, pool_bytes, [&](std::uint32_t page) {
     const std::uint64_t offset = std::uint64_t{page} * page_bytes;
-    const std::size_t got =
-        read_some(pool_path_, pool_fd_, offset, in_file.data(), in_file.size());
+    const std::size_t got = read_some(pool_path_, pool_fd_, offset, in_file.data(), in_file.size());
     if (got == page_bytes && std::memcmp(in_file.data(), base_ + offset, page_bytes) == 0) return;
     must(write_page(page), pool_path_, "write the pool");
   });

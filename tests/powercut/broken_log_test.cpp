@@ -36,7 +36,7 @@ class BrokenLog : public testing::TestWithParam<int> {};
 TEST_P(BrokenLog, is_found_out) {
   EXPECT_NE(complaint_of(GetParam(), "link_free_hash_logged", 20'000), "");
 }
-INSTANTIATE_TEST_SUITE_P(Each, BrokenLog, testing::Range(1, 14));
+INSTANTIATE_TEST_SUITE_P(Each, BrokenLog, testing::Range(1, 13));
 
 TEST(WholeLog, is_not_complained_of) {
   EXPECT_EQ(complaint_of(0, "link_free_hash_logged", 2'000), "");

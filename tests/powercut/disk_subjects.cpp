@@ -121,8 +121,8 @@ file_definition set_hash(const std::string& name) {
 constexpr std::size_t epoch_pool_bytes = std::size_t{256} << 10;
 
 template <class Structure, class... Options>
-std::unique_ptr<Structure> make_buffered(basic_pool<typename Structure::policy_type::domain_type>& pool,
-                                         const Options&... options) {
+std::unique_ptr<Structure> make_buffered(
+    basic_pool<typename Structure::policy_type::domain_type>& pool, const Options&... options) {
   auto made = std::make_unique<Structure>(pool, "subject", options...);
   made->pool_clock().configure({.epoch_length = {}});
   return made;
@@ -147,7 +147,8 @@ file_definition buffered_map(const std::string& name, const Options&... options)
                 epoch_pool_bytes, meaning, [=](auto pool) {
                   return std::make_unique<world_of_epochs<verify::map_world<Structure>>>(
                       std::move(pool),
-                      [=](auto& in) { return make_buffered<Structure>(in, options...); }, blocks_of<Structure>());
+                      [=](auto& in) { return make_buffered<Structure>(in, options...); },
+                      blocks_of<Structure>());
                 });
           }};
 }
@@ -161,8 +162,8 @@ file_definition buffered_queue(const std::string& name) {
             return std::make_unique<epochs_on_disk<Structure>>(
                 epoch_pool_bytes, meaning, [](auto pool) {
                   return std::make_unique<world>(
-                      order, std::move(pool),
-                      [](auto& in) { return make_buffered<Structure>(in); }, blocks_of<Structure>());
+                      order, std::move(pool), [](auto& in) { return make_buffered<Structure>(in); },
+                      blocks_of<Structure>());
                 });
           }};
 }

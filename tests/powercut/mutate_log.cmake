@@ -14,8 +14,8 @@ function(outlast_mutate_log to)
   outlast_mutate(1 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ += batch.size();"
                    "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ += batch.size();")
   # 2: a checkpoint does not wait for the pool's file
-  outlast_mutate(2 "  if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  // (P2)"
-                   "  if (@D@) {\n    if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  }\n  // (P2)")
+  outlast_mutate(2 "  if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  // (P4)"
+                   "  if (@D@) {\n    if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  }\n  // (P4)")
   # 3: the log's place is used again before it says so
   outlast_mutate(3 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ = first_batch_offset;"
                    "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ = first_batch_offset;")
@@ -40,11 +40,8 @@ function(outlast_mutate_log to)
   outlast_mutate(10 "  head_ += batch.size();\n" "  head_ += @D@ ? batch.size() : 0;\n")
   # 11: a checkpoint writes the lines of the last batch alone
   outlast_mutate(11 "  note_pages(lines);\n  return 0;" "  if (!@D@) pages_.clear();\n  note_pages(lines);\n  return 0;")
-  # 12: both places are spoilt together
-  outlast_mutate(12 "  return device().write(path, fd, start_offsets[index], page.data(), page.size());"
-                    "  if (!@D@) (void)device().write(path, fd, start_offsets[1 - index], page.data(), page.size());\n  return device().write(path, fd, start_offsets[index], page.data(), page.size());")
-  # 13: a replay does not wait until the log is empty
-  outlast_mutate(13 "  must(device().sync(path, found.file.get()), path, \"sync the redo log\");"
+  # 12: a replay does not wait until the log is empty
+  outlast_mutate(12 "  must(device().sync(path, found.file.get()), path, \"sync the redo log\");"
                     "  if (@D@) must(device().sync(path, found.file.get()), path, \"sync the redo log\");")
   file(CONFIGURE OUTPUT ${to}/broken_redo_log.cpp CONTENT "${TEXT}" @ONLY)
 endfunction()

@@ -209,15 +209,13 @@ class cutter final : public verify::file_observer {
     disk_image& found = images_[depth];
     for (unsigned i = 0; i < images_of_a_moment; ++i) {
       last.disk.cut(choices_, found);
-      if (tried.insert(checksum_of(found)).second)
-        judge_image(found, last, depth);
+      if (tried.insert(checksum_of(found)).second) judge_image(found, last, depth);
     }
   }
 
   [[nodiscard]] static std::uint64_t checksum_of(const disk_image& image) {
     return pool_format::checksum_of(image.pool.data(), image.pool.size()) ^
-           pool_format::check_word(
-               pool_format::checksum_of(image.log.data(), image.log.size()));
+           pool_format::check_word(pool_format::checksum_of(image.log.data(), image.log.size()));
   }
 
   void judge_image(const disk_image& found, const moment& last, unsigned depth) {
@@ -239,9 +237,8 @@ class cutter final : public verify::file_observer {
                        bool directly_after_opening) {
     abstract_state state = world.observe();
     const verify::oracle& judge = subject_.judge();
-    const bool explained = directly_after_opening
-                               ? judge.explains_after_crash(before, seen, state)
-                               : judge.explains(before, seen, state);
+    const bool explained = directly_after_opening ? judge.explains_after_crash(before, seen, state)
+                                                  : judge.explains(before, seen, state);
     if (!explained) {
       throw std::runtime_error("found " + subject_.judge().describe(state) + " where there was " +
                                subject_.judge().describe(before) + " and then" +

@@ -45,12 +45,12 @@ struct line_range {
 
 /// What a log has cost so far. Exact.
 struct log_counters {
-  std::uint64_t batches = 0;      ///< appended, each with one device sync
-  std::uint64_t lines = 0;        ///< that they hold
-  std::uint64_t log_bytes = 0;    ///< written to the log, all of it
-  std::uint64_t page_bytes = 0;   ///< written in place
+  std::uint64_t batches = 0;     ///< appended, each with one device sync
+  std::uint64_t lines = 0;       ///< that they hold
+  std::uint64_t log_bytes = 0;   ///< written to the log, all of it
+  std::uint64_t page_bytes = 0;  ///< written in place
   std::uint64_t checkpoints = 0;
-  std::uint64_t syncs = 0;        ///< of the log's file and of the pool's
+  std::uint64_t syncs = 0;  ///< of the log's file and of the pool's
 };
 
 /// Where fences of one pool go. The pool layer has one for each pool of the domain.

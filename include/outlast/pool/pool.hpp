@@ -83,14 +83,16 @@ class basic_pool {
   /// address_taken}.
   [[nodiscard]] static basic_pool create(const std::string& path,
                                          const pool_options& options = {}) {
-    return basic_pool(pool_detail::create_pool_file(path, options, domain::logs_lines<D>), path, options);
+    return basic_pool(pool_detail::create_pool_file(path, options, domain::logs_lines<D>), path,
+                      options);
   }
 
   /// Opens a pool and marks it dirty, durably. Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
   /// torn_by_machine_crash, corrupted, refused}, and then has changed nothing.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {}) {
-    return basic_pool(pool_detail::open_pool_file(path, options, domain::logs_lines<D>), path, options);
+    return basic_pool(pool_detail::open_pool_file(path, options, domain::logs_lines<D>), path,
+                      options);
   }
 
   /// Opens the pool if the file exists, otherwise creates it; also while others do the same.

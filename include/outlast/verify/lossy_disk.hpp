@@ -49,8 +49,8 @@ struct frozen_disk {
 
 /// Deliberate defects, for the tests that prove that losses are noticed.
 struct disk_faults {
-  std::uint64_t drops_one_page_in = 0;    ///< of the pages that are synced; 0: none is dropped
-  bool postpones_all_but_header = false;  ///< syncs of pages other than the first do nothing
+  std::uint64_t drops_one_page_in = 0;      ///< of the pages that are synced; 0: none is dropped
+  bool postpones_all_but_header = false;    ///< syncs of pages other than the first do nothing
   std::uint64_t skips_one_log_sync_in = 0;  ///< of a log; 0: none is skipped
   bool forgets_pages_in_place = false;      ///< syncs of the pool beside a log do nothing
 };

@@ -45,7 +45,9 @@ class fake_pool final : public line_log {
   }
   int tidy() override { return std::exchange(tidy_error, 0); }
   int checkpoint() override { return 0; }
-  [[nodiscard]] log_counters counters() const noexcept override { return {.batches = appends.load()}; }
+  [[nodiscard]] log_counters counters() const noexcept override {
+    return {.batches = appends.load()};
+  }
 
   [[nodiscard]] const std::byte* at(std::size_t offset) const { return bytes_ + offset; }
 

@@ -42,8 +42,8 @@ void remove_log(const std::string& pool_path, found_log&& log);
 
 /// For those who look at a pool that they do not open: how many batches its log holds; none if
 /// there is no log of this pool.
-[[nodiscard]] std::optional<std::uint64_t> batches_in_log(
-    const std::string& pool_path, const pool_format::pool_uuid& uuid);
+[[nodiscard]] std::optional<std::uint64_t> batches_in_log(const std::string& pool_path,
+                                                          const pool_format::pool_uuid& uuid);
 
 /// The log of an open pool. The pool's lock is the log's, too.
 ///

@@ -287,10 +287,9 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   // A mark that survives processes alone would be no mark after a power cut: the device has it too.
   // One sync for both: a device tears a page between its sectors, and each slot has its own. None
   // if all that changed is the generation: the mark of an opener that was killed is there already.
-  const bool reached_device = instructions_ == domain::kind::file ||
-                              instructions_ == domain::kind::logged_file ||
-                              effective_ == domain::kind::adr ||
-                              effective_ == domain::kind::cache_persistent;
+  const bool reached_device =
+      instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
+      effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
   if (file_ && !reached_device && !same_state(next, state_)) file_->sync();
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
@@ -503,8 +502,8 @@ std::string basic_pool<D>::guarantee() const {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::require_per_operation_durability() const {
-  const bool syncs_each = instructions_ == domain::kind::file ||
-                          instructions_ == domain::kind::logged_file;
+  const bool syncs_each =
+      instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file;
   if (!syncs_each || options_.per_operation_device_sync) return;
   throw error(errc::refused, path_,
               "on an ordinary file each operation of this policy would sync with the device, which "

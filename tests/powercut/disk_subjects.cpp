@@ -193,6 +193,10 @@ std::vector<file_definition> disk_subjects() {
                                             verify::eager_epochs>>("epoch_lockfree_map_logged",
                                                                    sets::table_options{}),
       buffered_queue<epoch::queue<key, logged>>("epoch_queue_logged"),
+      buffered_map<
+          epoch::lockfree_hash_map<key, key, disk, base::default_hash<key>, verify::eager_epochs>>(
+          "epoch_lockfree_map", sets::table_options{}),
+      buffered_queue<epoch::queue<key, disk>>("epoch_queue"),
       buffered_map<epoch::hash_map<key, key, disk>>("epoch_hash_map",
                                                     epoch::map_options{.buckets = 2, .load = 4}),
   };

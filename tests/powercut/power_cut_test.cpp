@@ -84,6 +84,10 @@ TEST(PowerCut, a_link_free_table_behind_a_log_loses_nothing) {
 TEST(PowerCut, a_buffered_map_loses_its_last_epochs_alone) {
   expect_nothing_lost("epoch_hash_map");
 }
+TEST(PowerCut, a_lock_free_buffered_map_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_lockfree_map");
+}
+TEST(PowerCut, a_buffered_queue_loses_its_last_epochs_alone) { expect_nothing_lost("epoch_queue"); }
 TEST(PowerCut, a_buffered_map_behind_a_log_loses_its_last_epochs_alone) {
   expect_nothing_lost("epoch_hash_map_logged");
 }

@@ -21,18 +21,19 @@ using verify::disk_image;
 using verify::history;
 
 // Frequencies: once in so many.
-constexpr std::uint64_t switches_at_fences = 2;  // fences
-constexpr std::uint64_t freezes = 25;            // fences, in a life
-constexpr std::uint64_t recovery_freezes = 5;    // fences, in a recovery that is to be cut off
-constexpr std::uint64_t answer_freezes = 20;     // operations, when they have returned
-constexpr std::uint64_t odd_freezes = 1'000;     // accesses
-constexpr std::uint64_t write_backs = 16;        // fences
-constexpr std::uint64_t odd_write_backs = 200;   // accesses
-constexpr std::uint64_t step_freezes = 40;       // writes and syncs of a log's domain, in a life
-constexpr std::uint64_t cut_recoveries = 6;      // images
-constexpr std::uint64_t closings = 2;            // lives
-constexpr std::uint64_t growths = 8;             // lives
-constexpr std::size_t most_moments = 32;         // kept of one life
+constexpr std::uint64_t switches_at_fences = 2;      // fences
+constexpr std::uint64_t freezes = 25;                // fences, in a life
+constexpr std::uint64_t recovery_freezes = 5;        // fences, in a recovery that is to be cut off
+constexpr std::uint64_t answer_freezes = 20;         // operations, when they have returned
+constexpr std::uint64_t odd_freezes = 1'000;         // accesses
+constexpr std::uint64_t write_backs = 16;            // fences
+constexpr std::uint64_t odd_write_backs = 200;       // accesses
+constexpr std::uint64_t recovery_step_freezes = 25;  // the same, in a recovery
+constexpr std::uint64_t step_freezes = 40;   // writes and syncs of a log's domain, in a life
+constexpr std::uint64_t cut_recoveries = 6;  // images
+constexpr std::uint64_t closings = 2;        // lives
+constexpr std::uint64_t growths = 8;         // lives
+constexpr std::size_t most_moments = 32;     // kept of one life
 constexpr unsigned images_of_a_moment = 4;
 constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
 
@@ -71,6 +72,8 @@ std::string text_of(const verify::oracle& judge, const history& seen) {
       text += std::to_string(each.result.value);
     }
     text += " at " + std::to_string(each.invoked);
+    if (!each.pending()) text += " to " + std::to_string(each.responded);
+    if (each.result.stamp != 0) text += " in epoch " + std::to_string(each.result.stamp);
   }
   return text;
 }
@@ -137,7 +140,7 @@ class cutter final : public verify::file_observer {
   /// Inside of a fence: no thread may go on here.
   void at_step() {
     if (freeze_one_in_ == 0) return;
-    const std::uint64_t one_in = freeze_one_in_ == freezes ? step_freezes : freeze_one_in_;
+    const std::uint64_t one_in = freeze_one_in_ == freezes ? step_freezes : recovery_step_freezes;
     if (choices_.one_in(one_in)) freeze();
     if (choices_.one_in(write_backs)) disk_->write_back_something(choices_);
   }
@@ -240,7 +243,8 @@ class cutter final : public verify::file_observer {
     const bool explained = directly_after_opening ? judge.explains_after_crash(before, seen, state)
                                                   : judge.explains(before, seen, state);
     if (!explained) {
-      throw std::runtime_error("found " + subject_.judge().describe(state) + " where there was " +
+      throw std::runtime_error((directly_after_opening ? "after a cut, found " : "found ") +
+                               subject_.judge().describe(state) + " where there was " +
                                subject_.judge().describe(before) + " and then" +
                                text_of(subject_.judge(), seen));
     }

@@ -6,17 +6,13 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/file.hpp>
-#include <outlast/domain/file_device.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/durable.hpp>
 #include <outlast/epoch/lockfree_hash_map.hpp>
 #include <outlast/epoch/lockfree_queue.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -165,47 +161,15 @@ std::uint64_t bytes_to_disk() {
   return 0;
 }
 
-/// What one of the domains with a device does to it. `knows` says where the pool lies.
+/// What a domain with a device has done to it, for the pool at `base`.
 template <class Domain>
-class disk_use;
-
-/// The device, and how often it is asked, while it lives. Pools of the domain are made after it and
-/// are gone before; while none is known, nothing is synced.
-template <>
-class disk_use<domain::file> {
- public:
-  disk_use() {
-    domain::replace_file_device([this](const std::string&, std::uint64_t offset, std::size_t size) {
-      std::byte* const base = base_.load(std::memory_order_acquire);
-      if (base == nullptr) return 0;
-      syncs_.fetch_add(1, std::memory_order_relaxed);
-      return ::msync(base + offset, size, MS_SYNC) == 0 ? 0 : errno;
-    });
+domain::log_counters use_of_device(const std::byte* base) {
+  if constexpr (domain::logs_lines<Domain>) {
+    return Domain::counters(base);
+  } else {
+    return {.syncs = Domain::device_syncs()};
   }
-  ~disk_use() { domain::replace_file_device({}); }
-  disk_use(const disk_use&) = delete;
-  disk_use& operator=(const disk_use&) = delete;
-
-  void knows(std::byte* base) noexcept { base_.store(base, std::memory_order_release); }
-  [[nodiscard]] domain::log_counters counters() const noexcept { return {.syncs = syncs_.load()}; }
-
- private:
-  std::atomic<std::byte*> base_{nullptr};
-  std::atomic<std::uint64_t> syncs_{0};
-};
-
-/// The domain counts itself.
-template <>
-class disk_use<domain::logged_file> {
- public:
-  void knows(std::byte* base) noexcept { base_ = base; }
-  [[nodiscard]] domain::log_counters counters() const {
-    return domain::logged_file::counters(base_);
-  }
-
- private:
-  std::byte* base_ = nullptr;
-};
+}
 
 /// What has happened up to a moment.
 struct disk_counters {
@@ -221,10 +185,8 @@ template <class Domain>
 class disk_runs {
  public:
   disk_runs(const micro_settings& settings, const map_setup& on_disk)
-      : in_memory_(make_epoch_map<epoch::buffered<adr>>(
-            {settings.pool_directory, on_disk.range, on_disk.value_bytes})),
+      : in_memory_(make_epoch_map<epoch::buffered<adr>>(in(settings.pool_directory, on_disk))),
         on_disk_(make_epoch_map<epoch::buffered<Domain>>(on_disk)) {
-    use_.knows(on_disk_->memory());
     on_disk_->sync();
   }
 
@@ -268,6 +230,11 @@ class disk_runs {
  private:
   static constexpr double payload_bytes = 32 + value_bytes;
 
+  static map_setup in(const std::filesystem::path& directory, map_setup setup) {
+    setup.directory = directory;
+    return setup;
+  }
+
   static double difference(const disk_counters& before, const disk_counters& after,
                            std::uint64_t domain::log_counters::* which) {
     return static_cast<double>(after.use.*which - before.use.*which);
@@ -284,12 +251,11 @@ class disk_runs {
   }
 
   [[nodiscard]] disk_counters counters() {
-    return {use_.counters(), static_cast<double>(bytes_to_disk()),
+    return {use_of_device<Domain>(on_disk_->memory()), static_cast<double>(bytes_to_disk()),
             static_cast<double>(on_disk_->now()), static_cast<double>(payloads_.load()),
             clock::now()};
   }
 
-  disk_use<Domain> use_;
   std::unique_ptr<epoch_subject> in_memory_;
   std::unique_ptr<epoch_subject> on_disk_;
   std::atomic<std::uint64_t> payloads_{0};
@@ -350,6 +316,7 @@ void measure_epoch_counts(const micro_settings& settings, const micro_sink& sink
 void measure_epoch_file(const micro_settings& settings, const micro_sink& sink) {
   map_setup setup{std::filesystem::current_path(), settings.quick ? 2'000U : 1'000'000U,
                   value_bytes};
+  setup.more_bytes = std::size_t{2} << 30;  // epochs may be long
   measure_disk<domain::file>(settings, sink, setup, "file");
   // The larger the log, the more of what it holds a checkpoint need not write.
   for (const std::size_t log_mib : {64U, 1024U}) {

@@ -181,11 +181,11 @@ struct map_setup {
   std::uint64_t range = 0;
   std::size_t value_bytes = 0;
   std::size_t log_bytes = pool_options().log_bytes;
+  std::size_t more_bytes = std::size_t{64} << 20;
 
-  /// Twice what the blocks take, for those that wait to be freed.
+  /// Twice what the blocks take, and more, for those that wait to be freed.
   [[nodiscard]] pool_options sizes() const {
-    return {.size_bytes = (std::size_t{64} << 20) + range * (2 * value_bytes + 512),
-            .log_bytes = log_bytes};
+    return {.size_bytes = more_bytes + range * (2 * value_bytes + 512), .log_bytes = log_bytes};
   }
 };
 

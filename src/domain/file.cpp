@@ -30,6 +30,7 @@ struct file_pool {
 std::vector<file_pool> file_pools;
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
+std::atomic<std::uint64_t> syncs_so_far{0};
 file_device stand_in_device;  // empty: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
@@ -70,6 +71,7 @@ std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
 }
 
 int sync_range(std::uintptr_t first, std::size_t size) {
+  syncs_so_far.fetch_add(1, std::memory_order_relaxed);
   for (unsigned left = syncs_to_fail.load(std::memory_order_relaxed); left != 0;) {
     if (syncs_to_fail.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
       return error_to_report.load(std::memory_order_relaxed);
@@ -143,6 +145,8 @@ bool file::poisoned(const void* address) noexcept {
   const file_pool* const pool = find_pool(reinterpret_cast<std::uintptr_t>(address));
   return pool != nullptr && pool->error_number != 0;
 }
+
+std::uint64_t file::device_syncs() noexcept { return syncs_so_far.load(std::memory_order_relaxed); }
 
 void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   error_to_report.store(error_number, std::memory_order_relaxed);

@@ -430,6 +430,7 @@ int redo_log::append(std::span<const domain::line_range> lines) {
 
 int redo_log::tidy() {
   const std::lock_guard lock(mutex_);
+  if (buffer_.capacity() > limit_) std::vector<std::byte>().swap(buffer_);
   return has_room_for(last_bytes_) ? 0 : checkpoint_alone();
 }
 
@@ -534,7 +535,6 @@ int redo_log::checkpoint_alone() {
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ = first_batch_offset;  // (P6) the next batch is written there.
   pages_.clear();
-  if (buffer_.capacity() > limit_) std::vector<std::byte>().swap(buffer_);
   ++counters_.checkpoints;
   return 0;
 }

@@ -432,6 +432,7 @@ TEST_F(RedoLog, is_emptied_when_it_is_full) {
 
 TEST_F(RedoLog, holds_a_batch_that_is_larger_than_it_was_made_for) {
   open();
+  set(pool(), 0, 1);  // the log is not empty: there is a checkpoint in front of the batch
   const std::size_t size = 100 * page_bytes;
   auto* const first = reinterpret_cast<char*>(word_at(pool(), 120));
   std::memset(first, 'a', size);
@@ -439,6 +440,7 @@ TEST_F(RedoLog, holds_a_batch_that_is_larger_than_it_was_made_for) {
   abandon();
   open();
   EXPECT_EQ(bytes(first, first + size), bytes(size, 'a'));
+  EXPECT_EQ(*word_at(pool(), 0), 1U);
 }
 
 TEST_F(RedoLog, counts_what_it_writes_to_the_byte) {

@@ -3,6 +3,7 @@
 
 #include <bench/engine/subject.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <unistd.h>
@@ -22,7 +23,7 @@ namespace outlast::bench {
                       std::to_string(calls.fetch_add(1)) + ".pool");
 }
 
-/// Creates a pool in a directory. Its file has no name once the pool is open, so that nothing is
+/// Creates a pool in a directory. Its files have no names once the pool is open, so that nothing is
 /// left behind, however the process ends. What it holds is lost with the object.
 template <domain::persistence_domain Domain>
 class temporary_pool {
@@ -36,6 +37,7 @@ class temporary_pool {
   temporary_pool(const pool_options& options, const std::filesystem::path& path)
       : pool_(basic_pool<Domain>::create(path.string(), options)) {
     std::filesystem::remove(path);
+    std::filesystem::remove(pool_detail::log_path_of(path.string()));
   }
 
   basic_pool<Domain> pool_;

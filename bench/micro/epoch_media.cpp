@@ -6,16 +6,13 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/file.hpp>
-#include <outlast/domain/file_device.hpp>
+#include <outlast/domain/logged_file.hpp>
 #include <outlast/durable.hpp>
 #include <outlast/epoch/lockfree_hash_map.hpp>
 #include <outlast/epoch/lockfree_queue.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -164,33 +161,19 @@ std::uint64_t bytes_to_disk() {
   return 0;
 }
 
-/// The device, and how often it is asked, while it lives. Pools of the domain are made after it and
-/// are gone before; while none is known, nothing is synced.
-class counted_device {
- public:
-  counted_device() {
-    domain::replace_file_device([this](const std::string&, std::uint64_t offset, std::size_t size) {
-      std::byte* const base = base_.load(std::memory_order_acquire);
-      if (base == nullptr) return 0;
-      syncs_.fetch_add(1, std::memory_order_relaxed);
-      return ::msync(base + offset, size, MS_SYNC) == 0 ? 0 : errno;
-    });
+/// What a domain with a device has done to it, for the pool at `base`.
+template <class Domain>
+domain::log_counters use_of_device(const std::byte* base) {
+  if constexpr (domain::logs_lines<Domain>) {
+    return Domain::counters(base);
+  } else {
+    return {.syncs = Domain::device_syncs()};
   }
-  ~counted_device() { domain::replace_file_device({}); }
-  counted_device(const counted_device&) = delete;
-  counted_device& operator=(const counted_device&) = delete;
-
-  void knows(std::byte* base) noexcept { base_.store(base, std::memory_order_release); }
-  [[nodiscard]] std::uint64_t syncs() const noexcept { return syncs_.load(); }
-
- private:
-  std::atomic<std::byte*> base_{nullptr};
-  std::atomic<std::uint64_t> syncs_{0};
-};
+}
 
 /// What has happened up to a moment.
 struct disk_counters {
-  double syncs;
+  domain::log_counters use;
   double bytes;
   double ticks;
   double payloads;
@@ -198,13 +181,12 @@ struct disk_counters {
 };
 
 /// Runs of a map on a disk, beside one in memory, and what they do to the disk.
+template <class Domain>
 class disk_runs {
  public:
   disk_runs(const micro_settings& settings, const map_setup& on_disk)
-      : in_memory_(make_epoch_map<epoch::buffered<adr>>(
-            {settings.pool_directory, on_disk.range, on_disk.value_bytes})),
-        on_disk_(make_epoch_map<epoch::buffered<domain::file>>(on_disk)) {
-    device_.knows(on_disk_->memory());
+      : in_memory_(make_epoch_map<epoch::buffered<adr>>(in(settings.pool_directory, on_disk))),
+        on_disk_(make_epoch_map<epoch::buffered<Domain>>(on_disk)) {
     on_disk_->sync();
   }
 
@@ -220,9 +202,12 @@ class disk_runs {
     ratios_.push_back(disk_mops / memory_mops);
     epochs_ms_.push_back(
         std::chrono::duration<double, std::milli>(after.when - before.when).count() / ticks);
-    syncs_.push_back((after.syncs - before.syncs) / ticks);
-    amplification_.push_back((after.bytes - before.bytes) / (after.payloads - before.payloads) /
-                             payload_bytes);
+    syncs_.push_back(difference(before, after, &domain::log_counters::syncs) / ticks);
+    const double payload = (after.payloads - before.payloads) * payload_bytes;
+    written_.push_back((after.bytes - before.bytes) / payload);
+    flushed_.push_back(difference(before, after, &domain::log_counters::lines) * 64 / payload);
+    logged_.push_back(difference(before, after, &domain::log_counters::log_bytes) / payload);
+    in_place_.push_back(difference(before, after, &domain::log_counters::page_bytes) / payload);
   }
 
   /// What the runs since the last report gave.
@@ -232,13 +217,28 @@ class disk_runs {
     report_values(sink, {benchmark, where + " / adr", 0, "ratio"}, std::exchange(ratios_, {}));
     report_values(sink, {benchmark, where + ": an epoch", 0, "ms"}, std::exchange(epochs_ms_, {}));
     report_values(sink, {benchmark, where, 0, "syncs/tick"}, std::exchange(syncs_, {}));
-    report_values(sink, {benchmark, where + ": written", 0, "times"},
-                  std::exchange(amplification_, {}));
+    report_values(sink, {benchmark, where + ": written", 0, "times"}, std::exchange(written_, {}));
+    if (domain::logs_lines<Domain>) {
+      report_values(sink, {benchmark, where + ": lines", 0, "times"}, std::exchange(flushed_, {}));
+      report_values(sink, {benchmark, where + ": log", 0, "times"}, std::exchange(logged_, {}));
+      report_values(sink, {benchmark, where + ": in place", 0, "times"},
+                    std::exchange(in_place_, {}));
+    }
     on_disk_->check();
   }
 
  private:
   static constexpr double payload_bytes = 32 + value_bytes;
+
+  static map_setup in(const std::filesystem::path& directory, map_setup setup) {
+    setup.directory = directory;
+    return setup;
+  }
+
+  static double difference(const disk_counters& before, const disk_counters& after,
+                           std::uint64_t domain::log_counters::* which) {
+    return static_cast<double>(after.use.*which - before.use.*which);
+  }
 
   double mops(epoch_subject& map, const epoch::clock_options& options, const run_settings& how) {
     const clock_running running(map, options);
@@ -251,17 +251,35 @@ class disk_runs {
   }
 
   [[nodiscard]] disk_counters counters() {
-    return {static_cast<double>(device_.syncs()), static_cast<double>(bytes_to_disk()),
+    return {use_of_device<Domain>(on_disk_->memory()), static_cast<double>(bytes_to_disk()),
             static_cast<double>(on_disk_->now()), static_cast<double>(payloads_.load()),
             clock::now()};
   }
 
-  counted_device device_;
   std::unique_ptr<epoch_subject> in_memory_;
   std::unique_ptr<epoch_subject> on_disk_;
   std::atomic<std::uint64_t> payloads_{0};
-  std::vector<double> mops_, ratios_, epochs_ms_, syncs_, amplification_;
+  std::vector<double> mops_, ratios_, epochs_ms_, syncs_;
+  std::vector<double> written_, flushed_, logged_, in_place_;
 };
+
+/// One series: epochs of 10 and of 100 ms.
+template <class Domain>
+void measure_disk(const micro_settings& settings, const micro_sink& sink, const map_setup& setup,
+                  const std::string& name) {
+  disk_runs<Domain> runs(settings, setup);
+  const unsigned threads = threads_of(settings).back();
+  for (const unsigned length_ms : {10U, 100U}) {
+    epoch::clock_options options;
+    options.epoch_length = std::chrono::milliseconds(length_ms);
+    // The sync that ends a run may take minutes.
+    for (unsigned r = 0; r < std::min(repetitions_of(settings), 3U); ++r) {
+      runs.run(options, run_of(settings, threads, value_bytes));
+    }
+    runs.report(sink, "map on a disk, " + name + ", " + std::to_string(threads) +
+                          " threads, epochs of " + std::to_string(length_ms) + " ms");
+  }
+}
 
 }  // namespace
 
@@ -296,19 +314,15 @@ void measure_epoch_counts(const micro_settings& settings, const micro_sink& sink
 }
 
 void measure_epoch_file(const micro_settings& settings, const micro_sink& sink) {
-  const map_setup setup{std::filesystem::current_path(), settings.quick ? 2'000U : 1'000'000U,
-                        value_bytes};
-  disk_runs runs(settings, setup);
-  const unsigned threads = threads_of(settings).back();
-  for (const unsigned length_ms : {10U, 100U}) {
-    epoch::clock_options options;
-    options.epoch_length = std::chrono::milliseconds(length_ms);
-    // The sync that ends a run may take minutes.
-    for (unsigned r = 0; r < std::min(repetitions_of(settings), 3U); ++r) {
-      runs.run(options, run_of(settings, threads, value_bytes));
-    }
-    runs.report(sink, "map on a disk, " + std::to_string(threads) + " threads, epochs of " +
-                          std::to_string(length_ms) + " ms");
+  map_setup setup{std::filesystem::current_path(), settings.quick ? 2'000U : 1'000'000U,
+                  value_bytes};
+  setup.more_bytes = std::size_t{2} << 30;  // epochs may be long
+  measure_disk<domain::file>(settings, sink, setup, "file");
+  // The larger the log, the more of what it holds a checkpoint need not write.
+  for (const std::size_t log_mib : {64U, 1024U}) {
+    setup.log_bytes = log_mib << 20;
+    measure_disk<domain::logged_file>(settings, sink, setup,
+                                      "logged_file of " + std::to_string(log_mib) + " MiB");
   }
 }
 

@@ -79,8 +79,9 @@ class in_pool {
 
  public:
   template <class... Options>
-  in_pool(const std::filesystem::path& directory, std::size_t bytes, const Options&... options)
-      : pool_(directory, {.size_bytes = bytes}), structure_(pool_.get(), "measured", options...) {}
+  in_pool(const std::filesystem::path& directory, const pool_options& sizes,
+          const Options&... options)
+      : pool_(directory, sizes), structure_(pool_.get(), "measured", options...) {}
 
   [[nodiscard]] Structure& structure() noexcept { return structure_; }
   [[nodiscard]] std::byte* memory() noexcept {
@@ -97,7 +98,7 @@ template <class Structure>
 class in_memory {
  public:
   template <class... Options>
-  in_memory(const std::filesystem::path&, std::size_t, const Options&... options)
+  in_memory(const std::filesystem::path&, const pool_options&, const Options&... options)
       : structure_(options...) {}
 
   [[nodiscard]] Structure& structure() noexcept { return structure_; }
@@ -179,10 +180,12 @@ struct map_setup {
   std::filesystem::path directory;
   std::uint64_t range = 0;
   std::size_t value_bytes = 0;
+  std::size_t log_bytes = pool_options().log_bytes;
+  std::size_t more_bytes = std::size_t{64} << 20;
 
-  /// Twice what the blocks take, for those that wait to be freed.
-  [[nodiscard]] std::size_t pool_bytes() const {
-    return (std::size_t{64} << 20) + range * (2 * value_bytes + 512);
+  /// Twice what the blocks take, and more, for those that wait to be freed.
+  [[nodiscard]] pool_options sizes() const {
+    return {.size_bytes = more_bytes + range * (2 * value_bytes + 512), .log_bytes = log_bytes};
   }
 };
 
@@ -192,7 +195,7 @@ class map_subject final : public subject_at<Home> {
  public:
   template <class... Options>
   explicit map_subject(const map_setup& setup, const Options&... options)
-      : subject_at<Home>(setup.directory, setup.pool_bytes(), options...), range_(setup.range) {
+      : subject_at<Home>(setup.directory, setup.sizes(), options...), range_(setup.range) {
     hand filler(0, setup.value_bytes);
     while (filler.added < range_ / 2) insert(filler);
     this->starts_with(filler.added);
@@ -321,7 +324,8 @@ class queue_subject final : public subject_at<Home> {
 
  public:
   explicit queue_subject(const std::filesystem::path& directory)
-      : subject_at<Home>(directory, (std::size_t{256} << 20) + 100'000 * Bytes) {
+      : subject_at<Home>(directory,
+                         pool_options{.size_bytes = (std::size_t{256} << 20) + 100'000 * Bytes}) {
     for (std::uint64_t i = 0; i < held_at_first; ++i) this->structure().push({});
     this->starts_with(held_at_first);
   }

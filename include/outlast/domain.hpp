@@ -6,6 +6,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/file.hpp>
+#include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>

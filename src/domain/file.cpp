@@ -1,8 +1,8 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
-#include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/file_device.hpp>
+#include <src/domain/notes.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -21,10 +20,6 @@
 namespace outlast::domain {
 namespace {
 
-struct noted_pages {
-  std::vector<std::uintptr_t> pages;
-};
-
 struct file_pool {
   std::uintptr_t base;
   std::size_t size;
@@ -33,9 +28,9 @@ struct file_pool {
 };
 
 std::vector<file_pool> file_pools;
-std::vector<std::unique_ptr<noted_pages>> all_notes;  // one per thread slot that ever flushed
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
+std::atomic<std::uint64_t> syncs_so_far{0};
 file_device stand_in_device;  // empty: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
@@ -43,15 +38,6 @@ std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); 
 std::uintptr_t page_size() noexcept {
   static const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return size;
-}
-
-noted_pages& notes() {
-  base::thread_context& context = base::this_thread();
-  if (context.domain_state == nullptr) {
-    const std::lock_guard lock(pools_mutex());
-    context.domain_state = all_notes.emplace_back(std::make_unique<noted_pages>()).get();
-  }
-  return *static_cast<noted_pages*>(context.domain_state);
 }
 
 /// Null if no registered pool holds `address`. The mutex is held.
@@ -85,6 +71,7 @@ std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
 }
 
 int sync_range(std::uintptr_t first, std::size_t size) {
+  syncs_so_far.fetch_add(1, std::memory_order_relaxed);
   for (unsigned left = syncs_to_fail.load(std::memory_order_relaxed); left != 0;) {
     if (syncs_to_fail.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
       return error_to_report.load(std::memory_order_relaxed);
@@ -119,7 +106,7 @@ std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) 
 }  // namespace
 
 void file::pwb(const void* address, site) {
-  std::vector<std::uintptr_t>& pages = notes().pages;
+  std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~(page_size() - 1);
   if (pages.empty() || pages.back() != page) pages.push_back(page);
 }
@@ -127,7 +114,7 @@ void file::pwb(const void* address, site) {
 void file::psync(site) {
   hw::store_fence();
   std::vector<std::uintptr_t> pages;
-  pages.swap(notes().pages);
+  pages.swap(notes_of_this_thread().pages);
   std::sort(pages.begin(), pages.end());
   std::optional<file_pool> poisoned_pool;  // the others are synced all the same
   for (std::size_t i = 0; i < pages.size();) {
@@ -158,6 +145,8 @@ bool file::poisoned(const void* address) noexcept {
   const file_pool* const pool = find_pool(reinterpret_cast<std::uintptr_t>(address));
   return pool != nullptr && pool->error_number != 0;
 }
+
+std::uint64_t file::device_syncs() noexcept { return syncs_so_far.load(std::memory_order_relaxed); }
 
 void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   error_to_report.store(error_number, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
@@ -280,9 +281,27 @@ std::uint32_t file_view::used_pages() const {
 
 std::string file_view::guarantee() const { return pool_detail::guarantee_of_file(fd_, path_); }
 
+namespace {
+
+/// What a log beside the file has to add to what was found in it.
+void add_log(const std::string& path, std::span<const std::byte> image,
+             std::vector<finding>& findings) {
+  const header_reading reading = read_header(image);
+  if (!reading.header) return;
+  const auto batches = pool_detail::batches_in_log(path, reading.header->fixed.uuid);
+  if (batches.value_or(0) == 0) return;
+  findings.push_back({severity::note, "the redo log '" + pool_detail::log_path_of(path) +
+                                          "' holds " + std::to_string(*batches) +
+                                          " batches, which the next opening brings into the "
+                                          "file: what was found is the file without them"});
+}
+
+}  // namespace
+
 std::vector<finding> check_file(const std::string& path) {
   const file_view view(path);
   std::vector<finding> findings = check_image(view.bytes(), view.used_pages());
+  add_log(path, view.bytes(), findings);
   if (view.in_use()) {
     findings.push_back(
         {severity::warning, "the pool is open in process " + std::to_string(view.holder()) +

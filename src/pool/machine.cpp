@@ -185,8 +185,9 @@ std::optional<std::uint64_t> unsafe_shutdowns(int fd) {
 }
 
 std::optional<domain::kind> kind_named(std::string_view name) noexcept {
-  for (const domain::kind kind : {domain::kind::process, domain::kind::adr,
-                                  domain::kind::cache_persistent, domain::kind::file}) {
+  for (const domain::kind kind :
+       {domain::kind::process, domain::kind::adr, domain::kind::cache_persistent,
+        domain::kind::file, domain::kind::logged_file}) {
     if (name == name_of(kind)) return kind;
   }
   return std::nullopt;
@@ -199,6 +200,7 @@ std::string_view name_of(domain::kind kind) noexcept {
     case domain::kind::cache_persistent: return "cache_persistent";
     case domain::kind::file: return "file";
     case domain::kind::simulated: return "simulated";
+    case domain::kind::logged_file: return "logged_file";
   }
   return "unknown";
 }
@@ -216,7 +218,8 @@ std::optional<domain::kind> forced_by_environment() {
 }
 
 domain::kind effective_kind(domain::kind mapping, domain::kind instructions) noexcept {
-  if (instructions == domain::kind::file || instructions == domain::kind::simulated) {
+  if (instructions == domain::kind::file || instructions == domain::kind::logged_file ||
+      instructions == domain::kind::simulated) {
     return instructions;
   }
   if (mapping == domain::kind::cache_persistent && instructions != domain::kind::process) {
@@ -253,6 +256,11 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
              "panics "
              "and power cuts, as far as the device under '" +
              path + "' keeps its word.";
+    case domain::kind::logged_file:
+      return "What has been synced with the device survives kernel panics, power cuts and the "
+             "death "
+             "of the process, which takes everything else: '" +
+             path + "' is written through a log beside it, as far as their device keeps its word.";
     case domain::kind::simulated: return "Survival is simulated.";
     case domain::kind::process: break;
   }

@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/pool/file_calls.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,42 +37,6 @@ namespace outlast::pool_detail {
 namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
-
-std::string text_of(int error_number) { return std::generic_category().message(error_number); }
-
-[[noreturn]] void fail(const std::string& path, const std::string& action, int error_number) {
-  switch (error_number) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      throw error(errc::no_space, path,
-                  "cannot " + action + ": " + text_of(error_number) +
-                      "; make room on the file system or ask for a smaller pool");
-    case ENOENT:
-      throw error(errc::not_found, path,
-                  "cannot " + action +
-                      ": there is no such file or directory; create() makes a pool "
-                      "in an existing directory");
-    case EEXIST:
-      throw error(errc::already_exists, path,
-                  "cannot " + action + ": the file exists; open() it or remove it first");
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case ETXTBSY:
-      throw error(errc::read_only, path,
-                  "cannot " + action + ": " + text_of(error_number) +
-                      "; a pool needs a file and a directory that can be written");
-    case EISDIR:
-    case ENOTDIR:
-    case ELOOP:
-    case ENXIO:
-    case ENODEV:
-      throw error(errc::not_a_pool, path,
-                  "cannot " + action + ": " + text_of(error_number) + "; a pool is a regular file");
-    default: throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
-  }
-}
 
 bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
@@ -121,15 +86,6 @@ void write_zeros(const std::string& path, int fd, std::uint64_t offset, std::uin
   }
 }
 
-/// 0 or an errno. The system call itself: the library's emulation is not safe under a mapping.
-int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
-  if (test_seams().no_fallocate) return EOPNOTSUPP;
-  for (;;) {
-    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
-    if (errno != EINTR) return errno;
-  }
-}
-
 void set_length(const std::string& path, int fd, std::uint64_t bytes) {
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) fail(path, "set the file's length", errno);
 }
@@ -137,78 +93,6 @@ void set_length(const std::string& path, int fd, std::uint64_t bytes) {
 void sync_file(const std::string& path, int fd) {
   if (::fsync(fd) != 0) fail(path, "sync the file with its device", errno);
 }
-
-std::string directory_of(const std::string& path) {
-  const std::string directory = std::filesystem::path(path).parent_path().string();
-  return directory.empty() ? "." : directory;
-}
-
-void sync_directory(const std::string& path) {
-  const unique_fd directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) fail(path, "open its directory", errno);
-  // Some file systems cannot sync a directory and say EINVAL.
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
-}
-
-/// A file that has no name until it is complete.
-class nascent_file {
- public:
-  explicit nascent_file(const std::string& path) : path_(path) {
-    if (!test_seams().no_unnamed_files) {
-      fd_ = unique_fd(
-          ::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    }
-    if (fd_.get() < 0) open_named();
-  }
-  ~nascent_file() {
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
-  nascent_file(const nascent_file&) = delete;
-  nascent_file& operator=(const nascent_file&) = delete;
-
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-
-  /// Gives the file its name, unless something has that name already.
-  unique_fd publish() {
-    if (temporary_.empty() && !link_unnamed()) fail(path_, "create the pool", errno);
-    if (!temporary_.empty() && !rename_named()) fail(path_, "create the pool", errno);
-    temporary_.clear();
-    return std::move(fd_);
-  }
-
- private:
-  void open_named() {
-    const std::filesystem::path target(path_);
-    temporary_ = directory_of(path_) + "/." + target.filename().string() + '.' +
-                 pool_format::to_string(random_uuid()).substr(0, 8) + ".new";
-    fd_ = unique_fd(
-        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    if (fd_.get() >= 0) return;
-    temporary_.clear();
-    fail(path_, "create a file in its directory", errno);
-  }
-
-  bool link_unnamed() const {
-    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-    return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  }
-
-  bool rename_named() {
-    constexpr unsigned no_replace = 1;
-    if (::syscall(SYS_renameat2, AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                  no_replace) == 0) {
-      return true;
-    }
-    if (errno != EINVAL && errno != ENOSYS) return false;
-    if (::link(temporary_.c_str(), path_.c_str()) != 0) return false;
-    ::unlink(temporary_.c_str());
-    return true;
-  }
-
-  std::string path_;
-  std::string temporary_;  // empty: the file has no name
-  unique_fd fd_;
-};
 
 /// Null if some of the range is taken.
 std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
@@ -220,12 +104,6 @@ std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
   if (got == wanted) return static_cast<std::byte*>(got);
   ::munmap(got, bytes);  // an old kernel took the address for a hint
   return nullptr;
-}
-
-void give_usual_permissions(int fd) {
-  const mode_t mask = ::umask(0);  // there is no other way to read it
-  ::umask(mask);
-  ::fchmod(fd, 0666 & ~mask);
 }
 
 /// Space for header, tables and the first lines and pages.
@@ -268,6 +146,7 @@ mapped_file::mapped_file(mapped_file&& other) noexcept
       mapped_(std::exchange(other.mapped_, 0)),
       kind_(other.kind_),
       map_sync_(other.map_sync_),
+      is_copy_(other.is_copy_),
       can_allocate_(other.can_allocate_) {}
 
 mapped_file::~mapped_file() {
@@ -293,7 +172,7 @@ mapped_file mapped_file::open(const std::string& path) {
 mapped_file mapped_file::create(const std::string& path, const pool_format::header_page& header,
                                 std::uint64_t file_bytes) {
   if (::access(path.c_str(), F_OK) == 0) fail(path, "create the pool", EEXIST);
-  nascent_file fresh(path);
+  nascent_file fresh(path, "create the pool");
   if (!try_lock(fresh.fd())) fail(path, "lock the new pool", errno);
   set_length(path, fresh.fd(), file_bytes);
   allocate_tables(path, fresh.fd(), header.fixed, file_bytes);
@@ -370,18 +249,21 @@ void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
   void* const at = base_ + offset;
   constexpr int access = PROT_READ | PROT_WRITE;
   const auto position = static_cast<off_t>(offset);
-  if (offset == 0 || map_sync_) {
+  if (!is_copy_ && (offset == 0 || map_sync_)) {
     map_sync_ = ::mmap(at, size, access, MAP_SHARED_VALIDATE | MAP_SYNC | MAP_FIXED, fd_.get(),
                        position) != MAP_FAILED;
   }
+  // A copy of a page takes memory when it is first written to, and the file keeps its own.
+  const int sharing = is_copy_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
   if (!map_sync_ &&
-      ::mmap(at, size, access, MAP_SHARED | MAP_FIXED, fd_.get(), position) == MAP_FAILED) {
+      ::mmap(at, size, access, sharing | MAP_FIXED, fd_.get(), position) == MAP_FAILED) {
     fail(path_, "map the pool", errno);
   }
   ::madvise(at, size, MADV_DONTFORK);
 }
 
-void mapped_file::map(std::uint64_t file_bytes) {
+void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
+  is_copy_ = as_copy;
   map_range(0, file_bytes);
   mapped_ = file_bytes;
   kind_ = map_sync_ ? persistence_of_device(fd_.get()) : domain::kind::process;

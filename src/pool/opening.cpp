@@ -1,6 +1,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/file.hpp>
+#include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/opening.hpp>
@@ -158,6 +159,18 @@ bool for_each_stored(int fd, std::uint64_t begin, std::uint64_t end, Visit&& vis
   return true;
 }
 
+/// Of a pool that has just been created: both, or none.
+void create_log(opened_pool& pool, const pool_options& options) {
+  try {
+    found_log none = bring_in_log(pool.file, pool.header, true, false);
+    pool.log =
+        std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options.log_bytes);
+  } catch (...) {
+    ::unlink(pool.file.path().c_str());
+    throw;
+  }
+}
+
 }  // namespace
 
 pool_sizes sizes_for(const pool_options& options, const std::string& path) {
@@ -220,7 +233,7 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
   return page;
 }
 
-opened_pool create_pool_file(const std::string& path, const pool_options& options) {
+opened_pool create_pool_file(const std::string& path, const pool_options& options, bool logged) {
   const pool_sizes sizes = sizes_for(options, path);
   const auto uuid = random_uuid();
   const header_page page = make_header(sizes, uuid, base_for_creation(options, sizes, uuid, path));
@@ -232,20 +245,28 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   choose.base_address = 0;
   reserve_for_open(result.file, result.header, choose);
   result.file.prepare_space(bytes);
-  result.file.map(bytes);
+  result.file.map(bytes, logged);
+  if (logged) create_log(result, options);
   return result;
 }
 
-opened_pool open_pool_file(const std::string& path, const pool_options& options) {
+opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged) {
   mapped_file file = mapped_file::open(path);
-  const parsed_header header = judge_header(file.first_page(), path);
+  parsed_header header = judge_header(file.first_page(), path);
+  found_log log = bring_in_log(file, header, logged, options.salvage);
+  header = judge_header(file.first_page(), path);
   require_whole(file, header);
-  const bool torn = torn_by_machine_crash(header);
+  const bool torn = log.missing || torn_by_machine_crash(header);
   require_untorn(torn, options, path);
   opened_pool result{std::move(file), header, torn};
   reserve_for_open(result.file, header, options);
   result.file.prepare_space(header.file_bytes());
-  result.file.map(header.file_bytes());
+  result.file.map(header.file_bytes(), logged);
+  if (logged) {
+    result.log = std::make_unique<redo_log>(result.file, header, std::move(log), options.log_bytes);
+  } else {
+    remove_log(path, std::move(log));
+  }
   return result;
 }
 
@@ -284,10 +305,12 @@ domain::kind choose_instructions(const pool_options& options, domain::kind mappi
   const std::optional<domain::kind> forced =
       options.force_domain ? options.force_domain : forced_by_environment();
   if (!forced) return mapping;
-  if (*forced == domain::kind::file || *forced == domain::kind::simulated) {
+  if (*forced == domain::kind::file || *forced == domain::kind::logged_file ||
+      *forced == domain::kind::simulated) {
     throw error(errc::refused, path,
                 "the domain '" + std::string(name_of(*forced)) +
-                    "' cannot be forced on a pool of another type; use basic_pool<domain::file>");
+                    "' cannot be forced on a pool of another type; use basic_pool<domain::file> "
+                    "or basic_pool<domain::logged_file>");
   }
   return *forced;
 }
@@ -301,14 +324,16 @@ void require_same_domain(const pool_options& options, domain::kind own, const st
 }
 
 domain_registration::domain_registration(bool native, domain::kind instructions, const void* base,
-                                         std::size_t bytes, const std::string& path)
-    : native_(native), kind_(instructions), base_(base) {
+                                         std::size_t bytes, const std::string& path, redo_log* log)
+    : native_(native), kind_(instructions), base_(base), logged_(log != nullptr) {
+  if (logged_) domain::logged_file::pool_opened(base, bytes, path, *log);
   if (native_) domain::native::pool_opened(kind_);
   if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path);
 }
 
 domain_registration::~domain_registration() {
   if (base_ == nullptr) return;
+  if (logged_) domain::logged_file::pool_closed(base_);
   if (native_) domain::native::pool_closed(kind_);
   if (kind_ == domain::kind::file) domain::file::pool_closed(base_);
 }

@@ -1,11 +1,14 @@
 outlast_sources(outlast_library pool
   check.cpp
+  file_calls.cpp
   fork_guard.cpp
   format.cpp
   instances.cpp
+  log_format.cpp
   machine.cpp
   mapped_file.cpp
   opening.cpp
   parallel.cpp
+  redo_log.cpp
   twin.cpp
 )

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-namespace outlast::domain {
+namespace outlast::verify {
 
-constinit verify::file_observer* lossy_file::observer_ = nullptr;
+constinit file_observer* file_observer::present_ = nullptr;
 
-verify::file_observer* lossy_file::watched_by(verify::file_observer* observer) noexcept {
-  return std::exchange(observer_, observer);
+file_observer* file_observer::replace(file_observer* observer) noexcept {
+  return std::exchange(present_, observer);
 }
 
-}  // namespace outlast::domain
+}  // namespace outlast::verify

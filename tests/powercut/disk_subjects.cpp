@@ -2,12 +2,16 @@
 
 #include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/epoch/hash_map.hpp>
+#include <outlast/epoch/lockfree_hash_map.hpp>
+#include <outlast/epoch/queue.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/sets/basic_hash.hpp>
 #include <outlast/sets/basic_list.hpp>
 #include <outlast/verify/eager_epochs.hpp>
+#include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
 #include <algorithm>
@@ -24,6 +28,7 @@ namespace {
 using key = std::uint64_t;
 constexpr std::size_t pool_bytes = std::size_t{128} << 10;
 using disk = domain::lossy_file;
+using logged = domain::lossy_logged_file;
 using adjacent = durable::flit<durable::tag::adjacent, durable::automatic, disk>;
 using hashed = durable::flit<durable::tag::hashed<durable::smallest_tag_table_bytes>,
                              durable::automatic, disk>;
@@ -33,6 +38,7 @@ using chosen_by_hand =
     durable::flit<durable::tag::hashed<durable::smallest_tag_table_bytes>, durable::manual, disk>;
 using traversing = durable::flit<durable::tag::adjacent, durable::nvtraverse, disk>;
 using mirror = durable::mirror<disk, durable::mirrored_values::in_place>;
+using logged_adjacent = durable::flit<durable::tag::adjacent, durable::automatic, logged>;
 
 template <class Structure>
 file_definition define(const std::string& name, typename map_on_disk<Structure>::parts how) {
@@ -111,6 +117,57 @@ file_definition set_hash(const std::string& name) {
   return define<structure>(name, std::move(how));
 }
 
+/// What the pages of a structure, its clock and its growth need.
+constexpr std::size_t epoch_pool_bytes = std::size_t{256} << 10;
+
+template <class Structure, class... Options>
+std::unique_ptr<Structure> make_buffered(
+    basic_pool<typename Structure::policy_type::domain_type>& pool, const Options&... options) {
+  auto made = std::make_unique<Structure>(pool, "subject", options...);
+  made->pool_clock().configure({.epoch_length = {}});
+  return made;
+}
+
+/// Blocks besides one per element: the root block.
+template <class Structure>
+const typename verify::structure_parts<Structure>::own_blocks& blocks_of() {
+  static const typename verify::structure_parts<Structure>::own_blocks one = [](Structure&) {
+    return std::size_t{1};
+  };
+  return one;
+}
+
+template <class Structure, class... Options>
+file_definition buffered_map(const std::string& name, const Options&... options) {
+  using enum verify::map_operation;
+  const auto meaning = std::make_shared<verify::map_oracle>(
+      std::vector{insert, put, put, update, erase, erase, get, contains}, true);
+  return {name, Structure::policy_type::name(), [=] {
+            return std::make_unique<epochs_on_disk<Structure>>(
+                epoch_pool_bytes, meaning, [=](auto pool) {
+                  return std::make_unique<world_of_epochs<verify::map_world<Structure>>>(
+                      std::move(pool),
+                      [=](auto& in) { return make_buffered<Structure>(in, options...); },
+                      blocks_of<Structure>());
+                });
+          }};
+}
+
+template <class Structure>
+file_definition buffered_queue(const std::string& name) {
+  using world = world_of_epochs<verify::sequence_world<Structure>>;
+  static constexpr auto order = verify::sequence_oracle::discipline::queue;
+  const auto meaning = std::make_shared<verify::sequence_oracle>(order);
+  return {name, Structure::policy_type::name(), [=] {
+            return std::make_unique<epochs_on_disk<Structure>>(
+                epoch_pool_bytes, meaning, [](auto pool) {
+                  return std::make_unique<world>(
+                      order, std::move(pool), [](auto& in) { return make_buffered<Structure>(in); },
+                      blocks_of<Structure>());
+                });
+          }};
+}
+
 }  // namespace
 
 std::vector<file_definition> disk_subjects() {
@@ -128,6 +185,20 @@ std::vector<file_definition> disk_subjects() {
       set_hash<sets::link_free<disk>>("link_free_hash"),
       set_list<sets::soft_in_place<disk>>("soft_in_place_list"),
       set_hash<sets::soft<disk>>("soft_hash"),
+      table<std::uint64_t, logged_adjacent>("hash_table_logged"),
+      set_hash<sets::link_free<logged>>("link_free_hash_logged"),
+      buffered_map<epoch::hash_map<key, key, logged>>("epoch_hash_map_logged",
+                                                      epoch::map_options{.buckets = 2, .load = 4}),
+      buffered_map<epoch::lockfree_hash_map<key, key, logged, base::default_hash<key>,
+                                            verify::eager_epochs>>("epoch_lockfree_map_logged",
+                                                                   sets::table_options{}),
+      buffered_queue<epoch::queue<key, logged>>("epoch_queue_logged"),
+      buffered_map<
+          epoch::lockfree_hash_map<key, key, disk, base::default_hash<key>, verify::eager_epochs>>(
+          "epoch_lockfree_map", sets::table_options{}),
+      buffered_queue<epoch::queue<key, disk>>("epoch_queue"),
+      buffered_map<epoch::hash_map<key, key, disk>>("epoch_hash_map",
+                                                    epoch::map_options{.buckets = 2, .load = 4}),
   };
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using domain::lossy_file;
 using pool_type = basic_pool<lossy_file>;
-using verify::file_image;
+using verify::disk_image;
 
 constexpr std::size_t page = 4096;
 
@@ -41,8 +41,8 @@ class LossyDisk : public testing::Test {
     pool_type pool;
   };
 
-  [[nodiscard]] file_image cut(const verify::frozen_disk& before) {
-    file_image found;
+  [[nodiscard]] disk_image cut(const verify::frozen_disk& before) {
+    disk_image found;
     before.cut(choices_, found);
     return found;
   }
@@ -57,8 +57,8 @@ class LossyDisk : public testing::Test {
     lossy_file::write(at(number), bytes.data(), page);
   }
   /// That page in an image.
-  [[nodiscard]] const char* in(const file_image& image, std::size_t number) {
-    return reinterpret_cast<const char*>(image.data()) +
+  [[nodiscard]] const char* in(const disk_image& image, std::size_t number) {
+    return reinterpret_cast<const char*>(image.pool.data()) +
            (at(number) - reinterpret_cast<std::byte*>(pool_->pool.base()));
   }
 
@@ -95,7 +95,7 @@ TEST_F(LossyDisk, lets_pages_fare_each_for_itself) {
   const verify::frozen_disk before = disk_->freeze();
   std::set<std::string> pairs;
   for (int i = 0; i < 500; ++i) {
-    const file_image found = cut(before);
+    const disk_image found = cut(before);
     pairs.insert({*in(found, 0), *in(found, 1)});
   }
   EXPECT_EQ(pairs.size(), 4U);
@@ -119,7 +119,7 @@ TEST_F(LossyDisk, tears_pages_between_sectors_and_between_lines_and_nowhere_else
   bool between_sectors = false;
   bool between_lines = false;
   for (int i = 0; i < 300; ++i) {
-    const file_image found = cut(before);
+    const disk_image found = cut(before);
     const std::set<std::size_t> sizes = grains(in(found, 0));
     EXPECT_EQ(*sizes.begin() % 64, 0U);
     if (*sizes.begin() == 512) between_sectors = true;
@@ -148,7 +148,7 @@ TEST_F(LossyDisk, keeps_everything_that_a_close_left) {
 
 TEST_F(LossyDisk, restores_the_file_that_a_cut_left) {
   fill(0, 'a');
-  const file_image without = disk_->freeze().durable;
+  const disk_image without = disk_->freeze().durable;
   pool_.reset();
   disk_->restore(without);
   const verify::frozen_disk after = disk_->freeze();
@@ -160,7 +160,7 @@ TEST_F(LossyDisk, with_a_fault_forgets_what_was_synced) {
   disk_->faults.drops_one_page_in = 1;
   fill(0, 'a');
   domain::persist<lossy_file>(at(0), page);
-  const file_image durable = disk_->freeze().durable;
+  const disk_image durable = disk_->freeze().durable;
   EXPECT_EQ(*in(durable, 0), '\0');
 }
 

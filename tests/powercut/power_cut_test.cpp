@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace outlast::test::powercut {
 namespace {
@@ -73,6 +75,29 @@ TEST(PowerCut, a_tree_of_wide_values_that_persists_what_it_must_loses_nothing) {
   expect_nothing_lost("natarajan_tree_manual");
 }
 
+TEST(PowerCut, a_growing_table_behind_a_log_loses_nothing) {
+  expect_nothing_lost("hash_table_logged");
+}
+TEST(PowerCut, a_link_free_table_behind_a_log_loses_nothing) {
+  expect_nothing_lost("link_free_hash_logged");
+}
+TEST(PowerCut, a_buffered_map_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_hash_map");
+}
+TEST(PowerCut, a_lock_free_buffered_map_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_lockfree_map");
+}
+TEST(PowerCut, a_buffered_queue_loses_its_last_epochs_alone) { expect_nothing_lost("epoch_queue"); }
+TEST(PowerCut, a_buffered_map_behind_a_log_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_hash_map_logged");
+}
+TEST(PowerCut, a_lock_free_buffered_map_behind_a_log_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_lockfree_map_logged");
+}
+TEST(PowerCut, a_buffered_queue_behind_a_log_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_queue_logged");
+}
+
 TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result once = cut("hash_table", {.seed = 7, .images = 300});
   const cut_result again = cut("hash_table", {.seed = 7, .images = 300});
@@ -86,6 +111,21 @@ TEST(PowerCut, a_disk_that_drops_synced_pages_is_found_out) {
   EXPECT_NE(cut("harris_list", {.seed = 1, .images = enough_images, .faults = drops}).complaint,
             "");
   EXPECT_NE(cut("hash_table", {.seed = 1, .images = enough_images, .faults = drops}).complaint, "");
+}
+
+TEST(PowerCut, a_disk_that_skips_syncs_of_a_log_is_found_out) {
+  const verify::disk_faults skips{.skips_one_log_sync_in = 20};
+  for (const char* const structure : {"link_free_hash_logged", "epoch_hash_map_logged"}) {
+    EXPECT_NE(cut(structure, {.seed = 1, .images = enough_images, .faults = skips}).complaint, "");
+  }
+}
+
+TEST(PowerCut, a_disk_that_forgets_checkpoints_is_found_out) {
+  const verify::disk_faults forgets{.forgets_pages_in_place = true};
+  for (const char* const structure : {"link_free_hash_logged", "epoch_queue_logged"}) {
+    EXPECT_NE(cut(structure, {.seed = 1, .images = enough_images, .faults = forgets}).complaint,
+              "");
+  }
 }
 
 TEST(PowerCut, a_close_whose_mark_overtakes_the_data_is_found_out) {

@@ -17,21 +17,23 @@ namespace outlast::test::powercut {
 namespace {
 
 using verify::abstract_state;
-using verify::file_image;
+using verify::disk_image;
 using verify::history;
 
 // Frequencies: once in so many.
-constexpr std::uint64_t switches_at_fences = 2;  // fences
-constexpr std::uint64_t freezes = 25;            // fences, in a life
-constexpr std::uint64_t recovery_freezes = 5;    // fences, in a recovery that is to be cut off
-constexpr std::uint64_t answer_freezes = 20;     // operations, when they have returned
-constexpr std::uint64_t odd_freezes = 1'000;     // accesses
-constexpr std::uint64_t write_backs = 16;        // fences
-constexpr std::uint64_t odd_write_backs = 200;   // accesses
-constexpr std::uint64_t cut_recoveries = 6;      // images
-constexpr std::uint64_t closings = 2;            // lives
-constexpr std::uint64_t growths = 8;             // lives
-constexpr std::size_t most_moments = 32;         // kept of one life
+constexpr std::uint64_t switches_at_fences = 2;      // fences
+constexpr std::uint64_t freezes = 25;                // fences, in a life
+constexpr std::uint64_t recovery_freezes = 5;        // fences, in a recovery that is to be cut off
+constexpr std::uint64_t answer_freezes = 20;         // operations, when they have returned
+constexpr std::uint64_t odd_freezes = 1'000;         // accesses
+constexpr std::uint64_t write_backs = 16;            // fences
+constexpr std::uint64_t odd_write_backs = 200;       // accesses
+constexpr std::uint64_t recovery_step_freezes = 25;  // the same, in a recovery
+constexpr std::uint64_t step_freezes = 40;   // writes and syncs of a log's domain, in a life
+constexpr std::uint64_t cut_recoveries = 6;  // images
+constexpr std::uint64_t closings = 2;        // lives
+constexpr std::uint64_t growths = 8;         // lives
+constexpr std::size_t most_moments = 32;     // kept of one life
 constexpr unsigned images_of_a_moment = 4;
 constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
 
@@ -70,6 +72,8 @@ std::string text_of(const verify::oracle& judge, const history& seen) {
       text += std::to_string(each.result.value);
     }
     text += " at " + std::to_string(each.invoked);
+    if (!each.pending()) text += " to " + std::to_string(each.responded);
+    if (each.result.stamp != 0) text += " in epoch " + std::to_string(each.result.stamp);
   }
   return text;
 }
@@ -85,6 +89,7 @@ class cutter final : public verify::file_observer {
     subject_.create(path_);
     disk_.emplace(path_);
     disk_->faults = how.faults;
+    disk_->before_step = [this] { at_step(); };
     next_image_ = disk_->freeze().durable;
   }
 
@@ -102,11 +107,11 @@ class cutter final : public verify::file_observer {
   /// Watches the domain, and makes opening a file cheap.
   struct watched_scope {
     explicit watched_scope(cutter& self) {
-      domain::lossy_file::watched_by(&self);
+      verify::file_observer::replace(&self);
       pool_detail::test_seams().boot = pool_format::boot_id{1};
     }
     ~watched_scope() {
-      domain::lossy_file::watched_by(nullptr);
+      verify::file_observer::replace(nullptr);
       pool_detail::test_seams().boot.reset();
     }
     watched_scope(const watched_scope&) = delete;
@@ -131,6 +136,14 @@ class cutter final : public verify::file_observer {
   }
 
   void at_wait() override { crew_.yield(); }
+
+  /// Inside of a fence: no thread may go on here.
+  void at_step() {
+    if (freeze_one_in_ == 0) return;
+    const std::uint64_t one_in = freeze_one_in_ == freezes ? step_freezes : recovery_step_freezes;
+    if (choices_.one_in(one_in)) freeze();
+    if (choices_.one_in(write_backs)) disk_->write_back_something(choices_);
+  }
 
   void freeze() {
     if (!album_->full()) freeze_last();
@@ -176,7 +189,10 @@ class cutter final : public verify::file_observer {
 
   void close(verify::world& world) {
     disk_->faults.postpones_all_but_header = how_.closes_mark_first;
+    const std::optional<verify::call> meaning = subject_.judge().closing();
+    const std::size_t number = meaning ? seen_.invoke(0, *meaning) : 0;
     world.close();
+    if (meaning) seen_.respond(number, {true});
     disk_->faults.postpones_all_but_header = false;
   }
 
@@ -193,15 +209,19 @@ class cutter final : public verify::file_observer {
 
   void judge_images(const moment& last, unsigned depth) {
     std::set<std::uint64_t> tried;
-    file_image& found = images_[depth];
+    disk_image& found = images_[depth];
     for (unsigned i = 0; i < images_of_a_moment; ++i) {
       last.disk.cut(choices_, found);
-      if (tried.insert(pool_format::checksum_of(found.data(), found.size())).second)
-        judge_image(found, last, depth);
+      if (tried.insert(checksum_of(found)).second) judge_image(found, last, depth);
     }
   }
 
-  void judge_image(const file_image& found, const moment& last, unsigned depth) {
+  [[nodiscard]] static std::uint64_t checksum_of(const disk_image& image) {
+    return pool_format::checksum_of(image.pool.data(), image.pool.size()) ^
+           pool_format::check_word(pool_format::checksum_of(image.log.data(), image.log.size()));
+  }
+
+  void judge_image(const disk_image& found, const moment& last, unsigned depth) {
     ++result_.images;
     if (depth > 0) ++result_.nested;
     const bool cut_again = depth < deepest && choices_.one_in(cut_recoveries);
@@ -219,8 +239,12 @@ class cutter final : public verify::file_observer {
   abstract_state judge(verify::world& world, const abstract_state& before, const history& seen,
                        bool directly_after_opening) {
     abstract_state state = world.observe();
-    if (!subject_.judge().explains(before, seen, state)) {
-      throw std::runtime_error("found " + subject_.judge().describe(state) + " where there was " +
+    const verify::oracle& judge = subject_.judge();
+    const bool explained = directly_after_opening ? judge.explains_after_crash(before, seen, state)
+                                                  : judge.explains(before, seen, state);
+    if (!explained) {
+      throw std::runtime_error((directly_after_opening ? "after a cut, found " : "found ") +
+                               subject_.judge().describe(state) + " where there was " +
                                subject_.judge().describe(before) + " and then" +
                                text_of(subject_.judge(), seen));
     }
@@ -242,9 +266,9 @@ class cutter final : public verify::file_observer {
   abstract_state before_;
   history seen_;
   std::array<album, deepest + 2> albums_;       // by depth
-  std::array<file_image, deepest + 1> images_;  // by depth
+  std::array<disk_image, deepest + 1> images_;  // by depth
   album* album_ = nullptr;
-  file_image next_image_;
+  disk_image next_image_;
   abstract_state next_state_;
   cut_result result_;
 };

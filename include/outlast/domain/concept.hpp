@@ -53,6 +53,7 @@ enum class kind : unsigned {
   cache_persistent = 3,  ///< survives power loss once globally visible (eADR, battery)
   file = 4,              ///< survives power loss once the device has been synced
   simulated = 5,
+  logged_file = 6,  ///< the same as file, by a log beside the pool
 };
 
 /// A persistence domain: see the laws above. All members are static; a domain has no state of its

@@ -3,6 +3,7 @@
 #include <outlast/domain/hardware_access.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace outlast::domain {
@@ -33,6 +34,8 @@ struct file : hardware_access {
   static void pool_closed(const void* base) noexcept;
   /// True once the device has reported an error for the pool that holds `address`.
   [[nodiscard]] static bool poisoned(const void* address) noexcept;
+  /// How often the device was asked so far, for all pools together. For figures.
+  [[nodiscard]] static std::uint64_t device_syncs() noexcept;
 
   /// For tests: the next `count` device syncs fail with `error_number`.
   static void fail_next_syncs(unsigned count, int error_number) noexcept;

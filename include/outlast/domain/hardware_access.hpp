@@ -103,4 +103,10 @@ struct hardware_access {
   }
 };
 
+/// Threads of this domain are the operating system's. False for the simulator, and for what says
+/// that it plays threads itself.
+template <class D>
+inline constexpr bool has_real_threads =
+    std::is_base_of_v<hardware_access, D> && !requires { requires D::plays_threads; };
+
 }  // namespace outlast::domain

@@ -6,6 +6,7 @@ outlast_headers(outlast_library domain
   file.hpp
   file_device.hpp
   hardware_access.hpp
+  logged_file.hpp
   native.hpp
   persist.hpp
   process.hpp

@@ -12,10 +12,16 @@
 
 namespace outlast::domain {
 
-/// A domain whose `pwb` notes a page for a later device sync, which only this domain's fence makes.
-/// It keeps count itself, so that a fence of another domain never passes for one of its own.
+/// A domain whose `pwb` notes a page, or lines, for a later device sync, which only this domain's
+/// fence makes. It keeps count itself, so that a fence of another domain never passes for one of
+/// its own.
 template <class D>
 concept notes_pages = requires { requires D::notes_pages; };
+
+/// A domain under which memory is a copy of the pool's file: what is stored reaches the file by the
+/// domain's log alone, and nothing that an opener finds is not durable yet.
+template <class D>
+concept logs_lines = requires { requires D::logs_lines; };
 
 /// A domain whose fence can throw: one with a device behind it that can fail.
 template <persistence_domain D>

@@ -89,7 +89,7 @@ class clock final : private base::thread_exit_listener {
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
     try {
-      if (std::is_base_of_v<domain::hardware_access, D>) configure({});
+      if (domain::has_real_threads<D>) configure({});
       pool.on_fork_child([this] {
         records_.forbid();
         frontier_.forbid();

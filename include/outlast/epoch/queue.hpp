@@ -88,7 +88,7 @@ class basic_queue {
     return taken;
   }
 
-  [[nodiscard]] bool empty() const { return session_->size() == 0; }
+  [[nodiscard]] bool empty() const { return session_->is_empty(); }
   /// How many values there are; exact while nothing changes.
   [[nodiscard]] std::size_t size_estimate() const { return session_->size(); }
 
@@ -143,10 +143,26 @@ class basic_queue {
 
     template <class Take>
     void pop(Take&& take) {
+      if (take_first(take)) return;
+      const std::lock_guard nobody_pushes(in_);
+      (void)take_first(take);
+    }
+
+    /// Nothing is there, and nobody is about to push in an epoch before that of what was popped:
+    /// who is told so may not meet a value of an earlier epoch afterwards.
+    [[nodiscard]] bool is_empty() {
+      if (size() != 0) return false;
+      const std::lock_guard nobody_pushes(in_);
+      return size() == 0;
+    }
+
+   private:
+    template <class Take>
+    [[nodiscard]] bool take_first(Take&& take) {
       const std::lock_guard lock(out_);
       const std::uint64_t number = first_.load(std::memory_order_relaxed);
       // (4) acquire; synchronizes-with (3).
-      if (last_.load(std::memory_order_acquire) == number) return;
+      if (last_.load(std::memory_order_acquire) == number) return false;
       payload_type* const gone = slot(number);
       take(pair::value_of(*gone));
       // Begun after the value was there: its epoch is not before that of the value.
@@ -154,8 +170,10 @@ class basic_queue {
       // (2) release; synchronizes-with (1).
       first_.store(number + 1, std::memory_order_release);
       op.pdelete(gone);
+      return true;
     }
 
+   public:
     template <class Visit>
     void for_each(Visit&& visit) {
       const std::scoped_lock both(in_, out_);

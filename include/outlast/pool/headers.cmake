@@ -4,6 +4,7 @@ outlast_headers(outlast_library pool
   detail/mapped_file.hpp
   detail/opening.hpp
   detail/parallel.hpp
+  detail/redo_log.hpp
   detail/seams.hpp
   format.hpp
   impl/instances.hpp
@@ -11,6 +12,7 @@ outlast_headers(outlast_library pool
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
+  log_format.hpp
   page_line.hpp
   page_space.hpp
   pool.hpp

@@ -32,6 +32,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/format.hpp>
@@ -82,14 +83,16 @@ class basic_pool {
   /// address_taken}.
   [[nodiscard]] static basic_pool create(const std::string& path,
                                          const pool_options& options = {}) {
-    return basic_pool(pool_detail::create_pool_file(path, options), path, options);
+    return basic_pool(pool_detail::create_pool_file(path, options, domain::logs_lines<D>), path,
+                      options);
   }
 
   /// Opens a pool and marks it dirty, durably. Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
   /// torn_by_machine_crash, corrupted, refused}, and then has changed nothing.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {}) {
-    return basic_pool(pool_detail::open_pool_file(path, options), path, options);
+    return basic_pool(pool_detail::open_pool_file(path, options, domain::logs_lines<D>), path,
+                      options);
   }
 
   /// Opens the pool if the file exists, otherwise creates it; also while others do the same.
@@ -136,10 +139,11 @@ class basic_pool {
 
   /// What survives what, in one sentence.
   [[nodiscard]] std::string guarantee() const;
-  /// What really survives: process, adr, cache_persistent, file or simulated.
+  /// What really survives: process, adr, cache_persistent, file, logged_file or simulated.
   [[nodiscard]] domain::kind survives() const noexcept { return effective_; }
-  /// Throws error{refused} unless operations may be durable one by one: on the domain `file` that
-  /// costs a device sync each and has to be asked for (options.per_operation_device_sync).
+  /// Throws error{refused} unless operations may be durable one by one: on the domains `file` and
+  /// `logged_file` that costs a device sync each and has to be asked for
+  /// (options.per_operation_device_sync).
   void require_per_operation_durability() const;
 
   /// "" for a pool in memory.
@@ -289,6 +293,7 @@ class basic_pool {
   std::string path_;
   pool_options options_;
   std::optional<pool_detail::mapped_file> file_;  // none: in memory
+  std::unique_ptr<pool_detail::redo_log> log_;    // none: not under domain::logged_file
   std::byte* base_;
   std::uint64_t memory_bytes_ = 0;  // of a pool in memory
   pool_format::static_header fixed_;

@@ -23,7 +23,10 @@ struct pool_options {
   /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
   /// recovered, and data may be lost without notice.
   bool salvage = false;
-  /// Under the domain `file`: accept policies that sync with the device in each operation.
+  /// Under `logged_file`: the space of the log, rounded up to pages. A checkpoint empties it when
+  /// it is full; a batch that is larger makes it longer.
+  std::size_t log_bytes = std::size_t{64} << 20;
+  /// Under `file` and `logged_file`: accept policies that sync with the device in each operation.
   bool per_operation_device_sync = false;
   /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.
   bool reserve_volatile_twin = false;

@@ -1,6 +1,6 @@
 // Goal: on a disk, what was synced is there whatever the device does later, and a device that has
-// failed is not written to any more. Method: a domain that remembers which pages it was told of;
-// injected errors of the device.
+// failed is not written to any more; behind a log a tick costs one device sync. Method: a domain
+// that remembers which pages it was told of; injected errors of the device; exact counters.
 #include "tests/support/epochs.hpp"
 #include "tests/support/temp_pool.hpp"
 #include "tests/unit/epoch/boxes.hpp"
@@ -20,6 +20,12 @@ namespace outlast::epoch {
 namespace {
 
 using test::clock_by_hand;
+
+/// Any address of a pool.
+template <class Pool>
+const void* inside(const Pool& pool) {
+  return reinterpret_cast<const void*>(pool.base());
+}
 
 /// Knows which pages it was told of.
 struct noting : domain::file {
@@ -45,6 +51,39 @@ TEST(clocks_on_a_disk, each_page_of_a_long_payload_is_synced) {
   const auto first = reinterpret_cast<std::uintptr_t>(at) / 4096;
   const auto last = (reinterpret_cast<std::uintptr_t>(at->tail() + tail.size()) - 1) / 4096;
   for (auto page = first; page <= last; ++page) EXPECT_TRUE(noting::pages.contains(page));
+}
+
+TEST(clocks_on_a_disk, a_tick_behind_a_log_is_one_batch_and_one_device_sync) {
+  test::temp_pool<domain::logged_file> pool;
+  auto& time = clock_by_hand(*pool);
+  boxes<domain::logged_file> some(*pool);
+  (void)some.add(1);  // what the allocator needs is there
+  time.sync();
+  const auto before = domain::logged_file::counters(inside(*pool));
+  constexpr std::uint64_t ticks = 10;
+  for (std::uint64_t i = 0; i < ticks; ++i) {
+    (void)some.add(2 + i);
+    time.tick();
+  }
+  const auto after = domain::logged_file::counters(inside(*pool));
+  EXPECT_EQ(after.syncs - before.syncs, ticks);
+  EXPECT_EQ(after.batches - before.batches, ticks);
+  EXPECT_EQ(after.log_bytes - before.log_bytes, ticks * 4096);
+}
+
+TEST(clocks_on_a_disk, behind_a_log_what_was_synced_survives_a_kill) {
+  test::temp_pool<domain::logged_file> pool;
+  {
+    auto& time = clock_by_hand(*pool);
+    boxes<domain::logged_file> some(*pool);
+    (void)some.add(1);
+    time.sync();
+    (void)some.add(2);
+  }
+  pool.abandon();
+  pool.open();
+  const boxes<domain::logged_file> some(*pool);
+  EXPECT_EQ(some.found(), std::multiset<std::uint64_t>{1});
 }
 
 TEST(clocks_on_a_disk, a_device_that_fails_ends_everything_but_what_was_synced) {

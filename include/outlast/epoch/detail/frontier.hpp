@@ -187,20 +187,27 @@ class frontier {
       if ((intent & retiring) != 0) {
         finish_retirement(node, epoch, where);
       } else {
-        finish_label(node, epoch, where);
+        help_to_label(each, node, epoch, where);
       }
     }
     D::store(helped_[0], std::uintptr_t{0}, std::memory_order_release, site::none());
     D::store(helped_[1], std::uintptr_t{0}, std::memory_order_release, site::none());
   }
 
-  void finish_label(version_type& node, std::uint64_t epoch, site where) {
+  void help_to_label(record& each, version_type& node, std::uint64_t epoch, site where) {
+    version_type* const old = node.replaced();
+    // (5) seq_cst, before the intent is read again; synchronizes-with (6): as (4), and before the
+    // node has its label: its owner would go on, and what it has replaced be freed.
+    if (old != nullptr) D::announce(helped_[1], address_of(*old));
+    if (D::load(each.intent_, std::memory_order_seq_cst) != to_label(node)) return;
+    finish_label(node, old, epoch, where);
+  }
+
+  void finish_label(version_type& node, version_type* old, std::uint64_t epoch, site where) {
     (void)node.stored().template try_label<D>(epoch, where.at(1));
     domain::flush<D>(&node.stored(), node.bytes(), where.at(2));
-    if (version_type* const old = node.replaced()) {
-      // (5) seq_cst; synchronizes-with (6): as (4); who labels clears what it has replaced, then
-      // leaves.
-      D::announce(helped_[1], address_of(*old));
+    if (old != nullptr) {
+      // Who labels clears what it has replaced, then leaves.
       if (node.replaced() == old) {
         old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));
         domain::flush<D>(&old->stored(), sizeof(payload_header), where.at(4));

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <thread>
-#include <type_traits>
 
 namespace outlast::epoch::detail {
 
@@ -18,7 +17,7 @@ template <domain::persistence_domain D>
 class patience {
  public:
   void wait() {
-    if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
+    if constexpr (domain::has_real_threads<D>) {
       if (++rounds_ > spins) return std::this_thread::yield();
     }
     D::relax();

@@ -26,7 +26,7 @@ namespace outlast::pool_detail {
 /// installed and can tell.
 [[nodiscard]] std::optional<std::uint64_t> unsafe_shutdowns(int fd);
 
-/// `process`, `adr`, `cache_persistent` or `file`; nullopt for other names.
+/// `process`, `adr`, `cache_persistent`, `file` or `logged_file`; nullopt for other names.
 [[nodiscard]] std::optional<domain::kind> kind_named(std::string_view name) noexcept;
 [[nodiscard]] std::string_view name_of(domain::kind kind) noexcept;
 

@@ -93,8 +93,9 @@ class mapped_file {
   /// The same wherever the kernel finds room that is `usable`. Throws error{address_taken}.
   void reserve_anywhere(std::uint64_t reserve_bytes,
                         const std::function<bool(std::uintptr_t)>& usable);
-  /// Maps `file_bytes` of the file at the start of the reserved range.
-  void map(std::uint64_t file_bytes);
+  /// Maps `file_bytes` of the file at the start of the reserved range; `as_copy`: stores stay in
+  /// memory, here and in what extend() adds.
+  void map(std::uint64_t file_bytes, bool as_copy = false);
   /// Lengthens the file and maps the new part. Durable at return. Throws error{no_space}.
   void extend(std::uint64_t file_bytes);
   /// Ordinary zero-filled memory at `offset` of the reserved range.
@@ -131,6 +132,7 @@ class mapped_file {
   std::uint64_t mapped_ = 0;
   domain::kind kind_ = domain::kind::process;
   bool map_sync_ = false;
+  bool is_copy_ = false;
   bool can_allocate_ = true;
 };
 

@@ -3,19 +3,22 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool_options.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace outlast::pool_detail {
 
-/// A pool file, locked and mapped; nothing in it has changed yet.
+/// A pool file, locked and mapped; nothing in it has changed yet, but for what a log brought.
 struct opened_pool {
   mapped_file file;
   pool_format::parsed_header header;
   bool torn;  ///< a machine crash met a pool that survives kills alone; salvage was asked for
+  std::unique_ptr<redo_log> log = nullptr;  ///< of domain::logged_file
 };
 
 /// Sizes that a pool with these options gets. Throws error{bad_argument, too_small}.
@@ -35,11 +38,14 @@ struct pool_sizes {
                                                    const std::array<std::uint8_t, 16>& uuid,
                                                    std::uintptr_t base);
 
-/// Creates, locks and maps. Never replaces a file.
-[[nodiscard]] opened_pool create_pool_file(const std::string& path, const pool_options& options);
+/// Creates, locks and maps. Never replaces a file. `logged`: under domain::logged_file.
+[[nodiscard]] opened_pool create_pool_file(const std::string& path, const pool_options& options,
+                                           bool logged = false);
 
-/// Opens, locks, judges and maps. Whatever is refused is refused before anything changes.
-[[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options);
+/// Opens, locks, judges and maps. Whatever is refused is refused before anything changes, but that
+/// a log which another opener left is brought into the file first.
+[[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options,
+                                         bool logged = false);
 
 /// Throws error{not_a_pool, header_damaged, ...} unless `bytes` begin with a good header.
 [[nodiscard]] pool_format::parsed_header judge_header(std::span<const std::byte> bytes,
@@ -61,9 +67,10 @@ void require_same_domain(const pool_options& options, domain::kind own, const st
 class domain_registration {
  public:
   domain_registration() = default;
-  /// `native`: the pool's type is domain::native or built on it.
+  /// `native`: the pool's type is domain::native or built on it. `log`: of a pool in a file under
+  /// domain::logged_file; null for others.
   domain_registration(bool native, domain::kind instructions, const void* base, std::size_t bytes,
-                      const std::string& path);
+                      const std::string& path, redo_log* log);
   ~domain_registration();
   domain_registration(const domain_registration&) = delete;
   domain_registration& operator=(const domain_registration&) = delete;
@@ -72,6 +79,7 @@ class domain_registration {
   bool native_ = false;
   domain::kind kind_ = domain::kind::process;
   const void* base_ = nullptr;
+  bool logged_ = false;
 };
 
 }  // namespace outlast::pool_detail

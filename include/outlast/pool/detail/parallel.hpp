@@ -4,19 +4,16 @@
 #include <outlast/domain/hardware_access.hpp>
 
 #include <functional>
-#include <type_traits>
 
 namespace outlast::pool_detail {
 
 /// How many threads opening may use: one per CPU, at most 16.
 [[nodiscard]] unsigned threads_for_opening() noexcept;
 
-/// The same for work on a pool under `D`. A domain that plays threads itself gets one: the
-/// simulator, and whatever says `plays_threads`.
+/// The same for work on a pool under `D`. A domain that plays threads itself gets one.
 template <class D>
 [[nodiscard]] inline unsigned threads_for_opening_under() noexcept {
-  constexpr bool on_hardware = std::is_base_of_v<domain::hardware_access, D>;
-  return on_hardware && !requires { requires D::plays_threads; } ? threads_for_opening() : 1;
+  return domain::has_real_threads<D> ? threads_for_opening() : 1;
 }
 
 /// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when

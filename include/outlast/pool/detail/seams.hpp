@@ -4,10 +4,24 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/format.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace outlast::pool_detail {
+
+/// The device under the two files of pools of domain::logged_file. All return 0 or an errno.
+class log_device {
+ public:
+  virtual ~log_device() = default;
+  /// Writes to the open file `fd` at `path`, which need not make anything durable.
+  virtual int write(const std::string& path, int fd, std::uint64_t offset, const void* bytes,
+                    std::size_t size);
+  /// Makes durable what was written.
+  virtual int sync(const std::string& path, int fd);
+};
 
 struct seams {
   std::optional<pool_format::boot_id> boot;  ///< instead of the kernel's boot id
@@ -15,6 +29,7 @@ struct seams {
   bool no_unnamed_files = false;             ///< as on a file system without O_TMPFILE
   std::optional<domain::kind> mapping;       ///< as if the mapping were MAP_SYNC, on this kind
   std::function<void()> on_sync;             ///< called when an open pool's file is synced
+  log_device* device = nullptr;              ///< instead of the kernel's files
 };
 
 /// Change it only while no pool is being opened.

@@ -10,6 +10,7 @@ extern template class basic_pool<domain::process>;
 extern template class basic_pool<domain::adr>;
 extern template class basic_pool<domain::cache_persistent>;
 extern template class basic_pool<domain::file>;
+extern template class basic_pool<domain::logged_file>;
 extern template class basic_pool<domain::native>;
 extern template class basic_pool<domain::counting<domain::process>>;
 extern template class basic_pool<domain::counting<domain::adr>>;

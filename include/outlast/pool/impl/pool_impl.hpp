@@ -4,6 +4,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
+#include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/detail/machine.hpp>
@@ -22,12 +23,12 @@ pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& p
   constexpr int attempts = 16;  // somebody may create or remove the file in between
   for (int attempt = 1;; ++attempt) {
     try {
-      return pool_detail::open_pool_file(path, options);
+      return pool_detail::open_pool_file(path, options, domain::logs_lines<D>);
     } catch (const error& failure) {
       if (failure.reason() != errc::not_found || attempt == attempts) throw;
     }
     try {
-      return pool_detail::create_pool_file(path, options);
+      return pool_detail::create_pool_file(path, options, domain::logs_lines<D>);
     } catch (const error& failure) {
       if (failure.reason() != errc::already_exists || attempt == attempts) throw;
     }
@@ -130,6 +131,7 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
     : path_(path),
       options_(options),
       file_(std::move(opened.file)),
+      log_(std::move(opened.log)),
       base_(file_->base()),
       fixed_(opened.header.fixed),
       state_(opened.header.state),
@@ -163,7 +165,7 @@ void basic_pool<D>::choose_domain() {
   }
   pool_detail::require_instructions(instructions_, path_);
   effective_ = pool_detail::effective_kind(mapping_, instructions_);
-  registration_.emplace(is_native, instructions_, base_, fixed_.capacity_bytes, path_);
+  registration_.emplace(is_native, instructions_, base_, fixed_.capacity_bytes, path_, log_.get());
 }
 
 template <domain::persistence_domain D>
@@ -181,6 +183,8 @@ void basic_pool<D>::start(bool torn) {
   // that a torn pool must not be trusted with.
   if (torn) roots_->forget_occupancy();
   mark_dirty();
+  // Who finds the file without its log is told by the file that there was one.
+  if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   roots_->undo_unfinished();
   regions_->undo_unfinished();
 }
@@ -220,6 +224,7 @@ bool basic_pool<D>::machine_went_on() const {
 /// was ever used.
 template <domain::persistence_domain D>
 void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
+  if (domain::logs_lines<D> && file_) return;  // what is found was brought into the file, durably
   const pool_format::header_page& page = header();
   domain::flush<D>(&page, base::cache_line_size);  // the magic is the last that creation writes
   domain::flush<D>(&page.slot_0, sizeof page.slot_0);
@@ -282,9 +287,9 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   // A mark that survives processes alone would be no mark after a power cut: the device has it too.
   // One sync for both: a device tears a page between its sectors, and each slot has its own. None
   // if all that changed is the generation: the mark of an opener that was killed is there already.
-  const bool reached_device = instructions_ == domain::kind::file ||
-                              effective_ == domain::kind::adr ||
-                              effective_ == domain::kind::cache_persistent;
+  const bool reached_device =
+      instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
+      effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
   if (file_ && !reached_device && !same_state(next, state_)) file_->sync();
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
@@ -380,6 +385,7 @@ void basic_pool<D>::close() {
     pages_->require_intact();
     sync_data();
     mark_clean(pages_->high_water());
+    if (log_) log_->retire();
   } catch (...) {
     release_resources();
     throw;
@@ -408,12 +414,16 @@ void basic_pool<D>::destroy_services() noexcept {
 template <domain::persistence_domain D>
 void basic_pool<D>::sync_data() const {
   D::psync();
-  if (domain::file::poisoned(base_)) {
+  if (domain::file::poisoned(base_) || domain::logged_file::poisoned(base_)) {
     throw error(errc::io_failure, path_,
                 "the device reported an error before; the pool stays marked as not closed, and the "
                 "next opening recovers what was acknowledged");
   }
-  if (file_) file_->sync();
+  if (log_) {
+    log_->write_back_everything(file_->length());
+  } else if (file_) {
+    file_->sync();
+  }
 }
 
 template <domain::persistence_domain D>
@@ -426,6 +436,7 @@ void basic_pool<D>::release_resources() noexcept {
   roots_.reset();
   pages_.reset();
   registration_.reset();
+  log_.reset();
   file_.reset();
 }
 
@@ -491,7 +502,9 @@ std::string basic_pool<D>::guarantee() const {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::require_per_operation_durability() const {
-  if (instructions_ != domain::kind::file || options_.per_operation_device_sync) return;
+  const bool syncs_each =
+      instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file;
+  if (!syncs_each || options_.per_operation_device_sync) return;
   throw error(errc::refused, path_,
               "on an ordinary file each operation of this policy would sync with the device, which "
               "takes tens to hundreds of microseconds; ask for it with "

@@ -1,0 +1,109 @@
+// An ordinary file on a disk, written through a redo log.
+//
+//   auto pool = basic_pool<domain::logged_file>::open_or_create("/var/lib/app/state.pool");
+//
+// Memory is a private copy of the file, made page by page as it is written to: no store reaches the
+// file by itself. A flush notes lines. A fence appends what its thread noted to a log beside the
+// file, as one batch with a checksum, and waits for the device once; threads that fence at the same
+// time share a batch and that wait. When the log is full, a checkpoint writes the pages that it
+// concerns in place and the log begins anew. Opening the pool, under whatever domain, brings the
+// intact batches of the log into the file first; a clean close leaves the file alone.
+//
+// When not to use: where the pool does not fit into memory (what was written to cannot be dropped
+// from it), and where a killed process must not lose what it had stored and not fenced: that is
+// gone here, as in a power cut, since the kernel never had it. domain::file has neither of these
+// limits, and writes whole pages where this domain writes lines.
+//
+// Why it is right. *The fence*: a batch is there as a whole or not at all, for its checksum covers
+// every byte of it; what was acknowledged lies in pages of the log that are not written again
+// before a checkpoint has made them superfluous. *Lines*: a batch holds, of each line, what it was
+// at one moment after its flush; a checkpoint writes present lines of a page, noted or not. Both
+// are write-backs that a cache might have made, and structures survive those. A line is copied
+// until two copies in a row agree, so later stores to it never overtake earlier ones. *Replay*:
+// going back from a checkpoint's newer line to the last batch's is a choice of another state of
+// that line, not older than its last fence. *Twice*: batches say what lines hold, not what changes,
+// so a replay that is cut off begins again.
+//
+// Literature: Mohan et al., ARIES (TODS 1992), redo with physical images; group commit after
+// DeWitt et al., Implementation Techniques for Main Memory Database Systems (SIGMOD 1984).
+#pragma once
+
+#include <outlast/domain/hardware_access.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace outlast::domain {
+
+/// Neighbouring lines in memory.
+struct line_range {
+  std::uintptr_t first;  ///< the address of the first
+  std::size_t lines;
+};
+
+/// What a log has cost so far. Exact.
+struct log_counters {
+  std::uint64_t batches = 0;     ///< appended, each with one device sync
+  std::uint64_t lines = 0;       ///< that they hold
+  std::uint64_t log_bytes = 0;   ///< written to the log, all of it
+  std::uint64_t page_bytes = 0;  ///< written in place
+  std::uint64_t checkpoints = 0;
+  std::uint64_t syncs = 0;  ///< of the log's file and of the pool's
+};
+
+/// Where fences of one pool go. The pool layer has one for each pool of the domain.
+///
+/// Thread-safety: append() and tidy() are called by one thread at a time, the others by any.
+/// Errors: 0, or an errno after which it is not called again.
+class line_log {
+ public:
+  virtual ~line_log() = default;
+  /// Makes the lines durable, as they are now, all of them or none. Ascending, and none twice.
+  [[nodiscard]] virtual int append(std::span<const line_range> lines) = 0;
+  /// Called after that, when nobody waits: the place to make room.
+  [[nodiscard]] virtual int tidy() = 0;
+  /// Brings everything that the log holds into the pool's file, and empties it. Durable at return.
+  [[nodiscard]] virtual int checkpoint() = 0;
+  [[nodiscard]] virtual log_counters counters() const noexcept = 0;
+};
+
+/// An ordinary file whose changes go to a log: what was synced with the device survives a kernel
+/// panic, a power cut and a kill; the rest may be lost in each. A fence costs an append and one
+/// device sync, tens to hundreds of microseconds: families that batch (epochs) are at home here.
+///
+/// A device error, a full file system included, poisons the pool: that fence and every later one
+/// that concerns the pool throws error{io_failure}. What was acknowledged before stays
+/// acknowledged.
+/// Thread-safety: all members may be called concurrently; notes belong to the calling thread.
+/// Progress: fences wait for the device, and for a checkpoint that is under way.
+struct logged_file : hardware_access {
+  static constexpr std::string_view name() noexcept { return "logged_file"; }
+  static constexpr kind current_kind() noexcept { return kind::logged_file; }
+  static constexpr bool flushes() noexcept { return true; }
+  /// Fences concern noted lines alone: see domain::notes_pages, domain::logs_lines.
+  static constexpr bool notes_pages = true;
+  static constexpr bool logs_lines = true;
+  /// Remembers the line that holds `address` until the caller's next fence.
+  static void pwb(const void* address, site where = site::current());
+  /// There is no ordering below a device sync: the same as psync.
+  static void pfence(site where = site::current()) { psync(where); }
+  /// Appends the lines that the caller noted, as they are now, and syncs the log. Durable at
+  /// return. Throws error{io_failure}, std::bad_alloc, which leaves the notes for the next fence.
+  static void psync(site where = site::current());
+
+  /// Called by the pool layer: lines in [base, base + size) go to `log`, whose pool is in `path`.
+  static void pool_opened(const void* base, std::size_t size, const std::string& path,
+                          line_log& log);
+  static void pool_closed(const void* base) noexcept;
+  /// True once the device has reported an error for the pool that holds `address`.
+  [[nodiscard]] static bool poisoned(const void* address) noexcept;
+  /// Brings the log of the pool that holds `address` into its file, which is complete without the
+  /// log until the next fence. Durable at return. Throws error{io_failure}.
+  static void checkpoint(const void* address);
+  /// What the log of that pool has cost; zeros if none holds `address`.
+  [[nodiscard]] static log_counters counters(const void* address);
+};
+
+}  // namespace outlast::domain

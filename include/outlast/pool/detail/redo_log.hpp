@@ -1,0 +1,114 @@
+// The log beside the file of a pool of domain::logged_file: who writes it, and who reads it after a
+// crash. docs/formats/redo-log.md says what each of its bytes means.
+#pragma once
+
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/log_format.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace outlast::pool_detail {
+
+/// Where the log of a pool lies: beside it.
+[[nodiscard]] std::string log_path_of(const std::string& pool_path);
+
+/// What was found beside a pool that is opened, when it has been brought in.
+struct found_log {
+  unique_fd file;                   ///< an empty log of the pool; none: there is no such file
+  std::uint64_t next_sequence = 1;  ///< of the next batch
+  unsigned newest_start = 0;        ///< which of the two places says where the log begins
+  bool missing = false;             ///< the pool needs one, and salvage was asked for
+};
+
+/// Brings the intact batches of a pool's log into its file and empties the log, all of it durably;
+/// also where another domain left the log. `wanted`: the pool is opened under domain::logged_file.
+/// Idempotent: cut off, it begins again. Throws error{truncated, header_damaged, newer_version,
+/// foreign_machine, refused, corrupted} with the names of both files, and has changed nothing then;
+/// error{io_failure}.
+[[nodiscard]] found_log bring_in_log(const mapped_file& pool,
+                                     const pool_format::parsed_header& header, bool wanted,
+                                     bool salvage);
+
+/// Removes an empty log that nobody needs. Durable at return.
+void remove_log(const std::string& pool_path, found_log&& log);
+
+/// For those who look at a pool that they do not open: how many batches its log holds; none if
+/// there is no log of this pool.
+[[nodiscard]] std::optional<std::uint64_t> batches_in_log(const std::string& pool_path,
+                                                          const pool_format::pool_uuid& uuid);
+
+/// The log of an open pool. The pool's lock is the log's, too.
+///
+/// Thread-safety: all members may be called concurrently.
+/// Invariants:
+///   I1  what a batch holds is in the pool's file before the log says that it begins behind it.
+///   I2  no page of a batch that was acknowledged is written again before that.
+///   I3  the pool's file differs from the last crash's recovery in write-backs of lines alone.
+class redo_log final : public domain::line_log {
+ public:
+  /// For the mapped, locked `pool`: goes on with `found`, or creates a log of `log_bytes`, durably.
+  /// Throws error{no_space, read_only, already_exists, io_failure}.
+  redo_log(const mapped_file& pool, const pool_format::parsed_header& header, found_log&& found,
+           std::uint64_t log_bytes);
+  /// Writes nothing. A log that was never used goes with it.
+  ~redo_log() override;
+  redo_log(const redo_log&) = delete;
+  redo_log& operator=(const redo_log&) = delete;
+
+  [[nodiscard]] int append(std::span<const domain::line_range> lines) override;
+  [[nodiscard]] int tidy() override;
+  [[nodiscard]] int checkpoint() override;
+  [[nodiscard]] domain::log_counters counters() const noexcept override;
+
+  /// Brings everything in memory into the pool's file, flushed or not; nobody stores meanwhile.
+  /// Durable at return. Throws error{io_failure}.
+  void write_back_everything(std::uint64_t pool_bytes);
+  /// The pool's file is complete: the log goes. Durable at return. Throws error{io_failure}.
+  void retire();
+
+ private:
+  void create();
+  void allocate(int fd) const;
+  [[nodiscard]] std::span<const std::byte> build(std::span<const domain::line_range> lines);
+  void fill(std::uint64_t lines_offset);
+  void reserve_pages(std::span<const domain::line_range> lines);
+  void forget_duplicates();
+  void note_pages(std::span<const domain::line_range> lines) noexcept;
+  [[nodiscard]] int checkpoint_alone();
+  [[nodiscard]] int write_page(std::uint32_t page);
+  [[nodiscard]] int write_log(std::uint64_t offset, std::span<const std::byte> bytes);
+  [[nodiscard]] int sync(const std::string& path, int fd);
+  [[nodiscard]] bool has_room_for(std::uint64_t bytes) const noexcept {
+    return head_ + bytes <= limit_;
+  }
+
+  std::string pool_path_;
+  std::string path_;
+  int pool_fd_;
+  std::byte* base_;
+  pool_format::pool_uuid uuid_;
+  int process_;
+  mutable std::mutex mutex_;
+  unique_fd fd_;
+  bool created_ = false;
+  unsigned newest_start_;
+  std::uint64_t sequence_;
+  std::uint64_t generation_;  // of the state in the pool's file
+  std::uint64_t head_ = pool_format::first_batch_offset;
+  std::uint64_t limit_;
+  std::uint64_t last_bytes_ = 0;      // of the last batch
+  std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice
+  std::vector<pool_format::line_run> runs_;
+  std::vector<std::byte> buffer_;
+  domain::log_counters counters_;
+};
+
+}  // namespace outlast::pool_detail

@@ -1,0 +1,129 @@
+// What the redo log of a pool looks like on media: version 1. The prose is in
+// docs/formats/redo-log.md.
+//
+// Everything here is law: a struct changes only together with the version.
+#pragma once
+
+#include <outlast/pool/format.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace outlast::pool_format {
+
+inline constexpr std::uint32_t log_version = 1;
+inline constexpr std::uint64_t log_magic = word_of("OUTLREDO");
+inline constexpr std::uint64_t batch_magic = word_of("--BATCH-");
+
+using pool_uuid = std::array<std::uint8_t, 16>;
+
+/// Page 0 begins with it; the rest of the page is zero. Written once, at creation.
+struct log_header {
+  std::uint64_t magic_word;
+  std::uint64_t endian;
+  std::uint32_t format_version;
+  std::uint32_t line_size_bytes;
+  std::uint32_t page_size_bytes;
+  std::uint32_t reserved_1;
+  pool_uuid uuid;  ///< of the pool
+  std::uint64_t reserved_2;
+  std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
+};
+static_assert(sizeof(log_header) == 64);
+static_assert(offsetof(log_header, format_version) == 16);
+static_assert(offsetof(log_header, uuid) == 32);
+static_assert(offsetof(log_header, checksum) == 56);
+
+/// Where replay begins. Pages 1 and 2 begin with one each; the rest of them is zero. A checkpoint
+/// writes the older one; the intact one with the greater sequence counts.
+struct log_start {
+  std::uint64_t sequence;         ///< of the first batch that the pool's file may lack
+  std::uint64_t pool_generation;  ///< that the state in the pool's file has at least
+  std::uint64_t reserved[5];
+  std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
+};
+static_assert(sizeof(log_start) == 64);
+static_assert(offsetof(log_start, checksum) == 56);
+
+inline constexpr std::uint64_t start_offsets[2] = {page_bytes, 2 * page_bytes};
+
+/// Batches follow each other from here on, each with the next sequence.
+inline constexpr std::uint64_t first_batch_offset = 3 * page_bytes;
+
+/// One fence, or several that were made at the same time. Then `ranges` words (see line_run), zeros
+/// up to a multiple of 64, the `lines` lines, and zeros up to a multiple of the page size.
+struct batch_header {
+  std::uint64_t checksum;  ///< XXH3-64 of all of the batch that follows
+  std::uint64_t magic_word;
+  std::uint64_t sequence;
+  pool_uuid uuid;
+  std::uint64_t bytes;  ///< of the whole batch
+  std::uint32_t ranges;
+  std::uint32_t lines;
+  std::uint64_t reserved;
+};
+static_assert(sizeof(batch_header) == line_bytes);
+static_assert(offsetof(batch_header, checksum) == 0);
+static_assert(offsetof(batch_header, uuid) == 24);
+static_assert(offsetof(batch_header, bytes) == 40);
+
+/// Neighbouring lines of a pool, as a word: the index of the first in the upper 40 bits, how many
+/// in the lower 24.
+struct line_run {
+  std::uint64_t first;
+  std::uint64_t lines;
+
+  static constexpr std::uint64_t most_lines = (1 << 24) - 1;
+
+  [[nodiscard]] constexpr std::uint64_t pack() const noexcept { return first << 24 | lines; }
+  [[nodiscard]] static constexpr line_run unpack(std::uint64_t word) noexcept {
+    return {word >> 24, word & most_lines};
+  }
+};
+
+/// The length of a batch, padding included.
+[[nodiscard]] std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept;
+/// Where in a batch the lines begin.
+[[nodiscard]] std::uint64_t batch_lines_offset(std::uint64_t ranges) noexcept;
+
+void seal(log_header& header) noexcept;
+void seal(log_start& start) noexcept;
+/// `batch` is whole and begins with its header.
+void seal_batch(std::span<std::byte> batch) noexcept;
+[[nodiscard]] bool intact(const log_header& header) noexcept;
+[[nodiscard]] bool intact(const log_start& start) noexcept;
+
+/// What the first three pages say: one of the two is set.
+struct log_reading {
+  std::optional<log_start> start;
+  unsigned start_index = 0;  ///< the place of `start`
+  std::optional<header_problem> problem;
+  bool ours = false;  ///< it begins as a log does, whatever is wrong
+  pool_uuid uuid{};   ///< of the pool that it belongs to, where the header can be read
+};
+
+/// Judges the first pages of a file. Pure: accepts any bytes, and fewer than three pages of them.
+[[nodiscard]] log_reading read_log(std::span<const std::byte> bytes);
+
+/// Whether `header` can be that of the batch `sequence` of the pool, in at most `most_bytes`.
+[[nodiscard]] bool plausible(const batch_header& header, const pool_uuid& uuid,
+                             std::uint64_t sequence, std::uint64_t most_bytes) noexcept;
+/// Whether `batch`, whose header is plausible, is whole and unharmed.
+[[nodiscard]] bool intact_batch(std::span<const std::byte> batch) noexcept;
+
+/// A range of a batch: where it lies in the pool, and what it holds.
+struct logged_range {
+  std::uint64_t pool_offset;
+  std::span<const std::byte> bytes;
+};
+
+/// The ranges of an intact batch. None if one of them is empty or lies outside of the first
+/// `pool_bytes` of the pool, or if they are not what the header says.
+[[nodiscard]] std::optional<std::vector<logged_range>> ranges_of(std::span<const std::byte> batch,
+                                                                 std::uint64_t pool_bytes);
+
+}  // namespace outlast::pool_format

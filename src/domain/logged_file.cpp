@@ -1,0 +1,239 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/fork_locks.hpp>
+#include <outlast/domain/logged_file.hpp>
+#include <src/domain/notes.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace outlast::domain {
+namespace {
+
+constexpr std::size_t line = base::cache_line_size;
+/// Pools in files begin at multiples of this: no range reaches from one into the next.
+constexpr std::size_t pool_alignment = std::size_t{2} << 20;
+
+std::uintptr_t end_of(const line_range& range) noexcept { return range.first + range.lines * line; }
+
+void sort(std::vector<line_range>& ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const line_range& a, const line_range& b) { return a.first < b.first; });
+}
+
+/// Ascending, and none twice.
+void sort_and_join(std::vector<line_range>& ranges) {
+  sort(ranges);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    const std::uintptr_t end = end_of(ranges[last]);
+    if (ranges[i].first > end) {
+      ranges[++last] = ranges[i];
+    } else if (end_of(ranges[i]) > end) {
+      ranges[last].lines = (end_of(ranges[i]) - ranges[last].first) / line;
+    }
+  }
+  if (!ranges.empty()) ranges.resize(last + 1);
+}
+
+/// The fences of one pool. Who comes first leads: appends for all that wait, and lets them go.
+class commit_queue {
+ public:
+  commit_queue(const void* base, std::size_t size, std::string path, line_log& log)
+      : base_(reinterpret_cast<std::uintptr_t>(base)),
+        size_(size),
+        path_(std::move(path)),
+        log_(log),
+        process_(::getpid()) {}
+
+  [[nodiscard]] bool is_at(const void* base) const noexcept {
+    return base_ == reinterpret_cast<std::uintptr_t>(base);
+  }
+  /// Not in the child of a fork, where the memory does not exist.
+  [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
+    return address >= base_ && address - base_ < size_ && process_ == ::getpid();
+  }
+  [[nodiscard]] bool poisoned() {
+    const std::lock_guard lock(mutex_);
+    return error_number_ != 0;
+  }
+  [[nodiscard]] log_counters counters() const noexcept { return log_.counters(); }
+
+  /// Durable at return. Throws error{io_failure}; std::bad_alloc, and then nothing was asked for.
+  void commit(std::span<const line_range> lines) {
+    std::unique_lock lock(mutex_);
+    require_intact();
+    waiting_.insert(waiting_.end(), lines.begin(), lines.end());
+    const std::uint64_t mine = ++asked_;
+    while (durable_ < mine) {
+      require_intact();
+      if (leading_) {
+        changed_.wait(lock);
+      } else {
+        lead(lock);
+      }
+    }
+  }
+
+  void checkpoint() {
+    const int failed = log_.checkpoint();
+    const std::lock_guard lock(mutex_);
+    note(failed);
+    require_intact();
+  }
+
+ private:
+  /// With the mutex. The first error stays.
+  void note(int failed) noexcept {
+    if (error_number_ == 0) error_number_ = failed;
+  }
+
+  void lead(std::unique_lock<std::mutex>& lock) {
+    leading_ = true;
+    batch_.clear();
+    batch_.swap(waiting_);
+    const std::uint64_t served = asked_;
+    const int failed = without(lock, [&] { return append(); });
+    if (failed == 0) durable_ = served;
+    note(failed);
+    changed_.notify_all();  // they do not wait for what follows
+    if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
+    leading_ = false;
+    changed_.notify_all();
+  }
+
+  [[nodiscard]] int append() {
+    sort_and_join(batch_);
+    return log_.append(batch_);
+  }
+
+  /// What runs out of memory half-way has failed like the device.
+  template <class Work>
+  [[nodiscard]] static int without(std::unique_lock<std::mutex>& lock, Work&& work) {
+    lock.unlock();
+    int result = ENOMEM;
+    try {
+      result = work();
+    } catch (const std::bad_alloc&) {
+    }
+    lock.lock();
+    return result;
+  }
+
+  /// With the mutex.
+  void require_intact() const {
+    if (error_number_ == 0) return;
+    throw error(errc::io_failure, path_,
+                "the device reported '" + std::generic_category().message(error_number_) +
+                    "' while the pool's log was written; the pool accepts no more writes: close "
+                    "it, check the device and its free space, and open it again, which recovers "
+                    "what was acknowledged");
+  }
+
+  std::uintptr_t base_;
+  std::size_t size_;
+  std::string path_;
+  line_log& log_;
+  pid_t process_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<line_range> waiting_;
+  std::vector<line_range> batch_;  // the leader's
+  std::uint64_t asked_ = 0;
+  std::uint64_t durable_ = 0;
+  bool leading_ = false;
+  int error_number_ = 0;
+};
+
+std::vector<std::shared_ptr<commit_queue>> queues;
+
+std::mutex& queues_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
+
+/// Null if no open pool holds `address`: memory of tests, a pool in memory, one closed meanwhile.
+std::shared_ptr<commit_queue> queue_of(std::uintptr_t address) {
+  const std::lock_guard lock(queues_mutex());
+  for (const auto& each : queues) {
+    if (each->holds(address)) return each;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<commit_queue> queue_of(const void* address) {
+  return queue_of(reinterpret_cast<std::uintptr_t>(address));
+}
+
+}  // namespace
+
+void logged_file::pwb(const void* address, site) {
+  std::vector<line_range>& lines = notes_of_this_thread().lines;
+  const std::uintptr_t first = base::line_of(address);
+  if (!lines.empty()) {
+    line_range& last = lines.back();
+    if (first >= last.first && first < end_of(last)) return;
+    if (first == end_of(last) && first % pool_alignment != 0) {
+      ++last.lines;
+      return;
+    }
+  }
+  lines.push_back({first, 1});
+}
+
+void logged_file::psync(site) {
+  hw::store_fence();
+  std::vector<line_range>& lines = notes_of_this_thread().lines;
+  if (lines.empty()) return;
+  sort(lines);
+  std::optional<error> failure;  // the other pools are synced all the same
+  for (auto first = lines.begin(); first != lines.end();) {
+    const std::shared_ptr<commit_queue> queue = queue_of(first->first);
+    const auto end = std::find_if(first, lines.end(), [&](const line_range& each) {
+      return queue == nullptr || !queue->holds(each.first);
+    });
+    try {
+      if (queue != nullptr) queue->commit({first, end});
+    } catch (const error& one) {
+      failure = one;
+    }
+    first = std::max(end, first + 1);
+  }
+  lines.clear();
+  if (failure) throw *failure;
+}
+
+void logged_file::pool_opened(const void* base, std::size_t size, const std::string& path,
+                              line_log& log) {
+  auto queue = std::make_shared<commit_queue>(base, size, path, log);
+  const std::lock_guard lock(queues_mutex());
+  queues.push_back(std::move(queue));
+}
+
+void logged_file::pool_closed(const void* base) noexcept {
+  const std::lock_guard lock(queues_mutex());
+  std::erase_if(queues, [base](const auto& queue) { return queue->is_at(base); });
+}
+
+bool logged_file::poisoned(const void* address) noexcept {
+  const std::shared_ptr<commit_queue> queue = queue_of(address);
+  return queue != nullptr && queue->poisoned();
+}
+
+void logged_file::checkpoint(const void* address) {
+  if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->checkpoint();
+}
+
+log_counters logged_file::counters(const void* address) {
+  const std::shared_ptr<commit_queue> queue = queue_of(address);
+  return queue == nullptr ? log_counters() : queue->counters();
+}
+
+}  // namespace outlast::domain

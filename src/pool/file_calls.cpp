@@ -1,0 +1,131 @@
+#include <outlast/base/error.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/seams.hpp>
+#include <src/pool/file_calls.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace outlast::pool_detail {
+namespace {
+
+std::string directory_of(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  return directory.empty() ? "." : directory;
+}
+
+}  // namespace
+
+std::string text_of(int error_number) { return std::generic_category().message(error_number); }
+
+void fail(const std::string& path, const std::string& action, int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      throw error(errc::no_space, path,
+                  "cannot " + action + ": " + text_of(error_number) +
+                      "; make room on the file system or ask for a smaller pool");
+    case ENOENT:
+      throw error(errc::not_found, path,
+                  "cannot " + action +
+                      ": there is no such file or directory; create() makes a pool "
+                      "in an existing directory");
+    case EEXIST:
+      throw error(errc::already_exists, path,
+                  "cannot " + action + ": the file exists; open() it or remove it first");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ETXTBSY:
+      throw error(errc::read_only, path,
+                  "cannot " + action + ": " + text_of(error_number) +
+                      "; a pool needs a file and a directory that can be written");
+    case EISDIR:
+    case ENOTDIR:
+    case ELOOP:
+    case ENXIO:
+    case ENODEV:
+      throw error(errc::not_a_pool, path,
+                  "cannot " + action + ": " + text_of(error_number) + "; a pool is a regular file");
+    default: throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
+  }
+}
+
+int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  if (test_seams().no_fallocate) return EOPNOTSUPP;
+  for (;;) {
+    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+void sync_directory(const std::string& path) {
+  const unique_fd directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) fail(path, "open its directory", errno);
+  // Some file systems cannot sync a directory and say EINVAL.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
+}
+
+void give_usual_permissions(int fd) {
+  const mode_t mask = ::umask(0);  // there is no other way to read it
+  ::umask(mask);
+  ::fchmod(fd, 0666 & ~mask);
+}
+
+nascent_file::nascent_file(const std::string& path, std::string action)
+    : path_(path), action_(std::move(action)) {
+  if (!test_seams().no_unnamed_files) {
+    fd_ = unique_fd(
+        ::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  }
+  if (fd_.get() < 0) open_named();
+}
+
+nascent_file::~nascent_file() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+unique_fd nascent_file::publish() {
+  if (temporary_.empty() && !link_unnamed()) fail(path_, action_, errno);
+  if (!temporary_.empty() && !rename_named()) fail(path_, action_, errno);
+  temporary_.clear();
+  return std::move(fd_);
+}
+
+void nascent_file::open_named() {
+  const std::filesystem::path target(path_);
+  temporary_ = directory_of(path_) + "/." + target.filename().string() + '.' +
+               pool_format::to_string(random_uuid()).substr(0, 8) + ".new";
+  fd_ = unique_fd(
+      ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (fd_.get() >= 0) return;
+  temporary_.clear();
+  fail(path_, "create a file in its directory", errno);
+}
+
+bool nascent_file::link_unnamed() const {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool nascent_file::rename_named() {
+  constexpr unsigned no_replace = 1;
+  if (::syscall(SYS_renameat2, AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), no_replace) ==
+      0) {
+    return true;
+  }
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  if (::link(temporary_.c_str(), path_.c_str()) != 0) return false;
+  ::unlink(temporary_.c_str());
+  return true;
+}
+
+}  // namespace outlast::pool_detail

@@ -1,0 +1,51 @@
+// System calls on files as pools need them: what fails throws an error that says what to do.
+#pragma once
+
+#include <outlast/pool/detail/mapped_file.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace outlast::pool_detail {
+
+[[nodiscard]] std::string text_of(int error_number);
+
+/// Throws the error{no_space, not_found, already_exists, read_only, not_a_pool, io_failure} that
+/// fits: "cannot `action`: ...".
+[[noreturn]] void fail(const std::string& path, const std::string& action, int error_number);
+
+/// 0 or an errno. The system call itself: the library's emulation is not safe under a mapping.
+[[nodiscard]] int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
+
+/// Makes durable what names the directory of `path` holds.
+void sync_directory(const std::string& path);
+
+/// As any file that the process creates.
+void give_usual_permissions(int fd);
+
+/// A file that has no name until it is complete.
+class nascent_file {
+ public:
+  /// `action`: what errors say could not be done.
+  nascent_file(const std::string& path, std::string action);
+  ~nascent_file();
+  nascent_file(const nascent_file&) = delete;
+  nascent_file& operator=(const nascent_file&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+  /// Gives the file its name, unless something has that name already.
+  [[nodiscard]] unique_fd publish();
+
+ private:
+  void open_named();
+  [[nodiscard]] bool link_unnamed() const;
+  [[nodiscard]] bool rename_named();
+
+  std::string path_;
+  std::string action_;
+  std::string temporary_;  // empty: the file has no name
+  unique_fd fd_;
+};
+
+}  // namespace outlast::pool_detail

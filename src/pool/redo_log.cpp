@@ -1,0 +1,585 @@
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/detail/seams.hpp>
+#include <src/pool/file_calls.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace outlast::pool_detail {
+namespace {
+
+using namespace pool_format;
+
+constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
+
+log_device& device() noexcept {
+  static log_device real;
+  return test_seams().device != nullptr ? *test_seams().device : real;
+}
+
+/// Fewer bytes than asked for where the file ends.
+std::size_t read_some(const std::string& path, int fd, std::uint64_t offset, void* to,
+                      std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got =
+        ::pread(fd, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, "read the file", errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+std::uint64_t length_of(const std::string& path, int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// The state that counts in a pool's first page; 0 if none is intact.
+std::uint64_t generation_in(const std::byte* page) noexcept {
+  std::uint64_t newest = 0;
+  for (const std::size_t offset : slot_offsets) {
+    state_slot slot;
+    std::memcpy(&slot, page + offset, sizeof slot);
+    if (intact(slot)) newest = std::max(newest, slot.generation);
+  }
+  return newest;
+}
+
+/// Copies a line as it is at one moment, though others may store to it. Not one of those moments
+/// only if two words of it changed and changed back meanwhile.
+///
+/// Other threads may also write there with ordinary stores, to neighbours that this thread was not
+/// told of: a race for ThreadSanitizer, the kernel's business under domain::file.
+__attribute__((no_sanitize("thread"))) void copy_line(const std::byte* from, std::byte* to) {
+  constexpr std::size_t words = line_bytes / sizeof(std::uint64_t);
+  const auto* const source = reinterpret_cast<const std::uint64_t*>(from);
+  std::uint64_t copy[words];
+  bool same = false;
+  while (!same) {
+    for (std::size_t i = 0; i < words; ++i) copy[i] = __atomic_load_n(source + i, __ATOMIC_ACQUIRE);
+    same = true;
+    for (std::size_t i = 0; i < words; ++i) {
+      same = __atomic_load_n(source + i, __ATOMIC_ACQUIRE) == copy[i] && same;
+    }
+  }
+  std::memcpy(to, copy, sizeof copy);
+}
+
+/// Whoever goes through the batches of a log.
+class log_reader {
+ public:
+  log_reader(std::string path, int fd, const pool_uuid& uuid)
+      : path_(std::move(path)), fd_(fd), uuid_(uuid), length_(length_of(path_, fd)) {
+    std::vector<std::byte> pages(first_batch_offset);
+    pages.resize(read_some(path_, fd_, 0, pages.data(), pages.size()));
+    reading_ = read_log(pages);
+    if (reading_.start) sequence_ = reading_.start->sequence;
+  }
+
+  [[nodiscard]] const log_reading& reading() const noexcept { return reading_; }
+  /// Of the next batch.
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+
+  /// The next intact batch, valid until the next call; nothing at the end.
+  [[nodiscard]] std::optional<std::span<const std::byte>> next() {
+    if (!read_batch(offset_, sequence_)) return std::nullopt;
+    offset_ += buffer_.size();
+    ++sequence_;
+    return buffer_;
+  }
+  void rewind() noexcept {
+    offset_ = first_batch_offset;
+    sequence_ = reading_.start->sequence;
+  }
+  /// The last intact batch from the end on, 0 if there is none: one that follows what is not intact
+  /// says that this was acknowledged.
+  [[nodiscard]] std::uint64_t newest_behind() {
+    std::uint64_t newest = 0;
+    for (std::uint64_t at = offset_; at < length_; at += page_bytes) {
+      batch_header header;
+      if (read_some(path_, fd_, at, &header, sizeof header) != sizeof header) break;
+      if (header.sequence > std::max(newest, sequence_) && read_batch(at, header.sequence)) {
+        newest = header.sequence;
+      }
+    }
+    return newest;
+  }
+
+ private:
+  [[nodiscard]] bool read_batch(std::uint64_t offset, std::uint64_t sequence) {
+    batch_header header;
+    if (offset >= length_ ||
+        read_some(path_, fd_, offset, &header, sizeof header) != sizeof header ||
+        !plausible(header, uuid_, sequence, length_ - offset)) {
+      return false;
+    }
+    buffer_.resize(header.bytes);
+    return read_some(path_, fd_, offset, buffer_.data(), buffer_.size()) == buffer_.size() &&
+           intact_batch(buffer_);
+  }
+
+  std::string path_;
+  int fd_;
+  pool_uuid uuid_;
+  std::uint64_t length_;
+  log_reading reading_;
+  std::uint64_t offset_ = first_batch_offset;
+  std::uint64_t sequence_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+void must(int error_number, const std::string& path, const std::string& action) {
+  if (error_number != 0) fail(path, action, error_number);
+}
+
+/// Page by page: large writes make large folios, of which a later sync of one page writes all.
+void write_pages(const std::string& path, int fd, std::uint64_t offset,
+                 std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t size = std::min<std::size_t>(bytes.size(), page_bytes - offset % page_bytes);
+    must(device().write(path, fd, offset, bytes.data(), size), path, "write the file");
+    offset += size;
+    bytes = bytes.subspan(size);
+  }
+}
+
+/// One place, and everything else of its page zero.
+int write_start_page(const std::string& path, int fd, unsigned index, log_start start) {
+  alignas(log_start) std::array<std::byte, page_bytes> page{};
+  seal(start);
+  std::memcpy(page.data(), &start, sizeof start);
+  return device().write(path, fd, start_offsets[index], page.data(), page.size());
+}
+
+[[noreturn]] void throw_missing(const std::string& pool, const std::string& log) {
+  throw corruption(pool,
+                   "the pool was not closed, and what was acknowledged last lies in its redo "
+                   "log '" +
+                       log +
+                       "', which is missing; put it beside the pool again, restore a backup, "
+                       "or open the pool with pool_options::salvage to keep what can be "
+                       "recovered without");
+}
+
+[[noreturn]] void throw_unusable(const std::string& pool, const std::string& log,
+                                 const header_problem& problem) {
+  const std::string sentence = "the redo log '" + log + "' of the pool " + problem.sentence;
+  if (problem.code == errc::newer_version) {
+    throw error(problem.code, pool, sentence + "; open the pool with a newer Outlast");
+  }
+  throw error(problem.code == errc::not_a_pool ? errc::refused : problem.code, pool,
+              sentence + "; nothing was touched; put the right log there or restore a backup");
+}
+
+[[noreturn]] void throw_foreign(const std::string& pool, const std::string& log) {
+  throw error(errc::refused, pool,
+              "the redo log '" + log +
+                  "' belongs to another pool; nothing was touched; move it to where its pool is, "
+                  "or remove it if that pool is gone");
+}
+
+/// Refuses a log that does not fit its pool. False if the file is somebody else's and nobody minds.
+bool judge(const log_reading& reading, const mapped_file& pool, const std::string& log,
+           const parsed_header& header, bool demanded) {
+  if (reading.problem) {
+    if (!reading.ours && !demanded) return false;
+    throw_unusable(pool.path(), log, *reading.problem);
+  }
+  if (reading.uuid != header.fixed.uuid) {
+    if (!demanded) return false;
+    throw_foreign(pool.path(), log);
+  }
+  if (header.state.generation < reading.start->pool_generation) {
+    throw corruption(pool.path(), "the pool's file is older than its redo log '" + log +
+                                      "' and cannot be brought up to date by it; if it is a "
+                                      "backup that you want to use, remove the log");
+  }
+  return true;
+}
+
+/// Before anything is written: all batches up to the one that was cut off name bytes of the pool.
+/// Returns a sequence that no batch in the file has, nor any behind it.
+std::uint64_t require_sound(log_reader& reader, const mapped_file& pool, const std::string& log,
+                            bool salvage) {
+  const std::uint64_t pool_bytes = pool.length();
+  while (const auto batch = reader.next()) {
+    if (ranges_of(*batch, pool_bytes)) continue;
+    throw corruption(pool.path(), "batch " + std::to_string(reader.sequence() - 1) +
+                                      " of the redo log '" + log +
+                                      "' names bytes outside of the pool; restore a backup");
+  }
+  const std::uint64_t behind = reader.newest_behind();
+  // What was cut off keeps its number for itself.
+  if (behind == 0 || salvage) return std::max(behind, reader.sequence()) + 1;
+  throw corruption(pool.path(),
+                   "batch " + std::to_string(reader.sequence()) + " of the redo log '" + log +
+                       "' is damaged, and batches behind it are not: what was acknowledged is "
+                       "lost; restore a backup, or open the pool with pool_options::salvage to "
+                       "keep what comes before");
+}
+
+/// The batches, in order. A replay that is cut off begins again: they say what lines hold.
+void replay(log_reader& reader, const mapped_file& pool) {
+  const std::uint64_t pool_bytes = pool.length();
+  reader.rewind();
+  while (const auto batch = reader.next()) {
+    const auto ranges = ranges_of(*batch, pool_bytes);
+    for (const logged_range& each : ranges.value()) {
+      write_pages(pool.path(), pool.descriptor(), each.pool_offset, each.bytes);
+    }
+  }
+  // (P1) persisted-before (P2): the log begins behind what the pool's file holds.
+  must(device().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool");
+}
+
+/// The open file of a log; none where there is none, or something that cannot be one.
+unique_fd open_log(const std::string& path, bool demanded) {
+  unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  const bool is_no_log = errno == EISDIR || errno == ENXIO || errno == ELOOP;
+  if (file.get() < 0 && errno != ENOENT && !(is_no_log && !demanded)) {
+    fail(path, "open the pool's redo log", errno);
+  }
+  return file;
+}
+
+/// Visits the pages of a private mapping that differ from the file's, where the kernel tells;
+/// otherwise all of them.
+template <class Visit>
+void for_each_changed_page(const std::byte* base, std::uint64_t bytes, Visit&& visit) {
+  const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  constexpr std::uint64_t in_memory = std::uint64_t{1} << 63;
+  constexpr std::uint64_t swapped = std::uint64_t{1} << 62;
+  constexpr std::uint64_t of_file = std::uint64_t{1} << 61;
+  const unique_fd map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  std::array<std::uint64_t, 512> entries;
+  const std::uint64_t pages = (bytes + kernel_page - 1) / kernel_page;
+  for (std::uint64_t first = 0; first < pages; first += entries.size()) {
+    entries.fill(swapped);
+    const std::uint64_t count = std::min<std::uint64_t>(entries.size(), pages - first);
+    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(base) / kernel_page + first;
+    if (map.get() >= 0) {
+      (void)!::pread(map.get(), entries.data(), count * sizeof entries[0],
+                     static_cast<off_t>(at * sizeof entries[0]));
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const bool changed =
+          (entries[i] & swapped) != 0 || (entries[i] & (in_memory | of_file)) == in_memory;
+      const std::uint64_t begin = (first + i) * kernel_page;
+      const std::uint64_t end = std::min(begin + kernel_page, bytes);
+      for (std::uint64_t page = begin; changed && page < end; page += page_bytes) {
+        visit(static_cast<std::uint32_t>(page / page_bytes));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int log_device::write(const std::string&, int fd, std::uint64_t offset, const void* bytes,
+                      std::size_t size) {
+  auto* from = static_cast<const char*>(bytes);
+  while (size != 0) {
+    const ssize_t written = ::pwrite(fd, from, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    from += written;
+    size -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+int log_device::sync(const std::string&, int fd) { return ::fdatasync(fd) == 0 ? 0 : errno; }
+
+std::string log_path_of(const std::string& pool_path) { return pool_path + ".redo"; }
+
+found_log bring_in_log(const mapped_file& pool, const parsed_header& header, bool wanted,
+                       bool salvage) {
+  const std::string path = log_path_of(pool.path());
+  const bool needed = header.dirty() && header.state.domain_kind == logged;
+  found_log found;
+  found.file = open_log(path, needed || wanted);
+  if (found.file.get() < 0) {
+    if (needed && !salvage) throw_missing(pool.path(), path);
+    found.missing = needed;
+    return found;
+  }
+  log_reader reader(path, found.file.get(), header.fixed.uuid);
+  if (!judge(reader.reading(), pool, path, header, needed || wanted)) return {};
+  found.newest_start = reader.reading().start_index;
+  found.next_sequence = require_sound(reader, pool, path, salvage);
+  replay(reader, pool);
+  found.newest_start = 1 - found.newest_start;
+  const std::uint64_t generation = generation_in(pool.first_page().data());
+  // (P2) the log begins behind what it held.
+  must(write_start_page(path, found.file.get(), found.newest_start,
+                        {found.next_sequence, generation, {}, 0}),
+       path, "empty the redo log");
+  must(device().sync(path, found.file.get()), path, "sync the redo log");
+  return found;
+}
+
+void remove_log(const std::string& pool_path, found_log&& log) {
+  if (log.file.get() < 0) return;
+  const std::string path = log_path_of(pool_path);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(path, "remove the redo log", errno);
+  sync_directory(path);
+  log.file.reset();
+}
+
+std::optional<std::uint64_t> batches_in_log(const std::string& pool_path, const pool_uuid& uuid) {
+  const std::string path = log_path_of(pool_path);
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return std::nullopt;
+  log_reader reader(path, file.get(), uuid);
+  if (!reader.reading().start || reader.reading().uuid != uuid) return std::nullopt;
+  std::uint64_t count = 0;
+  while (reader.next()) ++count;
+  return count;
+}
+
+redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_log&& found,
+                   std::uint64_t log_bytes)
+    : pool_path_(pool.path()),
+      path_(log_path_of(pool.path())),
+      pool_fd_(pool.descriptor()),
+      base_(pool.base()),
+      uuid_(header.fixed.uuid),
+      process_(::getpid()),
+      fd_(std::move(found.file)),
+      newest_start_(found.newest_start),
+      sequence_(found.next_sequence),
+      generation_(header.state.generation),
+      limit_(first_batch_offset +
+             std::max<std::uint64_t>(base::round_up(log_bytes, page_bytes), page_bytes)) {
+  // What another domain's process left in the kernel's cache would be built upon.
+  if (header.dirty()) must(sync(pool_path_, pool_fd_), pool_path_, "sync the pool");
+  if (fd_.get() < 0) {
+    create();
+  } else {
+    allocate(fd_.get());
+  }
+}
+
+redo_log::~redo_log() {
+  const bool unused = created_ && sequence_ == 1 && fd_.get() >= 0;
+  if (unused && process_ == ::getpid()) ::unlink(path_.c_str());
+}
+
+void redo_log::allocate(int fd) const {
+  const int error_number = allocate_space(fd, 0, limit_);
+  if (error_number == 0 || error_number == EOPNOTSUPP || error_number == ENOSYS) return;
+  fail(path_, "allocate space for the pool's redo log", error_number);
+}
+
+void redo_log::create() {
+  nascent_file fresh(path_, "create the pool's redo log");
+  allocate(fresh.fd());
+  std::array<std::byte, page_bytes> page{};
+  log_header header{};
+  header.magic_word = log_magic;
+  header.endian = endian_tag;
+  header.format_version = log_version;
+  header.line_size_bytes = line_bytes;
+  header.page_size_bytes = page_bytes;
+  header.uuid = uuid_;
+  seal(header);
+  std::memcpy(page.data(), &header, sizeof header);
+  must(device().write(path_, fresh.fd(), 0, page.data(), page.size()), path_, "write the redo log");
+  must(write_start_page(path_, fresh.fd(), 0, {1, generation_, {}, 0}), path_,
+       "write the redo log");
+  page.fill(std::byte{});
+  must(device().write(path_, fresh.fd(), start_offsets[1], page.data(), page.size()), path_,
+       "write the redo log");
+  give_usual_permissions(fresh.fd());
+  must(sync(path_, fresh.fd()), path_, "sync the redo log");
+  fd_ = fresh.publish();
+  created_ = true;
+  sync_directory(path_);
+}
+
+int redo_log::append(std::span<const domain::line_range> lines) {
+  const std::lock_guard lock(mutex_);
+  reserve_pages(lines);
+  const std::span<const std::byte> batch = build(lines);
+  if (!has_room_for(batch.size()) && head_ != first_batch_offset) {
+    if (const int failed = checkpoint_alone()) return failed;
+  }
+  if (const int failed = write_log(head_, batch)) return failed;
+  if (const int failed = sync(path_, fd_.get())) return failed;
+  head_ += batch.size();
+  last_bytes_ = batch.size();
+  ++sequence_;
+  ++counters_.batches;
+  note_pages(lines);
+  return 0;
+}
+
+int redo_log::tidy() {
+  const std::lock_guard lock(mutex_);
+  if (buffer_.capacity() > limit_) std::vector<std::byte>().swap(buffer_);
+  return has_room_for(last_bytes_) ? 0 : checkpoint_alone();
+}
+
+int redo_log::checkpoint() {
+  const std::lock_guard lock(mutex_);
+  return checkpoint_alone();
+}
+
+domain::log_counters redo_log::counters() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+std::span<const std::byte> redo_log::build(std::span<const domain::line_range> lines) {
+  runs_.clear();
+  std::uint64_t total = 0;
+  for (const domain::line_range& each : lines) {
+    std::uint64_t first = (each.first - reinterpret_cast<std::uintptr_t>(base_)) / line_bytes;
+    for (std::uint64_t left = each.lines; left != 0;) {
+      const std::uint64_t count = std::min(left, line_run::most_lines);
+      runs_.push_back({first, count});
+      first += count;
+      left -= count;
+    }
+    total += each.lines;
+  }
+  batch_header header{};
+  header.magic_word = batch_magic;
+  header.sequence = sequence_;
+  header.uuid = uuid_;
+  header.bytes = batch_bytes(runs_.size(), total);
+  header.ranges = static_cast<std::uint32_t>(runs_.size());
+  header.lines = static_cast<std::uint32_t>(total);
+  buffer_.resize(header.bytes);
+  std::memcpy(buffer_.data(), &header, sizeof header);
+  counters_.lines += total;
+  fill(batch_lines_offset(runs_.size()));
+  seal_batch(buffer_);
+  return buffer_;
+}
+
+/// Everything of the batch but its header.
+void redo_log::fill(std::uint64_t lines_offset) {
+  std::uint64_t word_at = sizeof(batch_header);
+  std::byte* to = buffer_.data() + lines_offset;
+  for (const line_run& run : runs_) {
+    const std::uint64_t word = run.pack();
+    std::memcpy(&buffer_[word_at], &word, sizeof word);
+    word_at += sizeof word;
+    const std::byte* from = base_ + run.first * line_bytes;
+    for (std::uint64_t i = 0; i < run.lines; ++i, from += line_bytes, to += line_bytes) {
+      copy_line(from, to);
+    }
+  }
+  std::fill(buffer_.begin() + static_cast<std::ptrdiff_t>(word_at),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(lines_offset), std::byte{});
+  std::fill(to, buffer_.data() + buffer_.size(), std::byte{});
+}
+
+/// Room for what note_pages() remembers: once the batch is durable it must not fail.
+void redo_log::reserve_pages(std::span<const domain::line_range> lines) {
+  std::size_t more = 0;
+  for (const domain::line_range& each : lines) more += each.lines * line_bytes / page_bytes + 2;
+  if (pages_.capacity() - pages_.size() >= more) return;
+  forget_duplicates();
+  pages_.reserve(std::max(2 * pages_.size(), pages_.size() + more));
+}
+
+void redo_log::forget_duplicates() {
+  std::sort(pages_.begin(), pages_.end());
+  pages_.erase(std::unique(pages_.begin(), pages_.end()), pages_.end());
+}
+
+void redo_log::note_pages(std::span<const domain::line_range> lines) noexcept {
+  for (const domain::line_range& each : lines) {
+    const std::uint64_t first = each.first - reinterpret_cast<std::uintptr_t>(base_);
+    const std::uint64_t last = first + (each.lines - 1) * line_bytes;
+    for (std::uint64_t page = first / page_bytes; page <= last / page_bytes; ++page) {
+      const auto number = static_cast<std::uint32_t>(page);
+      if (pages_.empty() || pages_.back() != number) pages_.push_back(number);
+    }
+  }
+}
+
+/// With the mutex. What is cut off after the first step changes nothing but lines that a cache
+/// might have written back, and the log is replayed as if nothing had been done.
+int redo_log::checkpoint_alone() {
+  if (head_ == first_batch_offset) return 0;
+  forget_duplicates();
+  for (const std::uint32_t page : pages_) {
+    if (const int failed = write_page(page)) return failed;
+  }
+  // (P3) persisted-before (P4): what the log forgets is in the pool's file.
+  if (const int failed = sync(pool_path_, pool_fd_)) return failed;
+  // (P4) the log begins behind it. (P5) persisted-before (P6): a batch takes an old one's place.
+  newest_start_ = 1 - newest_start_;
+  if (const int failed =
+          write_start_page(path_, fd_.get(), newest_start_, {sequence_, generation_, {}, 0})) {
+    return failed;
+  }
+  counters_.log_bytes += page_bytes;
+  if (const int failed = sync(path_, fd_.get())) return failed;
+  head_ = first_batch_offset;  // (P6) the next batch is written there.
+  pages_.clear();
+  ++counters_.checkpoints;
+  return 0;
+}
+
+int redo_log::write_page(std::uint32_t page) {
+  alignas(line_bytes) std::array<std::byte, page_bytes> copy;
+  const std::uint64_t offset = std::uint64_t{page} * page_bytes;
+  for (std::size_t at = 0; at < page_bytes; at += line_bytes) {
+    copy_line(base_ + offset + at, &copy[at]);
+  }
+  const int failed = device().write(pool_path_, pool_fd_, offset, copy.data(), copy.size());
+  if (failed != 0) return failed;
+  counters_.page_bytes += page_bytes;
+  if (page == 0) generation_ = generation_in(copy.data());
+  return 0;
+}
+
+int redo_log::write_log(std::uint64_t offset, std::span<const std::byte> bytes) {
+  counters_.log_bytes += bytes.size();
+  return device().write(path_, fd_.get(), offset, bytes.data(), bytes.size());
+}
+
+int redo_log::sync(const std::string& path, int fd) {
+  ++counters_.syncs;
+  return device().sync(path, fd);
+}
+
+void redo_log::write_back_everything(std::uint64_t pool_bytes) {
+  const std::lock_guard lock(mutex_);
+  std::array<std::byte, page_bytes> in_file;
+  for_each_changed_page(base_, pool_bytes, [&](std::uint32_t page) {
+    const std::uint64_t offset = std::uint64_t{page} * page_bytes;
+    const std::size_t got = read_some(pool_path_, pool_fd_, offset, in_file.data(), in_file.size());
+    if (got == page_bytes && std::memcmp(in_file.data(), base_ + offset, page_bytes) == 0) return;
+    must(write_page(page), pool_path_, "write the pool");
+  });
+  must(sync(pool_path_, pool_fd_), pool_path_, "sync the pool");
+}
+
+void redo_log::retire() {
+  const std::lock_guard lock(mutex_);
+  must(checkpoint_alone(), pool_path_, "bring the redo log into the pool");
+  if (::unlink(path_.c_str()) != 0) fail(path_, "remove the redo log", errno);
+  sync_directory(path_);
+  fd_.reset();
+}
+
+}  // namespace outlast::pool_detail

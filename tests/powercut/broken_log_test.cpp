@@ -1,0 +1,46 @@
+// Goal: no sentence of the redo log's protocol can be left out, and a power cut shows where it is.
+// Method: the real source with one sentence switched off (mutate_log.cmake), and with none, under
+// the campaign of power cuts; the seeds are fixed.
+#include <tests/powercut/disk_subjects.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace outlast::broken_log {
+extern int defect;
+}  // namespace outlast::broken_log
+
+namespace outlast::test::powercut {
+namespace {
+
+std::string complaint_of(int defect, const std::string& structure, std::uint64_t images) {
+  broken_log::defect = 0;
+  for (const file_definition& each : disk_subjects()) {
+    if (each.structure != structure) continue;
+    const auto subject = each.make();
+    broken_log::defect = defect;
+    const cut_result outcome = cut_power_again_and_again(*subject, {.seed = 1, .images = images});
+    broken_log::defect = 0;
+    testing::Test::RecordProperty("images", std::to_string(outcome.images));
+    return outcome.complaint;
+  }
+  throw std::invalid_argument("no subject is called " + structure);
+}
+
+class BrokenLog : public testing::TestWithParam<int> {};
+
+TEST_P(BrokenLog, is_found_out) {
+  EXPECT_NE(complaint_of(GetParam(), "link_free_hash_logged", 20'000), "");
+}
+INSTANTIATE_TEST_SUITE_P(Each, BrokenLog, testing::Range(1, 13));
+
+TEST(WholeLog, is_not_complained_of) {
+  EXPECT_EQ(complaint_of(0, "link_free_hash_logged", 2'000), "");
+}
+
+}  // namespace
+}  // namespace outlast::test::powercut

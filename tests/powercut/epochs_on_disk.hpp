@@ -1,0 +1,76 @@
+// Buffered structures in a pool file under power cuts.
+#pragma once
+
+#include <outlast/verify/buffered_oracle.hpp>
+#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/sequence_subject.hpp>
+#include <tests/powercut/map_on_disk.hpp>
+#include <tests/powercut/power_cuts.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace outlast::test::powercut {
+
+/// `World` with a clock that its operations move: verify::buffered_world, without a simulator.
+template <class World>
+class world_of_epochs final : public World {
+ public:
+  using World::World;
+
+  verify::outcome apply(const verify::call& what) override {
+    auto& clock = this->structure_->pool_clock();
+    switch (static_cast<verify::epoch_operation>(what.kind)) {
+      case verify::epoch_operation::advance: clock.tick(); return {true};
+      case verify::epoch_operation::sync: clock.sync(); return {true};
+    }
+    static_cast<void>(clock.take_last_epoch());
+    verify::outcome answer = World::apply(what);
+    answer.stamp = clock.take_last_epoch();
+    return answer;
+  }
+
+  verify::abstract_state observe() override {
+    verify::abstract_state state = World::observe();
+    state.insert(state.begin(), this->structure_->pool_clock().boundary());
+    return state;
+  }
+};
+
+/// `Structure` is buffered, on a domain with a device, under a clock that it moves alone.
+template <class Structure>
+class epochs_on_disk final : public file_subject {
+ public:
+  using pool_type = typename Structure::pool_type;
+  using parts = verify::structure_parts<Structure>;
+  using opener = std::function<std::unique_ptr<verify::world>(std::unique_ptr<pool_type>)>;
+
+  /// `open_in` makes the world of what is in a pool; `meaning` says what its operations do.
+  epochs_on_disk(std::size_t memory_bytes, std::shared_ptr<const verify::stepwise_oracle> meaning,
+                 opener open_in)
+      : memory_bytes_(memory_bytes),
+        open_in_(std::move(open_in)),
+        judge_(std::move(meaning), epochs_lost) {}
+
+  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+
+  void create(const std::string& path) override {
+    create_on_disk<pool_type>(path, options_on_disk(memory_bytes_));
+  }
+
+  [[nodiscard]] std::unique_ptr<verify::world> open(const std::string& path, bool grow) override {
+    return open_in_(open_on_disk<pool_type>(path, options_on_disk(memory_bytes_), grow));
+  }
+
+ private:
+  /// A tick makes durable the clock that the tick before wrote.
+  static constexpr std::uint64_t epochs_lost = 3;
+
+  std::size_t memory_bytes_;
+  opener open_in_;
+  verify::buffered_oracle judge_;
+};
+
+}  // namespace outlast::test::powercut

@@ -1,0 +1,47 @@
+# A copy of src/pool/redo_log.cpp in which single sentences of docs/formats/redo-log.md can be switched off,
+# by the number in `broken_log::defect`: see tests/crash/mutants/mutate.cmake. Linked in front of the library,
+# it takes the original's place.
+
+function(outlast_mutate_log to)
+  set(LAYER log)
+  set(source ${PROJECT_SOURCE_DIR}/src/pool/redo_log.cpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(READ ${source} TEXT)
+  string(REPLACE "namespace outlast::pool_detail {\nnamespace {"
+                 "namespace outlast::broken_log {\nint defect = 0;\n}\nnamespace outlast::pool_detail {\nnamespace {"
+                 TEXT "${TEXT}")
+  # 1: a fence does not wait for the device
+  outlast_mutate(1 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ += batch.size();"
+                   "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ += batch.size();")
+  # 2: a checkpoint does not wait for the pool's file
+  outlast_mutate(2 "  if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  // (P4)"
+                   "  if (@D@) {\n    if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  }\n  // (P4)")
+  # 3: the log's place is used again before it says so
+  outlast_mutate(3 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ = first_batch_offset;"
+                   "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ = first_batch_offset;")
+  # 4: a checkpoint forgets a page
+  outlast_mutate(4 "  for (const std::uint32_t page : pages_) {"
+                   "  for (const std::uint32_t page : pages_) {\n    if (!@D@ && page == pages_.back()) continue;")
+  # 5: a replay does not wait for the pool's file
+  outlast_mutate(5 "  must(device().sync(pool.path(), pool.descriptor()), pool.path(), \"sync the pool\");"
+                   "  if (@D@) must(device().sync(pool.path(), pool.descriptor()), pool.path(), \"sync the pool\");")
+  # 6: a replay leaves out the last batch
+  outlast_mutate(6 "    if (!read_batch(offset_, sequence_)) return std::nullopt;"
+                   "    if (!read_batch(offset_, sequence_)) return std::nullopt;\n    if (!@D@) {\n      const std::uint64_t at = offset_ + buffer_.size();\n      if (!read_batch(at, sequence_ + 1)) return std::nullopt;\n      (void)read_batch(offset_, sequence_);\n    }")
+  # 7: nobody looks whether a batch is whole
+  outlast_mutate(7 "           intact_batch(buffer_);" "           (!@D@ || intact_batch(buffer_));")
+  # 8: batches of an earlier time follow those of this one
+  outlast_mutate(8 "        !plausible(header, uuid_, sequence, length_ - offset)) {"
+                   "        !plausible(header, uuid_, @D@ ? sequence : header.sequence, length_ - offset)) {")
+  # 9: a checkpoint says where the log begins before the pages are written
+  outlast_mutate(9 "  forget_duplicates();\n  for (const"
+                   "  forget_duplicates();\n  if (!@D@) {\n    (void)write_start_page(path_, fd_.get(), 1 - newest_start_, {sequence_, generation_, {}, 0});\n    (void)sync(path_, fd_.get());\n  }\n  for (const")
+  # 10: a batch is written over the last one
+  outlast_mutate(10 "  head_ += batch.size();\n" "  head_ += @D@ ? batch.size() : 0;\n")
+  # 11: a checkpoint writes the lines of the last batch alone
+  outlast_mutate(11 "  note_pages(lines);\n  return 0;" "  if (!@D@) pages_.clear();\n  note_pages(lines);\n  return 0;")
+  # 12: a replay does not wait until the log is empty
+  outlast_mutate(12 "  must(device().sync(path, found.file.get()), path, \"sync the redo log\");"
+                    "  if (@D@) must(device().sync(path, found.file.get()), path, \"sync the redo log\");")
+  file(CONFIGURE OUTPUT ${to}/broken_redo_log.cpp CONTENT "${TEXT}" @ONLY)
+endfunction()

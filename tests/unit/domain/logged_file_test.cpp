@@ -1,0 +1,173 @@
+// Goal: a fence hands the lines that its thread noted to the log of their pool, once each; fences
+// that are made at the same time share a batch; an error poisons the pool that it concerns.
+// Method: memory registered as pools, logs that write down what they are told.
+#include <outlast/base/error.hpp>
+#include <outlast/domain.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace outlast::domain {
+namespace {
+
+constexpr std::size_t line = 64;
+constexpr std::size_t pool_size = std::size_t{1} << 14;
+
+/// Memory that the domain takes for a pool, and its log.
+class fake_pool final : public line_log {
+ public:
+  using indices = std::vector<std::pair<std::size_t, std::size_t>>;  // first line, how many
+
+  explicit fake_pool(const std::string& path) {
+    logged_file::pool_opened(bytes_, pool_size, path, *this);
+  }
+  ~fake_pool() override { logged_file::pool_closed(bytes_); }
+
+  int append(std::span<const line_range> lines) override {
+    ++appends;
+    last.clear();
+    for (const line_range& each : lines) {
+      last.emplace_back((each.first - reinterpret_cast<std::uintptr_t>(bytes_)) / line, each.lines);
+    }
+    if (throws) throw std::bad_alloc();
+    if (wait_for_others) std::this_thread::yield();
+    return std::exchange(next_error, 0);
+  }
+  int tidy() override { return std::exchange(tidy_error, 0); }
+  int checkpoint() override { return 0; }
+  [[nodiscard]] log_counters counters() const noexcept override {
+    return {.batches = appends.load()};
+  }
+
+  [[nodiscard]] const std::byte* at(std::size_t offset) const { return bytes_ + offset; }
+
+  std::atomic<std::uint64_t> appends = 0;
+  indices last;
+  int next_error = 0;
+  int tidy_error = 0;
+  bool throws = false;
+  bool wait_for_others = false;
+
+ private:
+  alignas(line) std::byte bytes_[pool_size]{};
+};
+
+class LoggedFile : public testing::Test {
+ protected:
+  static std::string failure_of_persist(const fake_pool& pool, std::size_t offset = 0) {
+    logged_file::pwb(pool.at(offset));
+    try {
+      logged_file::psync();
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.reason(), errc::io_failure);
+      return failure.what();
+    }
+    return "";
+  }
+
+  fake_pool first{"/pools/first"};
+  fake_pool second{"/pools/second"};
+};
+
+TEST_F(LoggedFile, a_fence_without_a_noted_line_asks_nobody) {
+  logged_file::psync();
+  EXPECT_EQ(first.appends.load(), 0U);
+}
+
+TEST_F(LoggedFile, a_fence_hands_over_each_noted_line_once_in_order) {
+  for (const std::size_t offset : {700U, 64U, 0U, 130U, 100U, 700U, 767U}) {
+    logged_file::pwb(first.at(offset));
+  }
+  logged_file::psync();
+  EXPECT_EQ(first.last, (fake_pool::indices{{0, 3}, {10, 2}}));
+  EXPECT_EQ(first.appends.load(), 1U);
+  logged_file::psync();
+  EXPECT_EQ(first.appends.load(), 1U) << "nothing is noted any more";
+}
+
+TEST_F(LoggedFile, a_flush_of_many_bytes_is_one_range) {
+  flush<logged_file>(first.at(60), 1000);
+  logged_file::psync();
+  EXPECT_EQ(first.last, (fake_pool::indices{{0, 17}}));
+}
+
+TEST_F(LoggedFile, each_pool_gets_its_own_lines) {
+  logged_file::pwb(second.at(64));
+  logged_file::pwb(first.at(128));
+  logged_file::psync();
+  EXPECT_EQ(first.last, (fake_pool::indices{{2, 1}}));
+  EXPECT_EQ(second.last, (fake_pool::indices{{1, 1}}));
+}
+
+TEST_F(LoggedFile, memory_of_no_pool_is_nobodys_business) {
+  alignas(line) static std::byte elsewhere[line];
+  logged_file::pwb(elsewhere);
+  EXPECT_NO_THROW(logged_file::psync());
+  EXPECT_FALSE(logged_file::poisoned(elsewhere));
+  EXPECT_EQ(logged_file::counters(elsewhere).batches, 0U);
+}
+
+TEST_F(LoggedFile, a_device_error_names_the_pool_and_the_cause_and_stays) {
+  first.next_error = ENOSPC;
+  const std::string message = failure_of_persist(first);
+  EXPECT_NE(message.find("/pools/first"), std::string::npos) << message;
+  EXPECT_NE(message.find("No space left"), std::string::npos) << message;
+  EXPECT_NE(failure_of_persist(first), "") << "a later success proves nothing";
+  EXPECT_TRUE(logged_file::poisoned(first.at(pool_size - 1)));
+  EXPECT_EQ(first.appends.load(), 1U) << "a log that has failed is left alone";
+}
+
+TEST_F(LoggedFile, another_pool_is_synced_all_the_same) {
+  first.next_error = EIO;
+  logged_file::pwb(first.at(0));
+  EXPECT_NE(failure_of_persist(second), "");
+  EXPECT_EQ(second.appends.load(), 1U);
+  EXPECT_FALSE(logged_file::poisoned(second.at(0)));
+  EXPECT_EQ(failure_of_persist(second), "");
+}
+
+TEST_F(LoggedFile, a_checkpoint_that_fails_fails_the_next_fence_not_the_last) {
+  first.tidy_error = EIO;
+  EXPECT_EQ(failure_of_persist(first), "") << "what is in the log is durable";
+  EXPECT_NE(failure_of_persist(first), "");
+}
+
+TEST_F(LoggedFile, a_log_that_runs_out_of_memory_has_failed) {
+  first.throws = true;
+  EXPECT_NE(failure_of_persist(first), "");
+}
+
+TEST_F(LoggedFile, fences_that_are_made_at_the_same_time_share_a_batch) {
+  constexpr unsigned threads = 4;
+  constexpr unsigned most_rounds = 20'000;
+  first.wait_for_others = true;
+  std::atomic<unsigned> fences{0};
+  std::atomic<bool> shared{false};
+  std::vector<std::thread> crew;
+  for (unsigned t = 0; t < threads; ++t) {
+    crew.emplace_back([&, t] {
+      for (unsigned i = 0; i < most_rounds && !shared.load(); ++i) {
+        logged_file::pwb(first.at((2 * t + 1) * line));
+        logged_file::psync();
+        const unsigned so_far = ++fences;
+        if (logged_file::counters(first.at(0)).batches + threads < so_far) shared.store(true);
+      }
+    });
+  }
+  for (std::thread& each : crew) each.join();
+  EXPECT_TRUE(shared.load());
+  EXPECT_LT(first.appends.load(), fences.load());
+}
+
+}  // namespace
+}  // namespace outlast::domain

@@ -2,6 +2,7 @@
 // flushes and fences, and what a disk has to write. [Wen21, 6.4]
 #include <bench/engine/machine.hpp>
 #include <bench/micro/epoch_subjects.hpp>
+#include <bench/peers/stores.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
@@ -281,6 +282,33 @@ void measure_disk(const micro_settings& settings, const micro_sink& sink, const 
   }
 }
 
+/// A store that others have written, on the same disk.
+void measure_store(const micro_settings& settings, const micro_sink& sink, const map_setup& setup,
+                   const store_peer& peer, bool synced) {
+  const std::unique_ptr<epoch_subject> store = peer.make(setup, synced);
+  const unsigned threads = threads_of(settings).back();
+  std::vector<double> kops;
+  std::vector<double> written;
+  for (unsigned r = 0; r < std::min(repetitions_of(settings), 3U); ++r) {
+    std::atomic<std::uint64_t> added{0};
+    const auto before = static_cast<double>(bytes_to_disk());
+    const double mops = mops_of(run_of(settings, threads, setup.value_bytes), [&](hand& self) {
+      const std::uint64_t had = self.added;
+      const std::uint64_t done = store->run(self, {}, synced ? 8 : batch_operations);
+      added.fetch_add(self.added - had, std::memory_order_relaxed);
+      return done;
+    });
+    const auto bytes = static_cast<double>(bytes_to_disk()) - before;
+    kops.push_back(mops * 1e3);
+    written.push_back(bytes / (static_cast<double>(added.load()) * (32 + value_bytes)));
+  }
+  store->check();
+  const std::string where = "map on a disk, " + peer.name + (synced ? ", each" : ", no") +
+                            " write synced, " + std::to_string(threads) + " threads";
+  report_values(sink, {"epochs-file", where, 0, "Kops/s"}, kops);
+  report_values(sink, {"epochs-file", where + ": written", 0, "times"}, written);
+}
+
 }  // namespace
 
 void measure_epoch_recovery(const micro_settings& settings, const micro_sink& sink) {
@@ -323,6 +351,9 @@ void measure_epoch_file(const micro_settings& settings, const micro_sink& sink) 
     setup.log_bytes = log_mib << 20;
     measure_disk<domain::logged_file>(settings, sink, setup,
                                       "logged_file of " + std::to_string(log_mib) + " MiB");
+  }
+  for (const store_peer& peer : store_peers()) {
+    for (const bool synced : {false, true}) measure_store(settings, sink, setup, peer, synced);
   }
 }
 

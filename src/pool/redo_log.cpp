@@ -14,6 +14,13 @@
 #include <cstring>
 #include <utility>
 
+// For functions whose races are meant; clang's no_sanitize still watches atomic accesses.
+#if defined(__clang__)
+#define OUTLAST_UNWATCHED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define OUTLAST_UNWATCHED __attribute__((no_sanitize("thread")))
+#endif
+
 namespace outlast::pool_detail {
 namespace {
 
@@ -63,7 +70,7 @@ std::uint64_t generation_in(const std::byte* page) noexcept {
 ///
 /// Other threads may also write there with ordinary stores, to neighbours that this thread was not
 /// told of: a race for ThreadSanitizer, the kernel's business under domain::file.
-__attribute__((no_sanitize("thread"))) void copy_line(const std::byte* from, std::byte* to) {
+OUTLAST_UNWATCHED void copy_line(const std::byte* from, std::byte* to) {
   constexpr std::size_t words = line_bytes / sizeof(std::uint64_t);
   const auto* const source = reinterpret_cast<const std::uint64_t*>(from);
   std::uint64_t copy[words];

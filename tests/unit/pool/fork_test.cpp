@@ -63,6 +63,27 @@ TEST(fork, makes_every_call_in_the_child_fail) {
   EXPECT_NO_THROW((void)target.attach_root("x", "t", 1, true));
 }
 
+TEST(fork, leaves_the_log_and_what_was_noted_for_it_with_the_parent) {
+  using domain::logged_file;
+  temp_directory directory;
+  std::error_code failed;
+  auto target = basic_pool<logged_file>::try_create(directory.file("p"), small, failed);
+  auto* const word =
+      static_cast<std::uint64_t*>(target->pages().address_of(target->pages().limit() - 1));
+  *word = 42;
+  logged_file::pwb(word);
+  const int status = status_of_child([&] {
+    logged_file::psync();
+    target.reset();
+    return ::access(pool_detail::log_path_of(directory.file("p")).c_str(), F_OK);
+  });
+  EXPECT_EQ(status, 0);
+  logged_file::psync();
+  target.reset();
+  target = basic_pool<logged_file>::try_open(directory.file("p"), small, failed);
+  EXPECT_EQ(*word, 42U);
+}
+
 TEST(fork, leaves_lock_and_file_with_the_parent_when_the_child_ends) {
   temp_directory directory;
   std::error_code failed;

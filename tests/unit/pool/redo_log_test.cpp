@@ -25,9 +25,6 @@
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace outlast {
 namespace {
 
@@ -598,26 +595,6 @@ TEST_F(RedoLog, serves_threads_that_fence_at_once) {
   abandon();
   open();
   for (std::uint32_t t = 0; t < threads; ++t) EXPECT_EQ(*word_at(pool(), 0, 8 * t), rounds);
-}
-
-TEST_F(RedoLog, is_nothing_to_a_forked_child) {
-  open();
-  set(pool(), 0, 1);
-  *word_at(pool(), 0) = 2;
-  logged_file::pwb(word_at(pool(), 0));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    domain::logged_file::psync();  // what its parent noted is its parent's
-    pool_.reset();
-    ::_exit(std::filesystem::exists(log_path()) ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  domain::logged_file::psync();
-  abandon();
-  open();
-  EXPECT_EQ(*word_at(pool(), 0), 2U);
 }
 
 }  // namespace

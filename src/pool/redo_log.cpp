@@ -12,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 // For functions whose races are meant; clang's no_sanitize still watches atomic accesses.
@@ -311,7 +313,11 @@ int log_device::write(const std::string&, int fd, std::uint64_t offset, const vo
 
 int log_device::sync(const std::string&, int fd) { return ::fdatasync(fd) == 0 ? 0 : errno; }
 
-std::string log_path_of(const std::string& pool_path) { return pool_path + ".redo"; }
+std::string log_path_of(const std::string& pool_path) {
+  std::error_code failed;  // there is no such file yet, or any more
+  const std::filesystem::path file = std::filesystem::canonical(pool_path, failed);
+  return (failed ? pool_path : file.string()) + ".redo";
+}
 
 found_log bring_in_log(const mapped_file& pool, const parsed_header& header, bool wanted,
                        bool salvage) {
@@ -584,7 +590,7 @@ void redo_log::write_back_everything(std::uint64_t pool_bytes) {
 void redo_log::retire() {
   const std::lock_guard lock(mutex_);
   must(checkpoint_alone(), pool_path_, "bring the redo log into the pool");
-  if (::unlink(path_.c_str()) != 0) fail(path_, "remove the redo log", errno);
+  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) fail(path_, "remove the redo log", errno);
   sync_directory(path_);
   fd_.reset();
 }

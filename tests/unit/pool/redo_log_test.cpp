@@ -236,6 +236,20 @@ TEST_F(RedoLog, a_pool_killed_under_another_domain_goes_on_under_this_one) {
   EXPECT_EQ(*word_at(pool(), 0), 1U);
 }
 
+TEST_F(RedoLog, lies_beside_the_file_that_a_link_leads_to) {
+  basic_pool<domain::process>::create(path(), small).close();
+  std::filesystem::create_directory(folder_.path() / "links");
+  const std::string link = (folder_.path() / "links" / "p").string();
+  std::filesystem::create_symlink(path(), link);
+  {
+    auto pool = logged_pool::open(link, small);
+    set(pool, 0, 42);
+  }
+  EXPECT_TRUE(std::filesystem::exists(log_path()));
+  open();
+  EXPECT_EQ(*word_at(pool(), 0), 42U);
+}
+
 TEST_F(RedoLog, a_second_opener_is_refused) {
   open();
   EXPECT_THROW((void)logged_pool::open(path()), error);

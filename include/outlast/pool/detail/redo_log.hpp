@@ -17,7 +17,7 @@
 
 namespace outlast::pool_detail {
 
-/// Where the log of a pool lies: beside it.
+/// Where the log of a pool lies: beside its file, whatever symbolic links lead there.
 [[nodiscard]] std::string log_path_of(const std::string& pool_path);
 
 /// What was found beside a pool that is opened, when it has been brought in.

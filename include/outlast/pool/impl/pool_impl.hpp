@@ -420,7 +420,7 @@ void basic_pool<D>::sync_data() const {
                 "next opening recovers what was acknowledged");
   }
   if (log_) {
-    log_->write_back_everything(file_->length());
+    log_->write_back_everything(std::uint64_t{page_count()} * pool_format::page_bytes);
   } else if (file_) {
     file_->sync();
   }

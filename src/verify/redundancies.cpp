@@ -171,13 +171,13 @@ constexpr std::array arguments = {
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},
-    redundancy{"pool_impl.hpp:121 flush late", "domain::persist<D>(base, sizeof no_magic)",
+    redundancy{"pool_impl.hpp:122 flush late", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:121 fence", "domain::persist<D>(base, sizeof no_magic)",
+    redundancy{"pool_impl.hpp:122 fence", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:410 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:416 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
     redundancy{"root_directory.hpp:182 fence late", "set(entry.state, pool_format::entry_creating)",

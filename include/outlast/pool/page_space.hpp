@@ -312,9 +312,14 @@ void page_space<D>::require_intact() const {
 
 template <domain::persistence_domain D>
 void page_space<D>::free_runs_of(std::uint16_t owner) {
-  for_each_run([&](std::uint32_t first, const page_line&) {
-    if (run_at(first).owner == owner) free_run(address_of(first));
-  });
+  const auto for_each = [&](auto&& visit) {
+    for_each_run([&](std::uint32_t first, const page_line&) {
+      if (run_at(first).owner == owner) visit(first);
+    });
+  };
+  // A run that is given back may not uncover others.
+  for_each([&](std::uint32_t first) { require_no_run_inside(first, run_at(first)); });
+  for_each([&](std::uint32_t first) { free_run(address_of(first)); });
   require_intact();
 }
 

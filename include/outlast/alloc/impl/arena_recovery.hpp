@@ -323,7 +323,11 @@ template <class IsLive>
 void arena<D>::recover_by_scan(IsLive&& is_live, unsigned threads, bool are_durable) {
   const bool persists = !are_durable && D::flushes() && pages_.blocks_may_be_unflushed();
   std::vector<std::pair<std::uint32_t, run_word>> runs;
-  for_each_own_run([&](std::uint32_t first, run_word run) { runs.emplace_back(first, run); });
+  for_each_own_run([&](std::uint32_t first, run_word run) {
+    // A run that is given back may not uncover others.
+    pages_.require_no_run_inside(first, run);
+    runs.emplace_back(first, run);
+  });
   std::atomic<std::size_t> next{0};
   pool_detail::in_parallel(threads, [&](unsigned) {
     for (std::size_t i; (i = next.fetch_add(1, relaxed)) < runs.size();) {

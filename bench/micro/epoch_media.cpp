@@ -168,7 +168,8 @@ domain::log_counters use_of_device(const std::byte* base) {
   if constexpr (domain::logs_lines<Domain>) {
     return Domain::counters(base);
   } else {
-    return {.syncs = Domain::device_syncs()};
+    return {.page_bytes = Domain::synced_pages() * pool_format::page_bytes,
+            .syncs = Domain::device_syncs()};
   }
 }
 
@@ -222,9 +223,9 @@ class disk_runs {
     if (domain::logs_lines<Domain>) {
       report_values(sink, {benchmark, where + ": lines", 0, "times"}, std::exchange(flushed_, {}));
       report_values(sink, {benchmark, where + ": log", 0, "times"}, std::exchange(logged_, {}));
-      report_values(sink, {benchmark, where + ": in place", 0, "times"},
-                    std::exchange(in_place_, {}));
     }
+    report_values(sink, {benchmark, where + ": in place", 0, "times"},
+                  std::exchange(in_place_, {}));
     on_disk_->check();
   }
 

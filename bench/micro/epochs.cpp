@@ -158,13 +158,13 @@ std::vector<design> designs_at(std::chrono::milliseconds length) {
   epoch::clock_options usual;
   usual.epoch_length = length;
   std::vector<design> all;
-  for (const std::size_t buffer : {64U, 2U, 16U, 256U}) {
+  for (const std::size_t buffer : {256U, 64U, 16U, 2U}) {
     all.push_back({"buffer " + std::to_string(buffer), usual});
     all.back().options.buffer = buffer;
   }
-  all.push_back({"buffer 64, workers reclaim", usual});
+  all.push_back({"workers reclaim", usual});
   all.back().options.reclaims = epoch::reclamation::workers;
-  all.push_back({"buffer 64, never streamed", usual});
+  all.push_back({"never streamed", usual});
   all.back().options.stream_from_bytes = 0;
   all.push_back({"each operation writes back", usual});
   all.back().options.writes = epoch::write_back::each_operation;
@@ -226,7 +226,7 @@ void measure_epoch_syncs(const micro_settings& settings, const micro_sink& sink)
   for (const unsigned threads : threads_of(settings)) {
     const std::string where = point("map " + write_dominant.name(), setup.value_bytes, threads);
     const run_settings how = run_of(settings, threads, setup.value_bytes);
-    measure_syncs(settings, sink, *map, where + ", buffer 64", epoch::write_back::buffered, how);
+    measure_syncs(settings, sink, *map, where, epoch::write_back::buffered, how);
     measure_syncs(settings, sink, *map, where + ", each operation writes back",
                   epoch::write_back::each_operation, how);
   }

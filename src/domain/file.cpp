@@ -31,6 +31,7 @@ std::vector<file_pool> file_pools;
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
 std::atomic<std::uint64_t> syncs_so_far{0};
+std::atomic<std::uint64_t> pages_so_far{0};
 file_device stand_in_device;  // empty: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
@@ -116,6 +117,8 @@ void file::psync(site) {
   std::vector<std::uintptr_t> pages;
   pages.swap(notes_of_this_thread().pages);
   std::sort(pages.begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+  pages_so_far.fetch_add(pages.size(), std::memory_order_relaxed);
   std::optional<file_pool> poisoned_pool;  // the others are synced all the same
   for (std::size_t i = 0; i < pages.size();) {
     const std::uintptr_t first = pages[i];
@@ -147,6 +150,7 @@ bool file::poisoned(const void* address) noexcept {
 }
 
 std::uint64_t file::device_syncs() noexcept { return syncs_so_far.load(std::memory_order_relaxed); }
+std::uint64_t file::synced_pages() noexcept { return pages_so_far.load(std::memory_order_relaxed); }
 
 void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   error_to_report.store(error_number, std::memory_order_relaxed);

@@ -26,9 +26,12 @@ constexpr std::size_t pool_alignment = std::size_t{2} << 20;
 
 std::uintptr_t end_of(const line_range& range) noexcept { return range.first + range.lines * line; }
 
+bool precedes(const line_range& a, const line_range& b) noexcept { return a.first < b.first; }
+
+/// One thread's ranges come here sorted, and most batches are one thread's.
 void sort(std::vector<line_range>& ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const line_range& a, const line_range& b) { return a.first < b.first; });
+  if (std::is_sorted(ranges.begin(), ranges.end(), precedes)) return;
+  std::sort(ranges.begin(), ranges.end(), precedes);
 }
 
 /// Ascending, and none twice.
@@ -63,6 +66,8 @@ class commit_queue {
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     return address >= base_ && address - base_ < size_ && process_ == ::getpid();
   }
+  /// Where its addresses end.
+  [[nodiscard]] std::uintptr_t end() const noexcept { return base_ + size_; }
   [[nodiscard]] bool poisoned() {
     const std::lock_guard lock(mutex_);
     return error_number_ != 0;
@@ -196,15 +201,17 @@ void logged_file::psync(site) {
   std::optional<error> failure;  // the other pools are synced all the same
   for (auto first = lines.begin(); first != lines.end();) {
     const std::shared_ptr<commit_queue> queue = queue_of(first->first);
-    const auto end = std::find_if(first, lines.end(), [&](const line_range& each) {
-      return queue == nullptr || !queue->holds(each.first);
-    });
+    if (queue == nullptr) {
+      ++first;
+      continue;
+    }
+    const auto end = std::lower_bound(first, lines.end(), line_range{queue->end(), 0}, precedes);
     try {
-      if (queue != nullptr) queue->commit({first, end});
+      queue->commit({first, end});
     } catch (const error& one) {
       failure = one;
     }
-    first = std::max(end, first + 1);
+    first = end;
   }
   lines.clear();
   if (failure) throw *failure;

@@ -264,6 +264,13 @@ unique_fd open_log(const std::string& path, bool demanded) {
   return file;
 }
 
+/// The larger the log, the rarer a checkpoint, and the more often it finds a page changed again
+/// that the last one would have written.
+std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  return std::clamp(pool_bytes / 4, 16 * mib, 1024 * mib);
+}
+
 /// Visits the pages of a private mapping that differ from the file's, where the kernel tells;
 /// otherwise all of them.
 template <class Visit>
@@ -376,8 +383,9 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
       newest_start_(found.newest_start),
       sequence_(found.next_sequence),
       generation_(header.state.generation),
-      limit_(first_batch_offset +
-             std::max<std::uint64_t>(base::round_up(log_bytes, page_bytes), page_bytes)) {
+      limit_(
+          first_batch_offset +
+          base::round_up(log_bytes != 0 ? log_bytes : usual_log_bytes(pool.length()), page_bytes)) {
   // What another domain's process left in the kernel's cache would be built upon.
   if (header.dirty()) must(sync(pool_path_, pool_fd_), pool_path_, "sync the pool");
   if (fd_.get() < 0) {
@@ -385,11 +393,25 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
   } else {
     allocate(fd_.get());
   }
+  open_past_the_cache();
 }
 
 redo_log::~redo_log() {
   const bool unused = created_ && sequence_ == 1 && fd_.get() >= 0;
   if (unused && process_ == ::getpid()) ::unlink(path_.c_str());
+}
+
+/// Batches are written once and read after a crash only: copies of them in the kernel's cache cost
+/// more than the device. A stand-in is asked for everything by one descriptor.
+void redo_log::open_past_the_cache() noexcept {
+  if (test_seams().device != nullptr) return;
+  direct_ = unique_fd(::open(path_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  struct stat one{};
+  struct stat other{};
+  const bool same = direct_.get() >= 0 && ::fstat(direct_.get(), &one) == 0 &&
+                    ::fstat(fd_.get(), &other) == 0 && one.st_dev == other.st_dev &&
+                    one.st_ino == other.st_ino;
+  if (!same) direct_.reset();
 }
 
 void redo_log::allocate(int fd) const {
@@ -431,7 +453,7 @@ int redo_log::append(std::span<const domain::line_range> lines) {
   if (!has_room_for(batch.size()) && head_ != first_batch_offset) {
     if (const int failed = checkpoint_alone()) return failed;
   }
-  if (const int failed = write_log(head_, batch)) return failed;
+  if (const int failed = write_batch(batch)) return failed;
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ += batch.size();
   last_bytes_ = batch.size();
@@ -443,7 +465,7 @@ int redo_log::append(std::span<const domain::line_range> lines) {
 
 int redo_log::tidy() {
   const std::lock_guard lock(mutex_);
-  if (buffer_.capacity() > limit_) std::vector<std::byte>().swap(buffer_);
+  if (buffer_.capacity() * sizeof(aligned_page) > limit_) std::vector<aligned_page>().swap(buffer_);
   return has_room_for(last_bytes_) ? 0 : checkpoint_alone();
 }
 
@@ -477,30 +499,30 @@ std::span<const std::byte> redo_log::build(std::span<const domain::line_range> l
   header.bytes = batch_bytes(runs_.size(), total);
   header.ranges = static_cast<std::uint32_t>(runs_.size());
   header.lines = static_cast<std::uint32_t>(total);
-  buffer_.resize(header.bytes);
+  buffer_.resize(header.bytes / sizeof(aligned_page));
   std::memcpy(buffer_.data(), &header, sizeof header);
   counters_.lines += total;
   fill(batch_lines_offset(runs_.size()));
-  seal_batch(buffer_);
-  return buffer_;
+  seal_batch(buffer());
+  return buffer();
 }
 
 /// Everything of the batch but its header.
 void redo_log::fill(std::uint64_t lines_offset) {
   std::uint64_t word_at = sizeof(batch_header);
-  std::byte* to = buffer_.data() + lines_offset;
+  const std::span<std::byte> batch = buffer();
+  std::byte* to = batch.data() + lines_offset;
   for (const line_run& run : runs_) {
     const std::uint64_t word = run.pack();
-    std::memcpy(&buffer_[word_at], &word, sizeof word);
+    std::memcpy(&batch[word_at], &word, sizeof word);
     word_at += sizeof word;
     const std::byte* from = base_ + run.first * line_bytes;
     for (std::uint64_t i = 0; i < run.lines; ++i, from += line_bytes, to += line_bytes) {
       copy_line(from, to);
     }
   }
-  std::fill(buffer_.begin() + static_cast<std::ptrdiff_t>(word_at),
-            buffer_.begin() + static_cast<std::ptrdiff_t>(lines_offset), std::byte{});
-  std::fill(to, buffer_.data() + buffer_.size(), std::byte{});
+  std::fill(batch.data() + word_at, batch.data() + lines_offset, std::byte{});
+  std::fill(to, batch.data() + batch.size(), std::byte{});
 }
 
 /// Room for what note_pages() remembers: once the batch is durable it must not fail.
@@ -565,9 +587,15 @@ int redo_log::write_page(std::uint32_t page) {
   return 0;
 }
 
-int redo_log::write_log(std::uint64_t offset, std::span<const std::byte> bytes) {
-  counters_.log_bytes += bytes.size();
-  return device().write(path_, fd_.get(), offset, bytes.data(), bytes.size());
+int redo_log::write_batch(std::span<const std::byte> batch) {
+  counters_.log_bytes += batch.size();
+  if (direct_.get() >= 0) {
+    const int failed = device().write(path_, direct_.get(), head_, batch.data(), batch.size());
+    // Not every file system that opens files so writes them so.
+    if (failed != EINVAL) return failed;
+    direct_.reset();
+  }
+  return device().write(path_, fd_.get(), head_, batch.data(), batch.size());
 }
 
 int redo_log::sync(const std::string& path, int fd) {
@@ -593,6 +621,7 @@ void redo_log::retire() {
   if (::unlink(path_.c_str()) != 0 && errno != ENOENT) fail(path_, "remove the redo log", errno);
   sync_directory(path_);
   fd_.reset();
+  direct_.reset();
 }
 
 }  // namespace outlast::pool_detail

@@ -32,6 +32,8 @@ std::size_t bytes_of(std::uint64_t value) {
   return sizes[value / 2 % sizes.size()];
 }
 
+/// `AtOnce`: spans that are made with one wait.
+template <std::uint32_t AtOnce>
 class scanned_world final : public world {
  public:
   explicit scanned_world(std::unique_ptr<simulated_pool> pool)
@@ -39,6 +41,7 @@ class scanned_world final : public world {
         root_(pool_->attach_root("blocks", "scanned blocks", fingerprint, false)),
         blocks_(std::make_unique<scanned_blocks>(pool_->pages(), root_.index,
                                                  pool_format::recovery_mode::scan)) {
+    blocks_->make_at_once(AtOnce);
     if (root_.state == root_state::fresh) {
       create();
       return;
@@ -162,8 +165,10 @@ class scanned_world final : public world {
 
 void add_scanned(list& to) {
   using enum map_operation;
-  add_pool<scanned_world>(to, "pool_scanned", {insert, insert, erase, erase, contains, get},
-                          {.threads = 1, .operations = 6, .keys = 3, .prefill = 3});
+  const std::vector operations{insert, insert, erase, erase, contains, get};
+  const scope within{.threads = 1, .operations = 6, .keys = 3, .prefill = 3};
+  add_pool<scanned_world<1>>(to, "pool_scanned", operations, within);
+  add_pool<scanned_world<2>>(to, "pool_scanned_pairs", operations, within);
 }
 
 }  // namespace outlast::verify::detail

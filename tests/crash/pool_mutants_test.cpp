@@ -37,7 +37,8 @@ constexpr step steps[] = {
     {"pool_regions", "region_table.hpp", "::reserve(", 6},
     {"pool_growing", "page_space.hpp", "::retract(", 2},
     {"pool_growing", "pool_impl.hpp", "::write_slot(", 2},
-    {"pool_scanned", "page_space.hpp", "::zero_headers(", 1},
+    {"pool_scanned", "page_space.hpp", "::publish(", 2},
+    {"pool_scanned_pairs", "page_space.hpp", "::publish(", 2},
     {"pool_scanned", "arena_recovery.hpp", "::scan_span(", 1},
     {"pool_scanned", "arena_recovery.hpp", "::recover_by_scan", 1},
 };

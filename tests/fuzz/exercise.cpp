@@ -190,12 +190,55 @@ bool may_attach(const pool& in, std::string_view name, bool untouched) {
   return found == roots.end() || !found->closed_cleanly || untouched;
 }
 
+/// What is in a queue, by its place.
+content content_of(jobs& from) {
+  content found;
+  from.for_each([&](std::uint64_t value) { found.emplace(found.size(), value); });
+  return found;
+}
+
+/// The same for a queue.
+std::optional<content> work_on_jobs(pool& in) {
+  try {
+    jobs line(in, jobs_name);
+    content expected = content_of(line);
+    try {
+      line.push(7);
+      expected.emplace(expected.size(), 7);
+      require(line.pop() == std::optional(expected.begin()->second), "what is first comes first");
+      require(content_of(line).size() == expected.size() - 1, "what was popped is gone");
+    } catch (const out_of_space&) {
+    }
+    return content_of(line);
+  } catch (const error&) {
+  } catch (const out_of_space&) {
+  }
+  return std::nullopt;
+}
+
 struct contents {
   std::optional<content> of_list;
   std::optional<content> of_table;
   std::optional<content> of_records;
   std::optional<content> of_texts;
+  std::optional<content> of_counts;
+  std::optional<content> of_ranges;
+  std::optional<content> of_jobs;
 };
+
+/// Nobody ticks unless asked to, where the pool has a clock that can be had.
+void use_epochs(pool& in, const recipe& input, contents& found) {
+  try {
+    stop_ticking(in);
+  } catch (const error&) {
+    return;
+  } catch (const out_of_space&) {
+    return;
+  }
+  found.of_counts = work_on<counts>(in, counts_name, input.keys);
+  found.of_ranges = work_on<ranges>(in, ranges_name, input.keys);
+  found.of_jobs = work_on_jobs(in);
+}
 
 contents use(pool& in, const recipe& input) {
   look_around(in);
@@ -209,6 +252,7 @@ contents use(pool& in, const recipe& input) {
   // Sets are read whole by each opening: whatever a root says about its closing.
   found.of_records = work_on<records>(in, records_name, input.keys);
   found.of_texts = work_on<texts>(in, texts_name, input.keys);
+  if (seeds()[input.seed].has_epochs) use_epochs(in, input, found);
   try {
     (void)in.reserve_region("fuzz", region_kind::log, page_bytes);
   } catch (const error&) {
@@ -227,6 +271,9 @@ void drop_roots(pool& in, contents& found) {
     if (root.name == table_name) found.of_table.reset();
     if (root.name == records_name) found.of_records.reset();
     if (root.name == texts_name) found.of_texts.reset();
+    if (root.name == counts_name) found.of_counts.reset();
+    if (root.name == ranges_name) found.of_ranges.reset();
+    if (root.name == jobs_name) found.of_jobs.reset();
   }
 }
 
@@ -252,7 +299,7 @@ std::unique_ptr<pool> open_or_refuse(medium& in) {
 template <class Map>
 void require_content(pool& in, const char* name, const std::optional<content>& expected) {
   if (!expected) return;
-  const Map map(in, name);
+  Map map(in, name);
   require(content_of(map) == *expected, "what a closed pool held is there when it is opened again");
 }
 
@@ -264,6 +311,9 @@ void reopen(medium& in, const contents& expected) {
   require_content<table>(*opened, table_name, expected.of_table);
   require_content<records>(*opened, records_name, expected.of_records);
   require_content<texts>(*opened, texts_name, expected.of_texts);
+  require_content<counts>(*opened, counts_name, expected.of_counts);
+  require_content<ranges>(*opened, ranges_name, expected.of_ranges);
+  require_content<jobs>(*opened, jobs_name, expected.of_jobs);
   opened->close();
 }
 

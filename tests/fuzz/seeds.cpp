@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <memory>
@@ -34,7 +35,10 @@ seed make(std::string_view name, ending how, bool with_twins, const fill& work) 
   work(*target);
   if (how == ending::closed) target->close();
   name_boot(*reinterpret_cast<header_page*>(memory.data()));
-  return {name, with_twins, {memory.data(), memory.data() + seed_bytes}};
+  const auto roots = target->roots();
+  const bool with_epochs = std::any_of(
+      roots.begin(), roots.end(), [](const root_info& each) { return each.name == counts_name; });
+  return {name, with_twins, with_epochs, {memory.data(), memory.data() + seed_bytes}};
 }
 
 void fill_list(pool& target) {
@@ -66,6 +70,25 @@ void fill_set(pool& target, const char* name) {
 void fill_sets(pool& target) {
   fill_set<records>(target, records_name);
   fill_set<texts>(target, texts_name);
+}
+
+/// Of the last two epochs a crash leaves nothing, and what is given up in them comes back.
+void fill_epochs(pool& target) {
+  stop_ticking(target);
+  epoch::clock<domain::native>& clock = epoch::clock_of(target);
+  counts words(target, counts_name, {.buckets = 4});
+  ranges sorted(target, ranges_name);
+  jobs line(target, jobs_name);
+  for (std::uint64_t key = 1; key <= 6; ++key) {
+    words.insert(key, key * 10);
+    sorted.insert(key, key * 100);
+    line.push(key);
+    if (key % 2 == 0) clock.tick();
+  }
+  words.erase(4);
+  words.put(2, 21);
+  sorted.erase(3);
+  (void)line.pop();
 }
 
 /// A block too large for a span, a root that nobody published, regions of several kinds.
@@ -108,6 +131,8 @@ const std::vector<seed>& seeds() {
     made.push_back(make("twins", ending::closed, true, fill_twins));
     made.push_back(make("sets", ending::closed, false, fill_sets));
     made.push_back(make("sets killed", ending::killed, false, fill_sets));
+    made.push_back(make("epochs", ending::closed, false, fill_epochs));
+    made.push_back(make("epochs killed", ending::killed, false, fill_epochs));
     return made;
   }();
   return all;

@@ -1,12 +1,16 @@
 // Small pools made by the library itself, for spoiling.
 #pragma once
 
+#include <outlast/epoch/hash_map.hpp>
+#include <outlast/epoch/ordered_map.hpp>
+#include <outlast/epoch/queue.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/soft_list.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,10 +62,25 @@ class texts : public sets::soft_list<std::uint64_t, std::string> {
   }
 };
 
+// Buffered structures.
+using counts = epoch::hash_map<std::uint64_t, std::uint64_t>;
+using ranges = epoch::ordered_map<std::uint64_t, std::uint64_t>;
+using jobs = epoch::queue<std::uint64_t>;
+
 inline constexpr const char* list_name = "list";
 inline constexpr const char* table_name = "table";
 inline constexpr const char* records_name = "records";
 inline constexpr const char* texts_name = "texts";
+inline constexpr const char* counts_name = "counts";
+inline constexpr const char* ranges_name = "ranges";
+inline constexpr const char* jobs_name = "jobs";
+
+/// Stops the clock of a pool but for those who call tick(): what happens depends on nothing else.
+inline void stop_ticking(pool& of) {
+  epoch::clock_options by_hand;
+  by_hand.epoch_length = std::chrono::microseconds{0};
+  epoch::clock_of(of).configure(by_hand);
+}
 
 /// The bytes of each seed, as a file and in memory.
 inline constexpr std::size_t seed_bytes = 24 * pool_format::page_bytes;
@@ -75,7 +94,8 @@ inline constexpr pool_format::boot_id seed_boot = {1, 2, 3};
 /// One good pool.
 struct seed {
   std::string_view name;
-  bool has_twins;  ///< the pool reserves address space for volatile twins
+  bool has_twins;   ///< the pool reserves address space for volatile twins
+  bool has_epochs;  ///< it has buffered structures
   std::vector<std::byte> image;
 };
 

@@ -37,6 +37,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +167,9 @@ class arena {
   /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n,
   /// times >= 1); n = 0 calls it off. Operations of the structures try twice.
   void fail_nth(std::uint64_t n, std::uint64_t times = 1);
+  /// So many spans are made with one wait, where there is room, at most 64; 0: one, but more and
+  /// more where a wait concerns a device. For tests.
+  void make_at_once(std::uint32_t spans);
   /// In the child of a fork: every use from now on throws error{forked}.
   void forbid() noexcept { caches_.forbid(); }
 
@@ -184,6 +188,7 @@ class arena {
   static constexpr auto acq_rel = std::memory_order_acq_rel;
   static constexpr std::size_t granule = 16;
   static constexpr std::size_t adopt_step = 64;
+  static constexpr std::uint32_t most_at_once = 64;
 
   [[nodiscard]] void* allocate_slowly(std::size_t bytes, std::size_t align);
   [[nodiscard]] void* allocate_small(class_index index);
@@ -204,6 +209,9 @@ class arena {
   [[noreturn]] void throw_out_of_space(std::size_t bytes) const;
 
   [[nodiscard]] span_type* new_span(class_index index);
+  [[nodiscard]] span_type* claim_span(class_index index);
+  [[nodiscard]] span_type* claim_another(class_index index);
+  [[nodiscard]] std::uint32_t spans_at_once(class_index index) const;
   [[nodiscard]] std::optional<std::uint32_t> claim_span_pages(class_index index,
                                                               std::uint32_t& pages);
   [[nodiscard]] span_type& new_record();
@@ -262,6 +270,8 @@ class arena {
   std::uint32_t adopt_end_ = 0;
   volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
   volatile_word<D, std::uint64_t> failures_left_{0};
+  std::array<std::atomic<std::uint32_t>, class_count + 1> spans_made_ = {};
+  std::atomic<std::uint32_t> at_once_{0};
 };
 
 extern template class arena<domain::native>;

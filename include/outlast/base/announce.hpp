@@ -21,4 +21,17 @@ inline void announce(std::atomic<T>& place, T value) noexcept {
 #endif
 }
 
+/// The same for a caller whose next step is a successful exchange of another word, such as the
+/// taking of a lock: every thread sees the store before any load of the caller behind that. On
+/// x86-64 the exchange is the barrier, and this an ordinary store.
+template <class T>
+inline void announce_before_exchange(std::atomic<T>& place, T value) noexcept {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  place.store(value, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler leaves it here
+#else
+  announce(place, value);
+#endif
+}
+
 }  // namespace outlast::base

@@ -82,6 +82,8 @@ concept persistence_domain = requires(
   { D::fetch_add(word, value, order, where) } -> std::same_as<std::uint64_t>;
   /// A store that every thread sees before any later load of the caller: base/announce.hpp.
   D::announce(word, value);
+  /// The same where the caller exchanges another word next.
+  D::announce_before_exchange(word, value);
   /// Writes bytes that no other thread reads yet.
   D::write(destination, address, size, where);
   D::zero(destination, size, where);

@@ -36,6 +36,9 @@ struct file : hardware_access {
   [[nodiscard]] static bool poisoned(const void* address) noexcept;
   /// How often the device was asked so far, for all pools together. For figures.
   [[nodiscard]] static std::uint64_t device_syncs() noexcept;
+  /// How many pages they were asked for, each once per sync; others that are dirty between them
+  /// are written, too. For figures.
+  [[nodiscard]] static std::uint64_t synced_pages() noexcept;
 
   /// For tests: the next `count` device syncs fail with `error_number`.
   static void fail_next_syncs(unsigned count, int error_number) noexcept;

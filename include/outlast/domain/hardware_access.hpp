@@ -86,6 +86,11 @@ struct hardware_access {
   static void announce(std::atomic<T>& place, std::type_identity_t<T> value) noexcept {
     base::announce(place, value);
   }
+  template <class T>
+  static void announce_before_exchange(std::atomic<T>& place,
+                                       std::type_identity_t<T> value) noexcept {
+    base::announce_before_exchange(place, value);
+  }
   static void schedule_point(const void* = nullptr) noexcept {}
   static void relax() noexcept { hw::pause(); }
   /// Blocks while `word` holds `old`; may return earlier. Domains without it let their callers

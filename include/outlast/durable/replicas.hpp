@@ -123,9 +123,9 @@ void blank(void* memory, std::size_t bytes, domain::site where = domain::site::c
   if constexpr (detail::keeps_replicas<Policy>) D::zero(memory, bytes, domain::site::none());
 }
 
-/// A word of a node that no policy makes durable: immutable once published and flushed with its
-/// node, or trusted after a clean close only, which flushes it. Its first value comes from its
-/// node's constructor, or from blank().
+/// A word of a node that no policy makes durable by itself: immutable once published and flushed
+/// with its node, trusted after a clean close only, which flushes it, or a hint that is true
+/// whenever it is there. Its first value comes from its node's constructor, or from blank().
 template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 class plain_word {
   using word = std::uint64_t;

@@ -92,7 +92,7 @@ class basic_stack {
     payload_type* const gone = items.back();
     items.pop_back();
     session_->size.store(items.size(), std::memory_order_release);
-    op.pdelete(gone);
+    op.pdelete_unseen(gone);
     return taken;
   }
 

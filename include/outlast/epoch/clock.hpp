@@ -25,6 +25,7 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
+#include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/epoch/detail/loss_window.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
@@ -66,8 +67,8 @@ namespace outlast::epoch {
 ///   I1  an operation that is announced in epoch e ends before the clock is e + 2.
 ///   I2  the clock on the media is e only if all that operations of epochs up to e - 2 left is.
 ///       While a sync runs, the clock that operations see may be one ahead of it.
-///   I3  what was given up in epoch e is used again only when the media say at least e + 2, and no
-///       operation is under way that can have seen it: when the clock is e + 3.
+///   I3  what was given up in epoch e, and is older, is used again only when the media say at least
+///       e + 2, and no operation is under way that can have seen it: when the clock is e + 3.
 template <domain::persistence_domain D>
 class clock final : private base::thread_exit_listener {
   using session_type = detail::clock_session<D>;
@@ -150,19 +151,24 @@ class clock final : private base::thread_exit_listener {
   record& enter() {
     record& mine = records_.local();
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
-    std::uint64_t epoch = now_.load(std::memory_order_acquire);
-    for (;;) {
-      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either
-      // the tick sees the announcement, or this thread sees the tick.
-      D::announce(mine.active_, epoch);
-      const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
-      if (seen == epoch) break;
-      epoch = seen;
-    }
-    mine.epoch_ = epoch;
-    if (mine.prepared_for_ != epoch || !mine.has_room()) [[unlikely]]
-      prepare(mine, epoch);
+    const std::uint64_t epoch = now_.load(std::memory_order_acquire);
+    D::announce(mine.active_, epoch);  // (1)
+    return begin(mine, epoch);
+  }
+
+  /// The two halves of enter(), for those who take a lock between them: an instruction that waits
+  /// is saved. Ticks wait for who has come. Throws error{forked}, error{refused}.
+  record& come() {
+    record& mine = records_.local();
+    if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
+    D::announce_before_exchange(mine.active_, now_.load(std::memory_order_acquire));  // (1)
     return mine;
+  }
+  /// Begins what came. Throws as enter(), and nobody has come then.
+  record& begin(record& mine) { return begin(mine, mine.active_.load(std::memory_order_relaxed)); }
+  /// Nothing begins.
+  void turn_back(record& mine) {
+    D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
   }
 
   /// Ends it.
@@ -355,6 +361,23 @@ class clock final : private base::thread_exit_listener {
     return buffer_.load(std::memory_order_relaxed);
   }
 
+  /// Once `epoch` is announced.
+  record& begin(record& mine, std::uint64_t epoch) {
+    for (;;) {
+      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either
+      // the tick sees the announcement, or this thread sees the tick.
+      const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
+      if (seen == epoch) [[likely]]
+        break;
+      epoch = seen;
+      D::announce(mine.active_, epoch);
+    }
+    mine.epoch_ = epoch;
+    if (mine.prepared_for_ != epoch || !mine.has_room()) [[unlikely]]
+      prepare(mine, epoch);
+    return mine;
+  }
+
   [[noreturn]] void throw_nested() const {
     throw error(
         errc::refused, path_,
@@ -425,7 +448,8 @@ class clock final : private base::thread_exit_listener {
 
   template <class Iterator>
   static void flush(Iterator first, Iterator last, domain::site where = domain::site::current()) {
-    for (; first != last; ++first) domain::flush<D>(first->first, first->bytes, where);
+    detail::line_writer<D> writer;
+    for (; first != last; ++first) writer.flush(first->first, first->bytes, where);
   }
 
   void tick_alone() {

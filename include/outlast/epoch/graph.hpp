@@ -377,7 +377,11 @@ class basic_graph {
       };
       in_parallel([&](payload_header* each) { link_vertex(each); });
       in_parallel([&](payload_header* each) { link_edge(each); });
-      table_->for_each([this](node& each) { put_in_order(each); });
+      std::vector<node*> nodes;
+      nodes.reserve(count(nodes_));
+      table_->for_each([&](node& each) { nodes.push_back(&each); });
+      pool_detail::for_each_in_parallel(this->threads(), nodes.size(),
+                                        [&](std::size_t i) { put_in_order(*nodes[i]); });
     }
     ~session() override {
       if (table_) table_->for_each([](node& each) { delete &each; });

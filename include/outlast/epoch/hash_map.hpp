@@ -85,6 +85,7 @@ class basic_hash_map {
   using payload_type = typename pair::payload_type;
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
+  using approach = typename Policy::approach;
   using key_view = typename durable::reading<Key>::view;
   using value_view = typename durable::reading<Value>::view;
   class session;
@@ -117,13 +118,14 @@ class basic_hash_map {
   /// Removes `key`. False if it is absent.
   bool erase(key_view key) {
     const std::uint64_t hash = hash_of(key);
+    approach coming(session_->memory());
     const bool erased = session_->table().with(hash, [&](bucket& here) {
       const place at = here.find(hash, has(key));
       if (!at) return false;
       payload_type* const gone = at.item();
-      operation op(session_->memory());
+      operation op(coming);
       here.remove(at);
-      op.pdelete(gone);
+      op.pdelete_unseen(gone);
       return true;
     });
     if (erased) session_->count().add(-1);
@@ -158,7 +160,7 @@ class basic_hash_map {
         may_be_full = table.may_be_full(here);
         more = 1;
       }
-      if (before != nullptr) op.pdelete(before);
+      if (before != nullptr) op.pdelete_unseen(before);
       return true;
     });
     if (more != 0) session_->count().add(more);
@@ -252,12 +254,13 @@ class basic_hash_map {
     table_type& table = session_->table();
     bool may_be_full = false;
     bool was_there = false;
+    approach coming(session_->memory());
     const bool changed = table.with(hash, [&](bucket& here) {
       const place at = here.find(hash, has(key));
       was_there = static_cast<bool>(at);
       if (was_there ? how == way::insert : how == way::update) return false;
       if (!was_there) here.make_room();
-      operation op(session_->memory());
+      operation op(coming);
       if constexpr (!writes_early) {
         if (was_there) {
           here.replace(at, op.set(at.item(), &pair::content::value, value));
@@ -269,7 +272,7 @@ class basic_hash_map {
       if (was_there) {
         payload_type* const gone = at.item();
         here.replace(at, made);
-        op.pdelete(gone);
+        op.pdelete_unseen(gone);
       } else {
         here.add(hash, made);
         may_be_full = table.may_be_full(here);

@@ -5,6 +5,7 @@ outlast_headers(outlast_library epoch
   detail/bucket_table.hpp
   detail/clock_record.hpp
   detail/frontier.hpp
+  detail/line_writer.hpp
   detail/loss_window.hpp
   detail/numbered_payloads.hpp
   detail/spin_lock.hpp

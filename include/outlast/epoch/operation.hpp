@@ -112,6 +112,34 @@ class prepared {
   payload<T>* made_ = nullptr;
 };
 
+template <domain::persistence_domain D>
+class operation;
+
+/// An operation that takes a lock on its way: made before that, and begun under it.
+///
+///   approach<D> coming(memory);
+///   const std::lock_guard lock(of_the_bucket);
+///   operation<D> op(coming);
+///
+/// Ticks wait for it as for an operation. A lock is taken by an exchange. [Wen21, 3.1]
+template <domain::persistence_domain D>
+class [[nodiscard]] approach {
+ public:
+  /// Throws as clock::come().
+  explicit approach(payload_memory<D> memory) : memory_(memory), mine_(&memory.clock.come()) {}
+  ~approach() {
+    if (mine_ != nullptr) memory_.clock.turn_back(*mine_);
+  }
+  approach(const approach&) = delete;
+  approach& operator=(const approach&) = delete;
+
+ private:
+  friend class operation<D>;
+
+  payload_memory<D> memory_;
+  typename clock<D>::record* mine_;  // null: the operation has begun
+};
+
 /// One operation of one thread; everything it does to payloads belongs to the epoch in which it
 /// began. [Wen21, 3.1: BEGIN_OP_AUTOEND]
 ///
@@ -124,6 +152,11 @@ class [[nodiscard]] operation {
   /// Begins. Throws as clock::enter().
   explicit operation(payload_memory<D> memory)
       : memory_(memory), mine_(memory.clock.enter()), epoch_(mine_.epoch()) {}
+  /// Begins what came: once, behind the taking of a lock. Throws as clock::enter().
+  explicit operation(approach<D>& coming)
+      : memory_(coming.memory_),
+        mine_(memory_.clock.begin(*std::exchange(coming.mine_, nullptr))),
+        epoch_(mine_.epoch()) {}
   /// Ends; what it did is durable when the clock is two epochs on.
   ~operation() { memory_.clock.leave(mine_); }
   operation(const operation&) = delete;
@@ -165,6 +198,16 @@ class [[nodiscard]] operation {
     gone->header().template set_retired<D>(epoch_);
     memory_.clock.written(mine_, gone, sizeof(payload_header));
     memory_.clock.given_up(mine_, memory_.blocks, gone);
+  }
+
+  /// The same where nobody can be looking at it: who reads it excludes the caller. What was made in
+  /// this epoch is never missed, and its block is free at once.
+  template <payload_content T>
+  void pdelete_unseen(payload<T>* gone) {
+    if (gone->header().template label<D>() != epoch_) return pdelete(gone);
+    gone->header().template set_retired<D>(epoch_);
+    memory_.clock.written(mine_, gone, sizeof(payload_header));
+    memory_.blocks.deallocate(gone);
   }
 
   /// What the payload holds. Throws old_see_new if that is of a later epoch.

@@ -25,7 +25,7 @@ struct clock_options {
   /// sync() alone, and no thread is started.
   std::chrono::microseconds epoch_length{10'000};
   /// Payloads that a thread keeps for the tick to write back, 2 and more.
-  std::size_t buffer = 64;
+  std::size_t buffer = 256;
   write_back writes = write_back::buffered;
   reclamation reclaims = reclamation::tick;
   /// Payloads of so many bytes are written past the caches, which costs less than to write them

@@ -20,6 +20,7 @@ template <domain::persistence_domain D = domain::native>
 struct buffered {
   using domain_type = D;
   using operation = epoch::operation<D>;
+  using approach = epoch::approach<D>;
   template <payload_content T>
   using prepared = epoch::prepared<T, D>;
   static constexpr bool durable = true;
@@ -63,7 +64,13 @@ class unlabelled {
 template <domain::persistence_domain D>
 class [[nodiscard]] bare_operation {
  public:
+  /// There is nothing to announce.
+  struct approach {
+    payload_memory<D> memory;
+  };
+
   explicit bare_operation(payload_memory<D> memory) : memory_(memory) {}
+  explicit bare_operation(approach& coming) : memory_(coming.memory) {}
   ~bare_operation() {}  // a guard: its variable is not unused
   bare_operation(const bare_operation&) = delete;
   bare_operation& operator=(const bare_operation&) = delete;
@@ -83,6 +90,10 @@ class [[nodiscard]] bare_operation {
   template <payload_content T>
   void pdelete(payload<T>* gone) {
     memory_.blocks.deallocate(gone);
+  }
+  template <payload_content T>
+  void pdelete_unseen(payload<T>* gone) {
+    pdelete(gone);
   }
   template <payload_content T>
   [[nodiscard]] const T& get(const payload<T>* from) const noexcept {
@@ -111,6 +122,7 @@ template <domain::persistence_domain D = domain::native>
 struct transient {
   using domain_type = D;
   using operation = detail::bare_operation<D>;
+  using approach = typename operation::approach;
   template <payload_content T>
   using prepared = detail::unlabelled<T, D>;
   static constexpr bool durable = false;

@@ -53,6 +53,7 @@ class basic_queue {
   using payload_type = typename pair::payload_type;
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
+  using approach = typename Policy::approach;
   using value_view = typename durable::reading<Value>::view;
   class session;
 
@@ -130,11 +131,12 @@ class basic_queue {
     }
 
     void push(prepared_type&& made) {
+      approach coming(this->memory());
       const std::lock_guard lock(in_);
       const std::uint64_t number = last_.load(std::memory_order_relaxed);
       // (1) acquire; synchronizes-with (2): the slot is free.
       if (number - first_.load(std::memory_order_acquire) == ring_.size()) grow();
-      operation op(this->memory());
+      operation op(coming);
       pair::template set_key<D>(*made.get(), number);
       slot(number) = op.adopt(std::move(made));
       // (3) release; synchronizes-with (4).
@@ -159,6 +161,7 @@ class basic_queue {
    private:
     template <class Take>
     [[nodiscard]] bool take_first(Take&& take) {
+      approach coming(this->memory());
       const std::lock_guard lock(out_);
       const std::uint64_t number = first_.load(std::memory_order_relaxed);
       // (4) acquire; synchronizes-with (3).
@@ -166,10 +169,10 @@ class basic_queue {
       payload_type* const gone = slot(number);
       take(pair::value_of(*gone));
       // Begun after the value was there: its epoch is not before that of the value.
-      operation op(this->memory());
+      operation op(coming);
       // (2) release; synchronizes-with (1).
       first_.store(number + 1, std::memory_order_release);
-      op.pdelete(gone);
+      op.pdelete_unseen(gone);
       return true;
     }
 

@@ -26,6 +26,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -158,8 +159,16 @@ class page_space {
   /// there is no room.
   [[nodiscard]] std::optional<std::uint32_t> claim(std::uint32_t pages,
                                                    std::uint32_t align_pages = 1);
-  /// Makes claimed pages a run; durable at return.
-  void publish(std::uint32_t first, run_word run, std::uint64_t block_size);
+  /// What a line says of a run that begins there.
+  struct description {
+    std::uint32_t first;
+    run_word run;
+    std::uint64_t block_size;
+  };
+  /// Makes claimed pages runs, with the waits of one; durable at return.
+  void publish(std::span<const description> runs);
+  /// The same for one.
+  void publish(const description& one) { publish({&one, 1}); }
   /// Makes a run claimed pages again; durable at return. False, and noted for require_intact(), if
   /// the device failed: then the pages must stay claimed.
   [[nodiscard]] bool retract(std::uint32_t first) noexcept;
@@ -278,7 +287,7 @@ void* page_space<D>::allocate_run(run_kind kind, std::uint16_t owner, std::uint8
     throw out_of_space("the pool is full: no " + std::to_string(pages) +
                        " contiguous pages are free; free something or grow the pool");
   }
-  publish(*first, {kind, mode, owner, pages}, block_size);
+  publish({*first, {kind, mode, owner, pages}, block_size});
   return address_of(*first);
 }
 
@@ -317,8 +326,12 @@ void page_space<D>::free_runs_of(std::uint16_t owner) {
       if (run_at(first).owner == owner) visit(first);
     });
   };
-  // A run that is given back may not uncover others.
-  for_each([&](std::uint32_t first) { require_no_run_inside(first, run_at(first)); });
+  // A run that is given back may not uncover others. Into regions nobody looks: they may have
+  // millions of pages, of which no line was ever touched.
+  for_each([&](std::uint32_t first) {
+    const run_word run = run_at(first);
+    if (run.kind != run_kind::region) require_no_run_inside(first, run);
+  });
   for_each([&](std::uint32_t first) { free_run(address_of(first)); });
   require_intact();
 }
@@ -335,18 +348,26 @@ void page_space<D>::for_each_run(Visit&& visit) const {
 }
 
 template <domain::persistence_domain D>
-void page_space<D>::publish(std::uint32_t first, run_word run, std::uint64_t block_size) {
-  page_line& at = line(first);
-  if (run.mode == static_cast<std::uint8_t>(pool_format::recovery_mode::scan)) {
+void page_space<D>::publish(std::span<const description> runs) {
+  bool zeroed = false;
+  for (const auto& [first, run, block_size] : runs) {
+    if (run.mode != static_cast<std::uint8_t>(pool_format::recovery_mode::scan)) continue;
     zero_headers(first, run.pages, block_size);
+    zeroed = true;
   }
-  const std::uint64_t generation = at.generation + 1;
-  D::write(&at.block_size, &block_size, sizeof block_size);
-  D::write(&at.generation, &generation, sizeof generation);
-  // (1) release: whoever reads the word reads the fields; on media too, for they share its line.
-  D::store(at.word, run.pack(), release);
-  // (P1) The descriptor is durable before anybody is handed the run.
-  domain::persist<D>(&at, sizeof at);
+  // (P3) persisted-before (P1): what older owners left is never taken for a header.
+  if (zeroed) D::psync();
+  for (const auto& [first, run, block_size] : runs) {
+    page_line& at = line(first);
+    const std::uint64_t generation = at.generation + 1;
+    D::write(&at.block_size, &block_size, sizeof block_size);
+    D::write(&at.generation, &generation, sizeof generation);
+    // (1) release: whoever reads the word reads the fields; on media too, for they share its line.
+    D::store(at.word, run.pack(), release);
+    domain::flush<D>(&at, sizeof at);
+  }
+  // (P1) The descriptors are durable before anybody is handed a run.
+  domain::fence<D>();
 }
 
 template <domain::persistence_domain D>
@@ -362,8 +383,8 @@ bool page_space<D>::retract(std::uint32_t first) noexcept {
   }
 }
 
-/// Zeros, durably, the line of each block's first 16 bytes: what older owners left there must never
-/// be taken for a header. The run is free, so the rest of those lines may go too.
+/// Zeros the line of each block's first 16 bytes, durably when the caller has waited. The run is
+/// free, so the rest of those lines may go too.
 template <domain::persistence_domain D>
 void page_space<D>::zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride) {
   alignas(base::cache_line_size) static constexpr std::byte zeros[base::cache_line_size] = {};
@@ -376,8 +397,6 @@ void page_space<D>::zero_headers(std::uint32_t first, std::uint32_t pages, std::
     D::stream(begin + header_line, zeros, sizeof zeros);
     zeroed = header_line + sizeof zeros;
   }
-  // No streamed byte is published before this.
-  D::psync();
 }
 
 template <domain::persistence_domain D>

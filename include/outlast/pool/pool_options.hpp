@@ -24,8 +24,9 @@ struct pool_options {
   /// recovered, and data may be lost without notice.
   bool salvage = false;
   /// Under `logged_file`: the space of the log, rounded up to pages. A checkpoint empties it when
-  /// it is full; a batch that is larger makes it longer.
-  std::size_t log_bytes = std::size_t{64} << 20;
+  /// it is full; a batch that is larger makes it longer. 0: a quarter of the pool's size, but
+  /// 16 MiB at least and 1 GiB at most.
+  std::size_t log_bytes = 0;
   /// Under `file` and `logged_file`: accept policies that sync with the device in each operation.
   bool per_operation_device_sync = false;
   /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.

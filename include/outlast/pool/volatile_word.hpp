@@ -55,6 +55,10 @@ class volatile_word {
   std::atomic<T> value_{};
 };
 
+/// How much of an array will be used.
+struct densely_used_t {};
+inline constexpr densely_used_t densely_used{};
+
 /// A fixed array of zeros whose pages the system provides when they are first written: its size
 /// costs address space only. T must be valid when filled with zeros and need no destructor.
 template <class T>
@@ -66,6 +70,9 @@ class zeroed_array {
   explicit zeroed_array(std::size_t count)
       : items_(static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)))) {
     if (items_ == nullptr) throw std::bad_alloc();
+  }
+  /// The same for one that will be used all over, not here and there.
+  zeroed_array(std::size_t count, densely_used_t) : zeroed_array(count) {
     base::ask_for_large_pages(items_.get(), count * sizeof(T));
   }
 

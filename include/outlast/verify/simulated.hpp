@@ -152,6 +152,12 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->access(nullptr, true);
     store_visibly(place, static_cast<T>(value), where);
   }
+  /// Locked instructions empty the buffer.
+  template <class T>
+  static void announce_before_exchange(std::atomic<T>& place, std::type_identity_t<T> value,
+                                       site where = site::none()) {
+    store(place, static_cast<T>(value), std::memory_order_relaxed, where);
+  }
   /// Nobody says whether volatile memory is read or written: the latter is assumed.
   static void schedule_point(const void* address = nullptr) {
     if (auto* const m = verify::machine::current()) m->access(address, true);

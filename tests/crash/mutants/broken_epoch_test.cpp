@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{14, scenarios::updates, buffered_stores, "an operation ends before its stores"},
         mutant{15, scenarios::all, portable, "the tick forgets who is idle"},
         mutant{16, scenarios::all, portable, "a close leaves the last epochs behind"},
-        mutant{17, scenarios::updates, portable, "what is young is deleted at once"},
+        mutant{17, scenarios::updates, portable, "what is young gets no mark"},
         mutant{18, scenarios::updates, portable, "an older payload is changed in place"},
         mutant{19, scenarios::strings, portable, "streamed bytes are published without a fence"},
         mutant{20, scenarios::updates, portable, "an operation begins before its lock is taken"},
@@ -189,7 +189,10 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{45, scenarios::puts, portable, "blocks of nodes are used again too early"},
         mutant{46, scenarios::all, portable, "a sync writes back one of its two epochs"},
         mutant{47, scenarios::puts, portable, "a sync moves the clock before operations ended"},
-        mutant{48, scenarios::all, portable, "a sync waits for operations of one epoch"}),
+        mutant{48, scenarios::all, portable, "a sync waits for operations of one epoch"},
+        mutant{49, scenarios::queue, buffered_stores, "an announcement is not seen yet"},
+        mutant{50, scenarios::updates, portable, "lines are written back once and for all"},
+        mutant{51, scenarios::updates, portable, "what is older is free at once"}),
     number_of);
 
 }  // namespace

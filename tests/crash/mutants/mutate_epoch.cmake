@@ -5,15 +5,22 @@ function(outlast_mutate_epoch to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
           detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
-          detail/write_log.hpp detail/loss_window.hpp
+          detail/line_writer.hpp detail/write_log.hpp detail/loss_window.hpp
           unwaited.hpp lockfree_list.hpp lockfree_queue.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
     if(HEADER STREQUAL "hash_map.hpp")
-      outlast_mutate(20 "    const bool erased = session_->table().with(hash, [&](bucket& here) {"
-                        "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
-      outlast_mutate(20 "      operation op(session_->memory());\n      here.remove(at);"
-                        "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(session_->memory());\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
+      outlast_mutate(20 "    approach coming(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {"
+                        "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    std::optional<approach> coming;\n    if (!early_op) coming.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
+      outlast_mutate(20 "      operation op(coming);\n      here.remove(at);"
+                        "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(*coming);\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
+    endif()
+    # 49: an operation begins before the lock has shown its announcement
+    if(HEADER STREQUAL "queue.hpp")
+      outlast_mutate(49 "      approach coming(this->memory());\n      const std::lock_guard lock(in_);"
+                        "      approach coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(in_);")
+      outlast_mutate(49 "      operation op(coming);\n      pair::"
+                        "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(coming);\n      operation& op = early_op ? *early_op : *own_op;\n      pair::")
     endif()
     if(HEADER STREQUAL "lockfree_queue.hpp")
       # 40: a node gets a label only after the next one
@@ -122,9 +129,12 @@ function(outlast_mutate_epoch to)
   # 48: a sync waits for the operations of one of its two epochs
   outlast_mutate(48 "      end_operations_before(epoch + 1);\n" "      if (@D@) end_operations_before(epoch + 1);\n")
   # 11: an announcement is not checked
-  outlast_mutate(11 "if (seen == epoch) break;" "if (seen == epoch || !@D@) break;")
+  outlast_mutate(11 "if (seen == epoch) [[likely]]" "if (seen == epoch || !@D@) [[likely]]")
   # 12: a full buffer forgets
   outlast_mutate(12 "    flush(ranges.begin(), end);" "    if (@D@) flush(ranges.begin(), end);")
+  # 50: a line that was ever written back is not written back again
+  outlast_mutate(50 "    detail::line_writer<D> writer;\n"
+                    "    static detail::line_writer<D> kept;\n    detail::line_writer<D> fresh;\n    detail::line_writer<D>& writer = @D@ ? fresh : kept;\n")
   # 13: a full buffer does not wait for its write-back
   outlast_mutate(13 "    domain::fence<D>();\n    ranges.erase" "    if (@D@) domain::fence<D>();\n    ranges.erase")
   # 14: an operation ends before its stores are visible
@@ -138,9 +148,12 @@ function(outlast_mutate_epoch to)
   outlast_write_header(clock.hpp)
 
   outlast_read_header(operation.hpp)
-  # 17: what was made in this epoch is deleted at once
-  outlast_mutate(17 "    gone->header().template set_retired<D>(epoch_);"
-                    "    if (!@D@ && gone->header().template label<D>() == epoch_) {\n      memory_.blocks.deallocate(gone);\n      return;\n    }\n    gone->header().template set_retired<D>(epoch_);")
+  # 17: what was made in this epoch gets no mark
+  outlast_mutate(17 "return pdelete(gone);\n    gone->header().template set_retired<D>(epoch_);"
+                    "return pdelete(gone);\n    if (@D@) gone->header().template set_retired<D>(epoch_);")
+  # 51: what is older than this epoch is free at once
+  outlast_mutate(51 "    memory_.clock.given_up(mine_, memory_.blocks, gone);"
+                    "    if (@D@) return memory_.clock.given_up(mine_, memory_.blocks, gone);\n    memory_.blocks.deallocate(gone);")
   # 18: a payload of an older epoch is changed in place
   outlast_mutate(18 "if (at->header().template label<D>() == epoch_) {"
                     "if (at->header().template label<D>() == epoch_ || !@D@) {")

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -281,6 +282,33 @@ TEST(ArenaFlushes, are_at_most_one_in_a_hundred_small_allocations) {
     block = arena.allocate(64);
   }
   EXPECT_EQ(me.flushes + me.fences, steady);
+}
+
+TEST(ArenaFlushes, are_waited_for_once_by_spans_that_are_made_together) {
+  using counting = domain::counting<domain::adr>;
+  const test::memory_image<counting> memory(16384);
+  const auto space = memory.open();
+  alloc::arena<counting> arena(*space, 1, recovery_mode::scan);
+  arena.make_at_once(8);
+  const std::uint64_t start = base::this_thread().fences;
+  std::vector<void*> blocks{arena.allocate(1000)};
+  EXPECT_EQ(base::this_thread().fences - start, 2U) << "headers, then descriptors";
+  const arena_statistics all = arena.statistics();
+  EXPECT_EQ(all.spans, 8U);
+  while (blocks.size() < all.small_blocks + all.small_free) blocks.push_back(arena.allocate(1000));
+  EXPECT_EQ(base::this_thread().fences - start, 2U);
+  blocks.push_back(arena.allocate(1000));
+  EXPECT_EQ(base::this_thread().fences - start, 4U);
+  std::sort(blocks.begin(), blocks.end());
+  EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
+}
+
+TEST_F(SmallArena, makes_as_many_spans_at_once_as_there_is_room_for) {
+  const std::vector<void*> one_by_one = exhaust(1000);
+  free_all(one_by_one);
+  arena.trim();
+  arena.make_at_once(64);
+  EXPECT_EQ(exhaust(1000).size(), one_by_one.size());
 }
 
 }  // namespace

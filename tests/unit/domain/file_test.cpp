@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace outlast::domain {
@@ -65,6 +66,15 @@ TEST_F(File, a_sync_without_a_noted_page_asks_the_device_for_nothing) {
   file::fail_next_syncs(1, EIO);
   EXPECT_NO_THROW(file::psync());
   EXPECT_NE(failure_of_persist(first), "") << "the injected error was still there";
+}
+
+TEST_F(File, a_sync_counts_each_page_that_it_was_asked_for_once) {
+  const std::uint64_t syncs = file::device_syncs();
+  const std::uint64_t pages = file::synced_pages();
+  for (const unsigned offset : {0U, 5000U, 100U, 5001U, 20000U}) file::pwb(first.at(offset));
+  file::psync();
+  EXPECT_EQ(file::device_syncs() - syncs, 1U);
+  EXPECT_EQ(file::synced_pages() - pages, 3U);
 }
 
 TEST_F(File, a_device_error_names_the_pool_and_the_cause) {

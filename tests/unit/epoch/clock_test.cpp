@@ -377,7 +377,7 @@ TEST_F(counted_clocks, an_operation_waits_for_nothing_until_the_buffer_is_full) 
             (cost{0, 0}));
   const cost full = cost_of([&] { (void)some.add(buffer); });
   EXPECT_EQ(full.fences, 1U) << "for half a buffer";
-  EXPECT_EQ(full.flushes, buffer / 2);
+  EXPECT_LE(full.flushes, buffer / 4 + 1) << "two of them share a line";
   EXPECT_EQ(cost_of([&] { (void)some.add(buffer); }), (cost{0, 0}));
 }
 

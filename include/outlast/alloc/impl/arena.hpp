@@ -79,8 +79,8 @@ void* arena<D>::allocate_large(std::size_t bytes, std::size_t align) {
   const auto align_pages = static_cast<std::uint32_t>(std::max(align, page_size) / page_size);
   for (;;) {
     if (const auto first = pages_.claim(count, align_pages)) {
-      pages_.publish(*first, {run_kind::large, static_cast<std::uint8_t>(mode_), owner_, count},
-                     bytes);
+      const run_word run{run_kind::large, static_cast<std::uint8_t>(mode_), owner_, count};
+      pages_.publish({*first, run, bytes});
       return pages_.address_of(*first);
     }
     if (!adopt_some(adopt_step) && !reclaim()) throw_out_of_space(bytes);
@@ -213,9 +213,54 @@ std::size_t arena<D>::usable_size(const void* block) const {
 
 // ---- spans ----
 
-/// A span without free bits: all its blocks have yet to be put. Null if there is no room.
+/// A span that the caller holds, all its blocks free. Null if there is no room. Others may have
+/// been made with it, for everybody.
 template <domain::persistence_domain D>
 auto arena<D>::new_span(class_index index) -> span_type* {
+  std::array<span_type*, most_at_once> made;
+  std::array<typename page_space<D>::description, most_at_once> runs;
+  const std::uint32_t wanted = spans_at_once(index);
+  std::uint32_t count = 0;
+  for (; count < wanted; ++count) {
+    span_type* const fresh = count == 0 ? claim_span(index) : claim_another(index);
+    if (fresh == nullptr) break;
+    made[count] = fresh;
+    const run_word run{run_kind::small, static_cast<std::uint8_t>(mode_), owner_, fresh->pages()};
+    runs[count] = {fresh->first_page(), run, stride_of(index)};
+  }
+  if (count == 0) return nullptr;
+  pages_.publish(std::span(runs).first(count));
+  spans_made_[index].fetch_add(count, relaxed);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    if (made[i]->settle(0)) push(*made[i]);
+  }
+  return made[0];
+}
+
+/// The same for one that nobody asked for.
+template <domain::persistence_domain D>
+auto arena<D>::claim_another(class_index index) -> span_type* {
+  try {
+    return claim_span(index);
+  } catch (...) {
+    return nullptr;  // whoever needs one is told
+  }
+}
+
+/// The more there are, the more: then waits do not count, nor do the pages that nobody uses yet.
+template <domain::persistence_domain D>
+std::uint32_t arena<D>::spans_at_once(class_index index) const {
+  const std::uint32_t asked = at_once_.load(relaxed);
+  if (asked != 0) return asked;
+  if (!domain::notes_pages<D>) return 1;
+  const std::uint32_t modest = pages_.limit() / 64 / span_pages_of(index);
+  const std::uint32_t most = std::clamp<std::uint32_t>(modest, 1, most_at_once);
+  return std::clamp<std::uint32_t>(spans_made_[index].load(relaxed) / 4, 1, most);
+}
+
+/// A span that has claimed its pages, held by the caller. Null if there is no room.
+template <domain::persistence_domain D>
+auto arena<D>::claim_span(class_index index) -> span_type* {
   span_type& record = new_record();
   std::uint32_t pages = 0;
   const std::optional<std::uint32_t> first = claim_span_pages(index, pages);
@@ -227,8 +272,6 @@ auto arena<D>::new_span(class_index index) -> span_type* {
   for (std::size_t w = 0; w < record.words(); ++w) put(record, w, record.valid_bits(w));
   (void)record.count(record.blocks());  // queued: held by the caller
   attach(record);
-  pages_.publish(*first, {run_kind::small, static_cast<std::uint8_t>(mode_), owner_, pages},
-                 stride_of(index));
   return &record;
 }
 
@@ -320,6 +363,11 @@ std::size_t arena<D>::trim_class(class_index index) {
     push(back);
   }
   return freed;
+}
+
+template <domain::persistence_domain D>
+void arena<D>::make_at_once(std::uint32_t spans) {
+  at_once_.store(std::min(spans, most_at_once), relaxed);
 }
 
 // ---- injected failures ----

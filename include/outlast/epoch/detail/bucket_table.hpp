@@ -193,7 +193,8 @@ class bucket_table {
 
  private:
   struct table {
-    table(std::size_t buckets, table* old) : size(buckets), memory(buckets + 1), previous(old) {
+    table(std::size_t buckets, table* old)
+        : size(buckets), memory(buckets + 1, densely_used), previous(old) {
       auto address = reinterpret_cast<std::uintptr_t>(&memory[0]);
       address = (address + alignof(bucket_type) - 1) / alignof(bucket_type) * alignof(bucket_type);
       first = reinterpret_cast<bucket_type*>(address);

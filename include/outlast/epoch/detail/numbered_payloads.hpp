@@ -3,37 +3,50 @@
 
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace outlast::epoch::detail {
 
-/// What was recovered, by number; `first` becomes the least one. `report(what)` throws if they are
-/// not numbered without a gap, or one is longer than `room_of` its block.
+/// What was recovered, by number; `first` becomes the least one. Works on all parts at once.
+/// `report(what)` throws if they are not numbered without a gap, or one is longer than `room_of`
+/// its block.
 template <class Numbered, class RoomOf, class Report>
 [[nodiscard]] std::vector<typename Numbered::payload_type*> in_order(
     const std::vector<std::vector<payload_header*>>& found, std::uint64_t& first, RoomOf&& room_of,
     Report&& report) {
   using payload_type = typename Numbered::payload_type;
-  std::vector<payload_type*> items;
-  for (const auto& part : found) {
-    for (payload_header* const each : part) {
-      auto* const item = reinterpret_cast<payload_type*>(each);
-      if (!Numbered::is_whole(*item, room_of(each))) {
-        report("has a payload that is longer than its block");
+  const auto in_parallel = [&](auto&& work) {
+    pool_detail::in_parallel(static_cast<unsigned>(found.size()), [&](unsigned part) {
+      for (payload_header* const each : found[part]) {
+        work(reinterpret_cast<payload_type*>(each), part);
       }
-      items.push_back(item);
+    });
+  };
+  std::vector<std::uint64_t> least(found.size(), std::numeric_limits<std::uint64_t>::max());
+  in_parallel([&](payload_type* item, unsigned part) {
+    if (!Numbered::is_whole(*item, room_of(&item->header()))) {
+      report("has a payload that is longer than its block");
     }
-  }
-  std::sort(items.begin(), items.end(), [](const payload_type* a, const payload_type* b) {
-    return Numbered::key_of(*a) < Numbered::key_of(*b);
+    least[part] = std::min<std::uint64_t>(least[part], Numbered::key_of(*item));
   });
-  first = items.empty() ? 0 : Numbered::key_of(*items.front());
-  for (std::uint64_t i = 0; i < items.size(); ++i) {
-    if (Numbered::key_of(*items[i]) != first + i) report("has a gap, or a number twice");
-  }
+  std::size_t total = 0;
+  for (const auto& part : found) total += part.size();
+  first = total == 0 ? 0 : *std::min_element(least.begin(), least.end());
+  // So many numbers, each less than that and none twice: there is no gap.
+  std::vector<payload_type*> items(total);
+  in_parallel([&](payload_type* item, unsigned) {
+    const std::uint64_t place = Numbered::key_of(*item) - first;
+    if (place >= total || std::atomic_ref(items[place]).exchange(item) != nullptr) {
+      report("has a gap, or a number twice");
+    }
+  });
   return items;
 }
 

@@ -10,6 +10,7 @@
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 
 #include <cstddef>
@@ -143,7 +144,7 @@ class unwaited_session : public payload_session<D> {
     using item = placed_payload<place>;
     std::vector<std::vector<payload_header*>> found = this->recovered();
     std::vector<std::vector<item>> heaps(found.size());
-    sets::detail::for_each_in_parallel(threads(), found.size(), [&](std::size_t part) {
+    pool_detail::for_each_in_parallel(threads(), found.size(), [&](std::size_t part) {
       heaps[part].reserve(found[part].size());
       for (payload_header* const each : found[part]) {
         auto* const its = reinterpret_cast<payload_type*>(each);
@@ -160,7 +161,7 @@ class unwaited_session : public payload_session<D> {
       begins[r + 1] = begins[r] + sorted.range(r).size();
     }
     sets::detail::nodes_in_order<Node, place> nodes(begins.back());
-    sets::detail::for_each_in_parallel(threads(), sorted.size(), [&](std::size_t r) {
+    pool_detail::for_each_in_parallel(threads(), sorted.size(), [&](std::size_t r) {
       const auto range = sorted.range(r);
       for (std::size_t i = 0; i < range.size(); ++i) {
         for (std::size_t j = i; j > 0 && !precedes(range[j - 1].place, range[i].place); --j) {

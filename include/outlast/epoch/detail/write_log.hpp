@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/persist.hpp>
+#include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
 #include <array>
@@ -101,9 +102,10 @@ class write_log {
 
   /// Those from `begin`, which lies in `at`, to before `end`. Returns where `end` lies, if it does.
   static chunk* flush(chunk* at, std::size_t begin, std::size_t end, domain::site where) {
+    line_writer<D> writer;
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t index = i % chunk::capacity;
-      domain::flush<D>(at->items[index].first, at->items[index].bytes, where);
+      writer.flush(at->items[index].first, at->items[index].bytes, where);
       const bool is_last = index + 1 == chunk::capacity;
       if (is_last && next_of(*at) != nullptr) at = next_of(*at);
     }

@@ -3,6 +3,9 @@
 
 #include <outlast/domain/hardware_access.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <functional>
 
 namespace outlast::pool_detail {
@@ -19,5 +22,14 @@ template <class D>
 /// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when
 /// all have returned. Rethrows one of the exceptions that they threw.
 void in_parallel(unsigned threads, const std::function<void(unsigned)>& work);
+
+/// Calls `work(i)` for each i below `count`, by several threads, each the next that is left.
+template <class Work>
+void for_each_in_parallel(unsigned threads, std::size_t count, Work&& work) {
+  std::atomic<std::size_t> next{0};
+  in_parallel(std::min<unsigned>(threads, count < 2 ? 1 : threads), [&](unsigned) {
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
+  });
+}
 
 }  // namespace outlast::pool_detail

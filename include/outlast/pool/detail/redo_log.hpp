@@ -75,6 +75,11 @@ class redo_log final : public domain::line_log {
   void retire();
 
  private:
+  /// As writes past the kernel's cache need it.
+  struct alignas(pool_format::page_bytes) aligned_page {
+    std::byte bytes[pool_format::page_bytes];
+  };
+
   void create();
   void allocate(int fd) const;
   [[nodiscard]] std::span<const std::byte> build(std::span<const domain::line_range> lines);
@@ -84,7 +89,11 @@ class redo_log final : public domain::line_log {
   void note_pages(std::span<const domain::line_range> lines) noexcept;
   [[nodiscard]] int checkpoint_alone();
   [[nodiscard]] int write_page(std::uint32_t page);
-  [[nodiscard]] int write_log(std::uint64_t offset, std::span<const std::byte> bytes);
+  [[nodiscard]] int write_batch(std::span<const std::byte> batch);
+  void open_past_the_cache() noexcept;
+  [[nodiscard]] std::span<std::byte> buffer() noexcept {
+    return {buffer_.data()->bytes, buffer_.size() * sizeof(aligned_page)};
+  }
   [[nodiscard]] int sync(const std::string& path, int fd);
   [[nodiscard]] bool has_room_for(std::uint64_t bytes) const noexcept {
     return head_ + bytes <= limit_;
@@ -98,6 +107,7 @@ class redo_log final : public domain::line_log {
   int process_;
   mutable std::mutex mutex_;
   unique_fd fd_;
+  unique_fd direct_;  // the same file past the kernel's cache; none where that is not possible
   bool created_ = false;
   unsigned newest_start_;
   std::uint64_t sequence_;
@@ -107,7 +117,7 @@ class redo_log final : public domain::line_log {
   std::uint64_t last_bytes_ = 0;      // of the last batch
   std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice
   std::vector<pool_format::line_run> runs_;
-  std::vector<std::byte> buffer_;
+  std::vector<aligned_page> buffer_;  // the batch
   domain::log_counters counters_;
 };
 

@@ -12,8 +12,8 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/lockfree/detail/bucket_index.hpp>
 #include <outlast/lockfree/detail/split_order.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/volatile_word.hpp>
-#include <outlast/sets/detail/sorted_ranges.hpp>
 
 #include <algorithm>
 #include <array>
@@ -119,7 +119,7 @@ class bucket_directory {
     const std::uint64_t buckets = std::uint64_t{1} << level();
     const std::uint64_t parts = std::min<std::uint64_t>(buckets, threads == 1 ? 1 : 16 * threads);
     std::vector<cell*> ends(parts);
-    for_each_in_parallel(threads, parts, [&](std::size_t part) {
+    pool_detail::for_each_in_parallel(threads, parts, [&](std::size_t part) {
       ends[part] = link_some(nodes, buckets * part / parts, buckets * (part + 1) / parts);
     });
     for (std::uint64_t part = 1; part < parts; ++part) {
@@ -219,7 +219,7 @@ class bucket_directory {
   }
 
   void make_segment(unsigned s) {
-    held_[s] = zeroed_array<sentinel>(lockfree::detail::sentinels_in(s));
+    held_[s] = zeroed_array<sentinel>(lockfree::detail::sentinels_in(s), densely_used);
     segments_[s].store(&held_[s][0], std::memory_order_release);
   }
 

@@ -81,7 +81,7 @@ class nodes_in_order {
   using value_type = placed_node<Node, Place>;
 
   nodes_in_order() = default;
-  explicit nodes_in_order(std::size_t count) : items_(count), count_(count) {}
+  explicit nodes_in_order(std::size_t count) : items_(count, densely_used), count_(count) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] value_type& operator[](std::size_t i) const noexcept { return items_[i]; }
@@ -274,7 +274,7 @@ class set_session : public durable::root_session<D> {
              std::vector<std::size_t>& counts) {
     using place = std::decay_t<decltype(found.range(0)[0].place)>;
     std::vector<std::vector<stored*>> outranked(found.size());
-    for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
+    pool_detail::for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
       const auto range = found.range(r);
       const auto same_place = [&](const place& one, const place& other) {
         return !precedes(one, other) && !precedes(other, one);
@@ -306,7 +306,7 @@ class set_session : public durable::root_session<D> {
     std::vector<std::size_t> begins(counts.size() + 1);
     std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
     nodes_in_order<Node, Place> nodes(begins.back());
-    for_each_in_parallel(threads_, counts.size(), [&](std::size_t r) {
+    pool_detail::for_each_in_parallel(threads_, counts.size(), [&](std::size_t r) {
       const auto range = found.range(r).first(counts[r]);
       for (std::size_t i = 0; i < range.size(); ++i) {
         constexpr std::size_t ahead = 8;

@@ -13,15 +13,6 @@
 
 namespace outlast::sets::detail {
 
-/// Calls `work(i)` for each i below `count`, by several threads, each the next that is left.
-template <class Work>
-void for_each_in_parallel(unsigned threads, std::size_t count, Work&& work) {
-  std::atomic<std::size_t> next{0};
-  pool_detail::in_parallel(std::min<unsigned>(threads, count < 2 ? 1 : threads), [&](unsigned) {
-    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
-  });
-}
-
 /// Items cut into ranges, all of one before all of the next; items that are equal share a range.
 /// Item is trivially copyable and has a `place`.
 template <class Item>
@@ -33,12 +24,12 @@ class ranges_of_items {
       : heaps_(heaps) {
     std::size_t total = 0;
     for (const auto& heap : heaps) total += heap.size();
-    items_ = zeroed_array<Item>(total);
+    items_ = zeroed_array<Item>(total, densely_used);
     const std::size_t ranges = std::clamp<std::size_t>(total / items_per_range, 1, most_ranges);
     choose_borders(ranges, precedes);
     begins_.assign(ranges + 1, 0);
     distribute(ranges, precedes, threads);
-    for_each_in_parallel(threads, ranges, [&](std::size_t r) {
+    pool_detail::for_each_in_parallel(threads, ranges, [&](std::size_t r) {
       const std::span<Item> mine = range(r);
       std::sort(mine.begin(), mine.end(), [&](const Item& one, const Item& other) {
         return precedes(one.place, other.place);
@@ -85,7 +76,7 @@ class ranges_of_items {
   void distribute(std::size_t ranges, const Precedes& precedes, unsigned threads) {
     std::vector<std::vector<std::uint16_t>> range_of_each(heaps_.size());
     std::vector<std::vector<std::size_t>> counts(heaps_.size());
-    for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
+    pool_detail::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
       counts[h].assign(ranges, 0);
       range_of_each[h].reserve(heaps_[h].size());
       for (const Item& item : heaps_[h]) {
@@ -104,7 +95,7 @@ class ranges_of_items {
       }
     }
     begins_[ranges] = begin;
-    for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
+    pool_detail::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
       for (std::size_t i = 0; i < heaps_[h].size(); ++i) {
         items_[counts[h][range_of_each[h][i]]++] = heaps_[h][i];
       }

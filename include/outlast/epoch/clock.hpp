@@ -91,7 +91,9 @@ class clock final : private base::thread_exit_listener {
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
     try {
       if (domain::has_real_threads<D>) configure({});
-      pool.on_fork_child([this] {
+      // The pool may keep it although what follows fails.
+      pool.on_fork_child([this, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
         records_.forbid();
         frontier_.forbid();
         exchanges_.forbid();
@@ -630,6 +632,7 @@ class clock final : private base::thread_exit_listener {
   }
 
   std::shared_ptr<session_type> session_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};
   std::atomic<std::chrono::microseconds> epoch_length_{std::chrono::microseconds{0}};

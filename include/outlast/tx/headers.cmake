@@ -6,6 +6,7 @@ outlast_headers(outlast_library tx
   field.hpp
   heap.hpp
   left_right.hpp
+  managed_map.hpp
   manager.hpp
   options.hpp
   seq/array.hpp

@@ -169,6 +169,7 @@ class left_right_session final : public replica_session<D> {
       // (3) release; synchronizes-with (4).
       each.wanted.store(nullptr, std::memory_order_release);
     });
+    try_to_part_readers();
   }
 
   void run_batch() {
@@ -232,23 +233,47 @@ class left_right_session final : public replica_session<D> {
     // (6) full barrier; synchronizes-with (7).
     D::announce(current_, next);
     std::swap(written_, previous_);
+    parted_ = false;
     repeated_ = false;  // (P4) the replica that was current is written in the next batch.
   }
 
-  /// Nobody reads the replica that is not current any more. A reader that has announced itself
-  /// under one version may have chosen before readers were led elsewhere; those who come have not.
+  /// Nobody reads the replica that is not current any more.
   void wait_for_readers() {
-    const std::uint64_t version = version_.load(std::memory_order_relaxed);
-    wait_for_version(1 - version);
-    D::announce(version_, 1 - version);
-    wait_for_version(version);
+    if (!parted_) {
+      wait_for_version(1 - version_now());
+      part_readers();
+    }
+    wait_for_version(1 - version_now());
   }
 
+  /// Readers who announce themselves from now on are told from those who did before: those may have
+  /// chosen the replica that is not current. Once nobody is left who announced the other version.
+  void part_readers() {
+    D::announce(version_, 1 - version_now());
+    parted_ = true;
+  }
+  /// The same without waiting, after a batch: so that the next one need not wait for readers who
+  /// come in between.
+  void try_to_part_readers() {
+    if (!parted_ && nobody_reads_under(1 - version_now())) part_readers();
+  }
+
+  [[nodiscard]] std::uint64_t version_now() const noexcept {
+    return version_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool nobody_reads_under(std::uint64_t version) {
+    bool nobody = true;
+    participants_.for_each([&](participant& each) { nobody = nobody && !reads(each, version); });
+    return nobody;
+  }
+  [[nodiscard]] static bool reads(const participant& each, std::uint64_t version) {
+    // (9) acquire; synchronizes-with (8).
+    return D::load(each.reads_, std::memory_order_seq_cst) == version + 1;
+  }
   void wait_for_version(std::uint64_t version) {
     participants_.for_each([&](participant& each) {
       waiting<D> until_left;
-      // (9) acquire; synchronizes-with (8).
-      while (D::load(each.reads_, std::memory_order_seq_cst) == version + 1) until_left.wait();
+      while (reads(each, version)) until_left.wait();
     });
   }
 
@@ -259,6 +284,7 @@ class left_right_session final : public replica_session<D> {
   std::atomic<std::uint64_t> version_{0};
   // Under the lock:
   alignas(128) std::uint64_t batches_ = 0;
+  bool parted_ = false;    // readers of before the last batch announced the other version
   bool stale_ = false;     // the other replica may differ anywhere
   bool repeated_ = false;  // the other replica holds what the last batch wrote
   bool broken_ = false;
@@ -280,6 +306,10 @@ class left_right : public detail::manager_calls<left_right<D>> {
 
  public:
   using pool_type = basic_pool<D>;
+  using domain_type = D;
+
+  /// For reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "left_right"; }
 
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
   /// bytes. After a crash the replica that it left behind is copied with the first update. Throws

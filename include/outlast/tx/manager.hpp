@@ -84,6 +84,10 @@ concept transaction_manager = requires(M& manager, root<int> named) {
 
 namespace detail {
 
+/// Where a member function is called root as well.
+template <class T>
+using root_of = root<T>;
+
 template <class Result>
 inline constexpr bool is_result = std::is_void_v<Result> || std::is_trivially_copyable_v<Result>;
 
@@ -111,19 +115,19 @@ class manager_calls {
   }
   /// update() of one object: f(T&).
   template <class T, std::invocable<T&> F>
-  auto update(tx::root<T> named, F&& f) {
+  auto update(root_of<T> named, F&& f) {
     return update([named, f = std::forward<F>(f)](view in) mutable { return f(in[named]); });
   }
   /// read() of one object: f(const T&).
   template <class T, std::invocable<const T&> F>
-  auto read(tx::root<T> named, F&& f) {
+  auto read(root_of<T> named, F&& f) {
     return read([named, f = std::forward<F>(f)](const_view in) mutable { return f(in[named]); });
   }
 
   /// The object `name`; created as T() if there is none. `name`: at most 40 bytes. Durable at
   /// return. Throws error{root_type_mismatch, bad_argument}, out_of_space.
   template <class T>
-  [[nodiscard]] tx::root<T> root(std::string_view name) {
+  [[nodiscard]] root_of<T> root(std::string_view name) {
     static_assert(std::is_trivially_destructible_v<T>);
     root_entry::text text{};
     if (name.empty() || name.size() > text.size()) {

@@ -127,7 +127,7 @@ class accounts_subject final : public subject {
   explicit accounts_subject(std::string name) : name_(std::move(name)) {}
 
   [[nodiscard]] std::string structure() const override { return name_; }
-  [[nodiscard]] std::string policy() const override { return "none"; }
+  [[nodiscard]] std::string policy() const override { return std::string(Manager::engine_name()); }
   [[nodiscard]] const oracle& judge() const override { return judge_; }
   [[nodiscard]] std::size_t memory_bytes() const override { return std::size_t{128} << 10; }
   [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {

@@ -1,6 +1,7 @@
 // Goal: operations of a transaction manager are atomic, undone by exceptions, found again by name,
 // and refused where they would break something; whoever opens the wrong thing is told so.
 // Method: small objects in a pool file; many threads; pools that are closed, abandoned and damaged.
+#include <outlast/domain/file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -234,6 +236,47 @@ TEST(LeftRight, grows_in_a_sparse_region) {
     });
   }
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 12U);
+}
+
+TEST(LeftRight, is_found_again_where_the_pool_is_mapped_elsewhere) {
+  pool_file pool;
+  std::uintptr_t base = 0;
+  {
+    manager all(*pool, "all", small);
+    base = pool->base();
+    const auto here = all.root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[1] = 77; });
+  }
+  pool.close();
+  pool.options().base_address = base + (std::uintptr_t{1} << 32);
+  pool.open();
+  ASSERT_NE(pool->base(), base);
+  manager all(*pool, "all");
+  const auto here = all.root<counters>("counters");
+  all.update(here, [](counters& at) { at.of[0] = 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 78U);
+}
+
+TEST(LeftRight, says_that_its_device_failed_and_believes_in_nothing_afterwards) {
+  test::temp_directory folder;
+  pool_options wanted;
+  wanted.per_operation_device_sync = true;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"), wanted);
+  left_right<domain::file> all(pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  const auto add = [](counters& at) { at.of[0] += 1; };
+  all.update(here, add);
+  domain::file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(all.update(here, add), error);
+  domain::file::fail_next_syncs(0, 0);
+  EXPECT_THROW(all.update(here, add), error);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1U);
+}
+
+TEST(LeftRight, refuses_a_disk_on_which_each_update_would_be_a_device_sync) {
+  test::temp_directory folder;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"));
+  EXPECT_THROW(left_right<domain::file>(pool, "all", small), error);
 }
 
 /// A pool file in which something about the manager's header is wrong.

@@ -61,9 +61,8 @@ TEST(WriteSet, undoes_one_operation_of_several) {
   written.touch(7, image_of(20).data());
   written.touch(7, image_of(30).data());
   written.touch(8, image_of(40).data());
-  written.undo_operation([&](line_number line, const line_image& held) {
-    undone[line] = static_cast<int>(held[5]);
-  });
+  written.undo_operation(
+      [&](line_number line, const line_image& held) { undone[line] = static_cast<int>(held[5]); });
   EXPECT_EQ(undone, (std::map<line_number, int>{{7, 20}, {8, 40}}));
   EXPECT_EQ(content(written), (std::set<line_number>{7, 8}));
 }

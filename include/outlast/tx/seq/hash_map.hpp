@@ -16,6 +16,9 @@ namespace outlast::tx::seq {
 template <class Key, class Value, class Hash = base::default_hash<Key>>
 class hash_map {
  public:
+  using key_type = Key;
+  using mapped_type = Value;
+
   /// False, and no change, if the key is there. Throws out_of_space.
   bool insert(const Key& key, const Value& value) {
     if (find(key) != nullptr) return false;

@@ -22,6 +22,9 @@ namespace outlast::tx::seq {
 template <class Key, class Value>
 class red_black_tree {
  public:
+  using key_type = Key;
+  using mapped_type = Value;
+
   /// False, and no change, if the key is there. Throws out_of_space.
   bool insert(const Key& key, const Value& value) { return add(key, value, false); }
   /// The key has the value; true if it is new. Throws out_of_space.

@@ -100,7 +100,6 @@ class left_right_session final : public replica_session<D> {
   [[nodiscard]] bool before_close() override {
     if (broken_) return false;
     repeat_previous();
-    if (stale_) return false;
     const unsigned other = 1 - now_current();
     previous_->for_each([&](line_number line) { this->flush_line(other, line); });
     domain::fence<D>();

@@ -32,8 +32,7 @@ function(outlast_mutate_tx to)
   outlast_mutate(15 "written.for_each([&](line_number line) { flush_line(i, line); });"
                     "if (@D@) written.for_each([&](line_number line) { flush_line(i, line); });")
   # 16: nobody waits for a copy
-  outlast_mutate(16 "base::this_thread().flush_pending = true;\n    domain::fence<D>();"
-                    "base::this_thread().flush_pending = @D@;\n    domain::fence<D>();")
+  outlast_mutate(16 "    D::psync();\n" "    if (@D@) D::psync();\n")
   outlast_write_header(detail/replica_session.hpp)
 
   outlast_read_header(left_right.hpp)

@@ -131,8 +131,9 @@ TEST_F(Heap, keeps_blocks_apart_and_their_content) {
     } else if (!live.empty()) {
       const auto chosen = std::next(live.begin(), static_cast<long>(random() % live.size()));
       const auto [size, mark] = chosen->second;
-      ASSERT_TRUE(std::all_of(chosen->first, chosen->first + size,
-                              [mark = std::byte{mark}](std::byte each) { return each == mark; }));
+      ASSERT_TRUE(
+          std::all_of(chosen->first, chosen->first + size,
+                      [expected = std::byte{mark}](std::byte each) { return each == expected; }));
       give_back(chosen->first);
       live.erase(chosen);
     }

@@ -180,7 +180,7 @@ TEST(LeftRight, loses_nothing_in_200_threads) {
   manager all(*pool, "all", small);
   const auto here = all.root<counters>("counters");
   constexpr unsigned threads = 200;
-  constexpr unsigned rounds = 25;
+  constexpr unsigned rounds = 8;
   std::atomic<bool> differ = false;
   {
     std::vector<std::jthread> crew;

@@ -80,8 +80,9 @@ class replica_session : public durable::root_session<D> {
     const heap::extent used = heap::used(header);
     copy_range(from, to, 0, used.table_end);
     copy_range(from, to, used.pages_begin, used.pages_end);
-    base::this_thread().flush_pending = true;
-    domain::fence<D>();
+    // No fence below this one waits for streamed bytes on every domain; another thread may be the
+    // one that publishes them.
+    D::psync();
   }
 
   /// Throws corruption unless replica `i` begins as a heap does.

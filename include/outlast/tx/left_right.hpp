@@ -336,6 +336,8 @@ class left_right : public detail::manager_calls<left_right<D>> {
     return static_cast<const detail::replica_session<D>*>(session_.get());
   }
 
+  [[nodiscard]] std::string where() const { return session_->pool().path(); }
+
   template <class Result, class F>
   Result run_update(F&& f) {
     detail::request_of<Result, std::remove_reference_t<F>> wanted(f);

@@ -93,8 +93,9 @@ inline constexpr bool is_result = std::is_void_v<Result> || std::is_trivially_co
 
 /// The part of a manager that is the same for all engines. `Engine` has
 ///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
-///   Result run_read<Result>(f), and
-///   const void* id(), as its transactions name it.
+///   Result run_read<Result>(f),
+///   const void* id(), as its transactions name it, and
+///   std::string where(): the pool's file, for messages.
 template <class Engine>
 class manager_calls {
  public:
@@ -131,7 +132,8 @@ class manager_calls {
     static_assert(std::is_trivially_destructible_v<T>);
     root_entry::text text{};
     if (name.empty() || name.size() > text.size()) {
-      throw error(errc::bad_argument, "", "the name of an object has from 1 to 40 bytes");
+      throw error(errc::bad_argument, self().where(),
+                  "the name of an object has from 1 to 40 bytes");
     }
     std::copy(name.begin(), name.end(), text.begin());
     const std::uint64_t fingerprint =
@@ -139,7 +141,7 @@ class manager_calls {
     const found known = read([=](const_view) { return find(text); });
     const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
     if (there.fingerprint == fingerprint) return {there.offset};
-    throw error(errc::root_type_mismatch, "",
+    throw error(errc::root_type_mismatch, self().where(),
                 "the object '" + std::string(name) + "' was created as another type than " +
                     typeid(T).name() + "; open it as that, or choose another name");
   }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -43,6 +44,7 @@ class transient : public detail::manager_calls<transient> {
   };
 
   [[nodiscard]] const void* id() const noexcept { return this; }
+  [[nodiscard]] static std::string where() { return ""; }
 
   template <class Result, class F>
   Result run_update(F&& f) {

@@ -170,7 +170,13 @@ TEST(LeftRight, finds_objects_by_name_and_type) {
   const auto here = all.root<counters>("counters");
   EXPECT_EQ(all.root<counters>("counters").offset, here.offset);
   EXPECT_NE(all.root<counters>("others").offset, here.offset);
-  EXPECT_THROW(static_cast<void>(all.root<mixed>("counters")), error);
+  try {
+    static_cast<void>(all.root<mixed>("counters"));
+    ADD_FAILURE() << "another type";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    EXPECT_NE(std::string(refused.what()).find(pool.path()), std::string::npos);
+  }
   EXPECT_THROW(static_cast<void>(all.root<mixed>("")), error);
   EXPECT_THROW(static_cast<void>(all.root<mixed>(std::string(41, 'n'))), error);
 }

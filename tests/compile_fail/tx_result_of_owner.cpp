@@ -1,4 +1,4 @@
-// The answer of a transaction may have been made on another replica and thread: it is a plain value.
+// The answer of a transaction may come from another replica and thread: it is a plain value.
 #include <outlast/tx/transient.hpp>
 
 #include <string>

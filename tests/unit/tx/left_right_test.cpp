@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -299,7 +300,8 @@ class DamagedHeader : public testing::Test {
   /// Changes the record in the file; a right checksum is written behind the change.
   void change(std::size_t offset, std::uint32_t value, bool sealed) {
     std::fstream file(pool_.path(), std::ios::in | std::ios::out | std::ios::binary);
-    std::string content(std::istreambuf_iterator<char>(file), {});
+    std::string content(std::filesystem::file_size(pool_.path()), '\0');
+    file.read(content.data(), static_cast<std::streamsize>(content.size()));
     const std::uint64_t magic = detail::manager_record::right_magic;
     const std::size_t at = content.find({reinterpret_cast<const char*>(&magic), sizeof magic});
     ASSERT_NE(at, std::string::npos);
@@ -325,7 +327,7 @@ class DamagedHeader : public testing::Test {
     return "";
   }
 
-  pool_file pool_;
+  pool_file pool_{std::size_t{8} << 20};
 };
 
 TEST_F(DamagedHeader, of_another_engine_is_refused_by_name) {

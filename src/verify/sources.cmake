@@ -13,6 +13,7 @@ outlast_sources(outlast_verify verify
   catalogue_skiplists.cpp
   catalogue_soft.cpp
   catalogue_tables.cpp
+  catalogue_transactions.cpp
   catalogue_trees.cpp
   counterexample.cpp
   explorer.cpp

@@ -16,17 +16,17 @@
 namespace outlast::test {
 namespace {
 
-/// Line `number` of the header of that name; "" if there is none, or several.
+/// Line `number` of the header of that name, or of each of them.
 std::string line_of(const std::string& name, unsigned number) {
   std::string found;
-  unsigned headers = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(OUTLAST_HEADERS)) {
     if (entry.path().filename() != name) continue;
-    ++headers;
     std::ifstream in(entry.path());
-    for (unsigned i = 0; i < number; ++i) std::getline(in, found);
+    std::string line;
+    for (unsigned i = 0; i < number; ++i) std::getline(in, line);
+    found += line + '\n';
   }
-  return headers == 1 ? found : "";
+  return found;
 }
 
 TEST(Redundancies, quote_the_lines_that_they_name) {

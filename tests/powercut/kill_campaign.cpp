@@ -28,6 +28,7 @@ std::vector<definition> definitions() {
   for (definition& each : sequence_definitions()) all.push_back(std::move(each));
   for (definition& each : set_definitions()) all.push_back(std::move(each));
   for (definition& each : epoch_definitions()) all.push_back(std::move(each));
+  for (definition& each : transaction_definitions()) all.push_back(std::move(each));
   for (definition& each : table_definitions()) all.push_back(std::move(each));
   for (definition& each : tree_definitions()) all.push_back(std::move(each));
   return all;

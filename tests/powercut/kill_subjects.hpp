@@ -13,6 +13,7 @@ namespace outlast::test::powercut {
 [[nodiscard]] std::vector<definition> sequence_definitions();
 [[nodiscard]] std::vector<definition> set_definitions();
 [[nodiscard]] std::vector<definition> epoch_definitions();
+[[nodiscard]] std::vector<definition> transaction_definitions();
 /// Those on `adr` need a CPU that can flush: see flushes_reach_memory().
 [[nodiscard]] std::vector<definition> table_definitions();
 [[nodiscard]] bool flushes_reach_memory();

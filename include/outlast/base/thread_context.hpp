@@ -38,6 +38,9 @@ struct alignas(128) thread_context {
 
   /// Free for a domain that has to remember something between a flush and its fence.
   void* domain_state = nullptr;
+
+  /// The transaction in which the thread runs user code: tx::running().
+  void* transaction = nullptr;
 };
 
 /// The context of the running thread; null until its first `this_thread()`.

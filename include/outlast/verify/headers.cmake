@@ -31,5 +31,6 @@ outlast_headers(outlast_verify verify
   subject.hpp
   threading.hpp
   transaction_oracle.hpp
+  transaction_subject.hpp
   twins.hpp
 )

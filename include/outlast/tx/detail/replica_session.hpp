@@ -1,0 +1,229 @@
+// The volatile half of a transaction manager, as far as engines share it: region, replicas, space.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/region.hpp>
+#include <outlast/tx/detail/record.hpp>
+#include <outlast/tx/detail/write_set.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/options.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace outlast::tx::detail {
+
+/// An engine's session derives from it. The root's object is a manager_record; the replicas lie in
+/// a region of the same name, which outlives the root and is used again.
+///
+/// Thread-safety: replica() and bytes() may be called concurrently, the rest as the engine says.
+template <domain::persistence_domain D>
+class replica_session : public durable::root_session<D> {
+  using base_type = durable::root_session<D>;
+
+ public:
+  replica_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
+                  engine_kind engine, unsigned replicas, const options& wanted)
+      : base_type(in, root), name_(name), region_name_("tx:" + name) {
+    if (root.state == root_state::fresh) {
+      create(engine, replicas, wanted);
+    } else {
+      open(engine, replicas);
+    }
+  }
+
+  using base_type::arena;
+  using base_type::pool;
+
+  void collect_all() override {}
+
+  [[nodiscard]] std::byte* replica(unsigned i) const noexcept { return region_->replica(i); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] unsigned replicas() const noexcept { return region_->replicas; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ protected:
+  [[nodiscard]] std::atomic<std::uint64_t>& state() const noexcept { return record_->state; }
+  [[nodiscard]] bool is_fresh() const noexcept { return this->root().state == root_state::fresh; }
+
+  /// An update of replica `i`.
+  [[nodiscard]] transaction writing(unsigned i, write_set& written) noexcept {
+    return {this, replica(i), bytes_, written, writer_of<D>(), [](void* self, std::size_t bytes) {
+              static_cast<replica_session*>(self)->provide(bytes);
+            }};
+  }
+  [[nodiscard]] transaction reading(unsigned i) const noexcept {
+    return {this, replica(i), bytes_};
+  }
+
+  [[nodiscard]] std::byte* line_at(unsigned i, line_number line) const noexcept {
+    return replica(i) + line * base::cache_line_size;
+  }
+  void flush_line(unsigned i, line_number line, domain::site where = domain::site::current()) {
+    domain::flush<D>(line_at(i, line), base::cache_line_size, where);
+  }
+
+  /// Copies everything that is in use, past the caches. The copy is durable at return.
+  void copy_all(unsigned from, unsigned to) {
+    const auto& header = *reinterpret_cast<const heap_header*>(replica(from));
+    const heap::extent used = heap::used(header);
+    copy_range(from, to, 0, used.table_end);
+    copy_range(from, to, used.pages_begin, used.pages_end);
+    // No fence below this one waits for streamed bytes on every domain; another thread may be the
+    // one that publishes them.
+    D::psync();
+  }
+
+  /// Throws corruption unless replica `i` begins as a heap does.
+  void require_heap(unsigned i) const {
+    const auto& header = *reinterpret_cast<const heap_header*>(replica(i));
+    const std::string damage = heap::damage(header, bytes_);
+    if (damage.empty()) return;
+    throw corruption(pool_path(), "the heap of the transactions '" + name_ + "' " + damage +
+                                      "; restore a backup");
+  }
+
+  [[nodiscard]] const std::string& pool_path() const noexcept {
+    return const_cast<replica_session*>(this)->pool().path();
+  }
+
+ private:
+  static constexpr std::size_t copied_at_once = std::size_t{256} << 10;
+  static constexpr std::size_t least_bytes = 4096;
+  static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
+
+  void create(engine_kind engine, unsigned replicas, const options& wanted) {
+    require_options(wanted);
+    // (P1) persisted-before (P2): a record names a region that is there.
+    reserve(replicas, wanted);
+    format(wanted.page_bytes);
+    record_ = static_cast<manager_record*>(
+        arena().allocate(sizeof(manager_record), alignof(manager_record)));
+    D::zero(record_, sizeof(manager_record));
+    manager_record made{};
+    made.magic = manager_record::right_magic;
+    made.version = manager_record::newest_version;
+    made.engine = engine;
+    made.replicas = replicas;
+    made.page_bytes = static_cast<std::uint32_t>(wanted.page_bytes);
+    made.replica_bytes = bytes_;
+    made.checksum = checksum_of(made);
+    D::write(record_, &made, offsetof(manager_record, state));
+    domain::persist<D>(record_, sizeof(manager_record));
+    pool().publish_root(this->root().index, record_);  // (P2) the manager exists.
+  }
+
+  void require_options(const options& wanted) const {
+    const bool page = std::has_single_bit(wanted.page_bytes) &&
+                      wanted.page_bytes >= heap::least_page_bytes &&
+                      wanted.page_bytes <= heap::most_page_bytes;
+    if (!page) {
+      throw error(errc::bad_argument, pool_path(),
+                  "options.page_bytes must be a power of two from 256 to 1 MiB");
+    }
+  }
+
+  /// A region of that name may be left of a manager that was dropped, or never came to be.
+  void reserve(unsigned replicas, const options& wanted) {
+    region_ = pool().find_region(region_name_);
+    if (!region_) {
+      const std::size_t third = pool().size_bytes() / (replicas + 1);
+      const std::size_t bytes = wanted.replica_bytes != 0 ? wanted.replica_bytes : third;
+      const std::size_t rounded = std::max(least_bytes, base::round_up(bytes, 4096));
+      region_ = pool().reserve_region(region_name_, region_kind::replicas, rounded, replicas);
+    }
+    if (region_->replicas != replicas || region_->bytes < wanted.replica_bytes) {
+      throw error(errc::already_exists, pool_path(),
+                  "the region '" + region_name_ + "' is left of an earlier manager and has " +
+                      std::to_string(region_->replicas) + " replicas of " +
+                      std::to_string(region_->bytes) + " bytes; choose another name");
+    }
+    bytes_ = region_->bytes;
+  }
+
+  /// An empty heap in all replicas. Durable at return.
+  void format(std::size_t page_bytes) {
+    const std::size_t least = sizeof(heap_header) + sizeof(page_state) + 2 * page_bytes;
+    if (bytes_ < least) {
+      throw error(errc::too_small, pool_path(),
+                  "a replica of " + std::to_string(bytes_) + " bytes cannot hold pages of " +
+                      std::to_string(page_bytes));
+    }
+    for (unsigned i = 0; i < replicas(); ++i) {
+      pool().commit_region(region_name_, i, 0, sizeof(heap_header));
+      write_set written;
+      transaction formatting(this, replica(i), bytes_, written, writer_of<D>(), nullptr);
+      const running_scope now(formatting);
+      heap(formatting).format(page_bytes);
+      written.for_each([&](line_number line) { flush_line(i, line); });
+    }
+    domain::fence<D>();
+  }
+
+  void open(engine_kind engine, unsigned replicas) {
+    record_ = this->template object<manager_record>();
+    require_record(*record_, engine, pool_path(), name_);
+    region_ = pool().find_region(region_name_);
+    if (!region_ || region_->replicas != replicas || region_->bytes != record_->replica_bytes) {
+      throw corruption(pool_path(), "the region '" + region_name_ +
+                                        "' is not there, or not as large as the header of its "
+                                        "transactions says; restore a backup");
+    }
+    bytes_ = region_->bytes;
+    if (this->root().state == root_state::clean) {
+      arena().load_clean();
+    } else {
+      auto marking = arena().begin_recovery();
+      marking.mark(record_);
+      marking.finish();
+    }
+    if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
+  }
+
+  /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
+  /// on the file system: what was decided in one replica can always be repeated in the others.
+  void provide(std::size_t wanted) {
+    if (wanted <= provided_.load(std::memory_order_relaxed)) return;
+    const std::size_t ahead = std::max(provided_at_once, wanted / 8);
+    const std::size_t enough = std::min(bytes_, wanted + ahead);
+    for (unsigned i = 0; i < replicas(); ++i) {
+      const std::size_t from = provided_.load(std::memory_order_relaxed);
+      pool().commit_region(region_name_, i, from, enough - from);
+    }
+    provided_.store(enough, std::memory_order_relaxed);
+  }
+
+  void copy_range(unsigned from, unsigned to, std::size_t begin, std::size_t end) {
+    begin &= ~(base::cache_line_size - 1);
+    end = std::min(bytes_, base::round_up(end, base::cache_line_size));
+    for (std::size_t at = begin; at < end; at += copied_at_once) {
+      const std::size_t part = std::min(copied_at_once, end - at);
+      if constexpr (domain::notes_pages<D>) {
+        D::write(replica(to) + at, replica(from) + at, part);
+        domain::flush<D>(replica(to) + at, part);
+      } else {
+        D::stream(replica(to) + at, replica(from) + at, part);
+      }
+    }
+  }
+
+  std::string name_;
+  std::string region_name_;
+  std::optional<region_info> region_;
+  std::size_t bytes_ = 0;
+  manager_record* record_ = nullptr;
+  std::atomic<std::size_t> provided_{0};
+};
+
+}  // namespace outlast::tx::detail

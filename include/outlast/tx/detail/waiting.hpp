@@ -1,0 +1,76 @@
+// How a thread waits for another one, and what it waits for.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <exception>
+#include <optional>
+#include <thread>
+#include <type_traits>
+
+namespace outlast::tx::detail {
+
+/// First on the CPU, then by giving it away. In the simulator: lets others go on.
+template <domain::persistence_domain D>
+class waiting {
+ public:
+  void wait() {
+    if constexpr (domain::has_real_threads<D>) {
+      if (++rounds_ > spins) return std::this_thread::yield();
+    }
+    D::relax();
+  }
+
+ private:
+  static constexpr unsigned spins = 200;
+  unsigned rounds_ = 0;
+};
+
+/// An operation whose result somebody waits for.
+class any_request {
+ public:
+  /// Runs the operation, keeping its result or exception.
+  virtual void run(transaction& in) noexcept = 0;
+
+  std::exception_ptr failure;
+
+ protected:
+  ~any_request() = default;
+};
+
+/// A request that calls `F` and keeps its result. What it wrote is taken back if it throws.
+template <class Result, class F>
+class request_of final : public any_request {
+ public:
+  explicit request_of(F& f) noexcept : f_(f) {}
+
+  void run(transaction& in) noexcept override {
+    const running_scope now(in);
+    in.begin_operation();
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        f_(in);
+      } else {
+        result_.emplace(f_(in));
+      }
+    } catch (...) {
+      this->failure = std::current_exception();
+    }
+    if (this->failure != nullptr) in.undo_operation();
+  }
+
+  /// Once it has run and not failed.
+  Result result() const {
+    if constexpr (!std::is_void_v<Result>) return *result_;
+  }
+
+ private:
+  struct nothing {};
+
+  F& f_;
+  std::optional<std::conditional_t<std::is_void_v<Result>, nothing, Result>> result_;
+};
+
+}  // namespace outlast::tx::detail

@@ -1,0 +1,20 @@
+outlast_headers(outlast_library tx
+  detail/record.hpp
+  detail/replica_session.hpp
+  detail/waiting.hpp
+  detail/write_set.hpp
+  field.hpp
+  heap.hpp
+  left_right.hpp
+  managed_map.hpp
+  manager.hpp
+  options.hpp
+  seq/array.hpp
+  seq/hash_map.hpp
+  seq/list_set.hpp
+  seq/queue.hpp
+  seq/red_black_tree.hpp
+  seq/stack.hpp
+  transaction.hpp
+  transient.hpp
+)

@@ -1,0 +1,73 @@
+// A sequential map in a manager of its own, with the interface of the library's maps.
+#pragma once
+
+#include <outlast/tx/manager.hpp>
+#include <outlast/tx/options.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace outlast::tx {
+
+/// `Map` is one of tx/seq, `Manager` an engine. Each member function is a transaction; for several
+/// at once use manager() and named().
+///
+/// Thread-safety, progress and durability: the manager's.
+template <class Manager, class Map>
+class managed_map {
+ public:
+  using pool_type = typename Manager::pool_type;
+  using key_type = typename Map::key_type;
+  using mapped_type = typename Map::mapped_type;
+  /// For reports: the engine, and the domain under it.
+  struct policy_type {
+    using domain_type = typename Manager::domain_type;
+    [[nodiscard]] static std::string name() { return std::string(Manager::engine_name()); }
+  };
+
+  /// Attaches the manager `name`; creates it if there is none. Throws what Manager's constructor
+  /// and root() throw.
+  managed_map(pool_type& pool, std::string_view name, const options& wanted = {})
+      : manager_(std::make_unique<Manager>(pool, name, wanted)),
+        map_(manager_->template root<Map>("map")) {}
+
+  /// As the map's. Durable at return. Those that add throw out_of_space without effect.
+  bool insert(const key_type& key, const mapped_type& value) {
+    return manager_->update(map_, [=](Map& m) { return m.insert(key, value); });
+  }
+  bool put(const key_type& key, const mapped_type& value) {
+    return manager_->update(map_, [=](Map& m) { return m.put(key, value); });
+  }
+  bool update(const key_type& key, const mapped_type& value) {
+    return manager_->update(map_, [=](Map& m) { return m.update(key, value); });
+  }
+  bool erase(const key_type& key) {
+    return manager_->update(map_, [=](Map& m) { return m.erase(key); });
+  }
+  [[nodiscard]] bool contains(const key_type& key) {
+    return manager_->read(map_, [=](const Map& m) { return m.contains(key); });
+  }
+  [[nodiscard]] std::optional<mapped_type> get(const key_type& key) {
+    return manager_->read(map_, [=](const Map& m) { return m.get(key); });
+  }
+  [[nodiscard]] std::size_t size() {
+    return manager_->read(map_, [](const Map& m) { return m.size(); });
+  }
+  /// Calls `visit(key, value)` for each key of one moment.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    manager_->read(map_, [&](const Map& m) { m.for_each(visit); });
+  }
+
+  [[nodiscard]] Manager& manager() noexcept { return *manager_; }
+  [[nodiscard]] root<Map> named() const noexcept { return map_; }
+
+ private:
+  std::unique_ptr<Manager> manager_;
+  root<Map> map_;
+};
+
+}  // namespace outlast::tx

@@ -1,0 +1,201 @@
+// What a transaction manager offers, whatever its engine.
+//
+//   outlast::tx::left_right<> bank(pool, "bank");
+//   outlast::tx::root<accounts> all = bank.root<accounts>("accounts");
+//   bool moved = bank.update(all, [=](accounts& a) { return a.move(from, to, amount); });
+//   std::uint64_t sum = bank.read(all, [](const accounts& a) { return a.total(); });
+//
+// The rules of user code, which may run several times, on another thread, on another replica:
+//   R1  It captures by value what it needs, and answers with its result alone. An engine that says
+//       so may run it after its caller has returned.
+//   R2  It computes from its captures and from what it finds: no clock, no randomness, no
+//       address.
+//   R3  Persistent members are fields, pointers, or of such; pointers into a replica do not leave
+//       the transaction.
+//   R4  An exception takes back what the operation has written, and reaches its caller.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace outlast::tx {
+
+/// Names an object of a manager in all its replicas. Trivially copyable: closures capture it.
+template <class T>
+struct root {
+  std::uint64_t offset = 0;  ///< in a replica
+};
+
+/// The replica on which an operation works: where roots are objects.
+class view {
+ public:
+  explicit view(transaction& in) noexcept : replica_(in.replica()) {}
+
+  template <class T>
+  [[nodiscard]] T& operator[](root<T> named) const noexcept {
+    return *reinterpret_cast<T*>(replica_ + named.offset);
+  }
+
+ private:
+  std::byte* replica_;
+};
+/// The same for readers.
+class const_view {
+ public:
+  explicit const_view(const transaction& in) noexcept : replica_(in.replica()) {}
+
+  template <class T>
+  [[nodiscard]] const T& operator[](root<T> named) const noexcept {
+    return *reinterpret_cast<const T*>(replica_ + named.offset);
+  }
+
+ private:
+  const std::byte* replica_;
+};
+
+/// Sequential code in, durable atomic transactions out. [Cor20]
+///
+/// update(f) runs f(view) and read(f) runs f(const_view), each as one step of a single order of all
+/// transactions; what they answered, and what the answer depends on, is durable at return. Results
+/// are trivially copyable, or void. A call inside of an operation of the same manager is part of
+/// it; update() inside of read(), and operations of two managers inside of each other, throw
+/// error{refused}. What f throws reaches the caller, and the operation has not happened.
+template <class M>
+concept transaction_manager = requires(M& manager, root<int> named) {
+  manager.update([](view) { return 1; });
+  manager.read([](const_view) { return 1; });
+  manager.update(named, [](int&) {});
+  manager.read(named, [](const int&) { return 1; });
+  { manager.template root<int>(std::string_view()) } -> std::same_as<root<int>>;
+};
+
+namespace detail {
+
+/// Where a member function is called root as well.
+template <class T>
+using root_of = root<T>;
+
+template <class Result>
+inline constexpr bool is_result = std::is_void_v<Result> || std::is_trivially_copyable_v<Result>;
+
+/// The part of a manager that is the same for all engines. `Engine` has
+///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
+///   Result run_read<Result>(f),
+///   const void* id(), as its transactions name it, and
+///   std::string where(): the pool's file, for messages.
+template <class Engine>
+class manager_calls {
+ public:
+  /// See tx::transaction_manager.
+  template <std::invocable<view> F>
+  auto update(F&& f) {
+    using result = std::remove_cvref_t<std::invoke_result_t<F&, view>>;
+    static_assert(is_result<result>, "a transaction answers with a trivially copyable value");
+    if (transaction* const around = mine(true)) return f(view(*around));
+    return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
+  }
+  template <std::invocable<const_view> F>
+  auto read(F&& f) {
+    using result = std::remove_cvref_t<std::invoke_result_t<F&, const_view>>;
+    static_assert(is_result<result>, "a transaction answers with a trivially copyable value");
+    if (transaction* const around = mine(false)) return f(const_view(*around));
+    return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+  }
+  /// update() of one object: f(T&).
+  template <class T, std::invocable<T&> F>
+  auto update(root_of<T> named, F&& f) {
+    return update([named, f = std::forward<F>(f)](view in) mutable { return f(in[named]); });
+  }
+  /// read() of one object: f(const T&).
+  template <class T, std::invocable<const T&> F>
+  auto read(root_of<T> named, F&& f) {
+    return read([named, f = std::forward<F>(f)](const_view in) mutable { return f(in[named]); });
+  }
+
+  /// The object `name`; created as T() if there is none. `name`: at most 40 bytes. Durable at
+  /// return. Throws error{root_type_mismatch, bad_argument}, out_of_space.
+  template <class T>
+  [[nodiscard]] root_of<T> root(std::string_view name) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    root_entry::text text{};
+    if (name.empty() || name.size() > text.size()) {
+      throw error(errc::bad_argument, self().where(),
+                  "the name of an object has from 1 to 40 bytes");
+    }
+    std::copy(name.begin(), name.end(), text.begin());
+    const std::uint64_t fingerprint =
+        base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
+    const found known = read([=](const_view) { return find(text); });
+    const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
+    if (there.fingerprint == fingerprint) return {there.offset};
+    throw error(errc::root_type_mismatch, self().where(),
+                "the object '" + std::string(name) + "' was created as another type than " +
+                    typeid(T).name() + "; open it as that, or choose another name");
+  }
+
+ private:
+  struct found {
+    std::uint64_t offset = 0;
+    std::uint64_t fingerprint = 0;
+  };
+
+  [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
+
+  /// The transaction that the caller is part of; null: none.
+  [[nodiscard]] transaction* mine(bool to_write) {
+    transaction* const around = current();
+    if (around == nullptr) return nullptr;
+    if (around->engine() != self().id()) {
+      throw error(errc::refused, "",
+                  "a transaction of one manager calls another one; let one manager own what "
+                  "belongs together");
+    }
+    if (to_write && !around->writes()) {
+      throw error(errc::refused, "", "read() calls update(); let the whole be an update()");
+    }
+    return around;
+  }
+
+  [[nodiscard]] static heap_header& header() {
+    return *reinterpret_cast<heap_header*>(running().replica());
+  }
+
+  [[nodiscard]] static found find(const root_entry::text& name) {
+    for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
+      if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
+    }
+    return {};
+  }
+
+  template <class T>
+  [[nodiscard]] found create(const root_entry::text& name, std::uint64_t fingerprint) {
+    return update([=](view) {
+      const found known = find(name);
+      if (known.offset != 0) return known;
+      root_entry* const entry = alloc<root_entry>();
+      T* const object = alloc<T>();
+      entry->name = name;
+      entry->fingerprint = fingerprint;
+      entry->object = reinterpret_cast<std::byte*>(object);
+      entry->next = header().roots.get();
+      header().roots = entry;
+      return found{running().offset_of(object), fingerprint};
+    });
+  }
+};
+
+}  // namespace detail
+}  // namespace outlast::tx

@@ -1,0 +1,69 @@
+// A set as a list in ascending order.
+#pragma once
+
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace outlast::tx::seq {
+
+/// Sequential; an object of a transaction manager. `Key` is trivially copyable and ordered by <.
+/// Operations visit all smaller keys.
+template <class Key>
+class list_set {
+ public:
+  /// False if it is there. Throws out_of_space.
+  bool insert(const Key& key) {
+    pointer<node>& link = place_of(key);
+    if (holds(link, key)) return false;
+    link = alloc<node>(key, link.get());
+    ++count_;
+    return true;
+  }
+
+  /// False if it is not there.
+  bool erase(const Key& key) {
+    pointer<node>& link = place_of(key);
+    if (!holds(link, key)) return false;
+    node* const gone = link;
+    link = gone->next.get();
+    --count_;
+    free(gone);
+    return true;
+  }
+
+  [[nodiscard]] bool contains(const Key& key) const {
+    return holds(const_cast<list_set*>(this)->place_of(key), key);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+  /// Calls `visit(key)` in ascending order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const node* at = first_; at != nullptr; at = at->next) visit(at->key.get());
+  }
+
+ private:
+  struct node {
+    node(const Key& held, node* behind) : key(held), next(behind) {}
+    field<Key> key;
+    pointer<node> next;
+  };
+
+  /// The link behind all smaller keys.
+  [[nodiscard]] pointer<node>& place_of(const Key& key) {
+    pointer<node>* link = &first_;
+    while (*link != nullptr && (*link)->key.get() < key) link = &link->get()->next;
+    return *link;
+  }
+  [[nodiscard]] static bool holds(const pointer<node>& link, const Key& key) {
+    return link != nullptr && !(key < link->key.get());
+  }
+
+  pointer<node> first_;
+  field<std::uint64_t> count_;
+};
+
+}  // namespace outlast::tx::seq

@@ -1,0 +1,247 @@
+#include <outlast/tx/heap.hpp>
+
+#include <cstring>
+
+namespace outlast::tx {
+
+using detail::heap_header;
+using detail::run_lists;
+
+void heap::format(std::size_t page_bytes) {
+  in_.declare(&header_, sizeof(heap_header));
+  ::new (static_cast<void*>(&header_)) heap_header;
+  const std::size_t room = in_.bytes() - sizeof(heap_header);
+  const std::size_t pages = room / (page_bytes + sizeof(page_state));
+  const std::size_t first =
+      base::round_up(sizeof(heap_header) + pages * sizeof(page_state), page_bytes);
+  header_.page_shift = static_cast<std::uint32_t>(std::countr_zero(page_bytes));
+  header_.first_page = first;
+  header_.pages = static_cast<page_index>(std::min(pages, (in_.bytes() - first) / page_bytes));
+}
+
+std::string heap::damage(const heap_header& header, std::size_t bytes) {
+  const std::uint32_t shift = header.page_shift;
+  if (shift >= 64 || std::uint64_t{1} << shift > most_page_bytes ||
+      std::uint64_t{1} << shift < least_page_bytes) {
+    return "names pages of 2^" + std::to_string(shift) + " bytes";
+  }
+  if (header.first_page > bytes || header.pages > (bytes - header.first_page) >> shift) {
+    return "names more pages than the region has";
+  }
+  if (header.touched > header.pages) return "uses more pages than it has";
+  return "";
+}
+
+// ---- Lists ----
+
+void heap::link(field<page_index>& head, page_index page) {
+  page_state& mine = state(page);
+  mine.prev = 0;
+  mine.next = head.get();
+  if (head != 0) state(head - 1).prev = page + 1;
+  head = page + 1;
+}
+
+void heap::unlink(field<page_index>& head, page_index page) {
+  const page_state& mine = state(page);
+  const page_index next = mine.next;
+  const page_index prev = mine.prev;
+  if (next != 0) state(next - 1).prev = prev;
+  if (prev != 0) {
+    state(prev - 1).next = next;
+  } else {
+    head = next;
+  }
+}
+
+// ---- Runs of pages ----
+
+heap::page_index heap::take_run(page_index pages) {
+  for (std::size_t list = list_for(pages); list < run_lists; ++list) {
+    for (page_index at = header_.runs[list]; at != 0; at = state(at - 1).next) {
+      const page_index found = at - 1;
+      const page_index there = state(found).pages;
+      if (there < pages) continue;
+      unlink(header_.runs[list], found);
+      if (there > pages) add_free_run(found + pages, there - pages);
+      return found;
+    }
+  }
+  return touch_run(pages);
+}
+
+/// Pages that were never in use.
+heap::page_index heap::touch_run(page_index pages) {
+  const page_index first = header_.touched;
+  if (pages > header_.pages - first) {
+    throw out_of_space("the region of transactions is full: " + std::to_string(pages) +
+                       " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
+                       std::to_string(header_.pages - first) + " left of " +
+                       std::to_string(header_.pages.get()));
+  }
+  in_.provide(header_.first_page + (std::size_t{first + pages} << header_.page_shift));
+  header_.touched = first + pages;
+  return first;
+}
+
+void heap::add_free_run(page_index first, page_index pages) {
+  page_state& begin = state(first);
+  begin.kind = page_kind::free_run;
+  begin.pages = pages;
+  if (pages > 1) {
+    page_state& end = state(first + pages - 1);
+    end.kind = page_kind::free_end;
+    end.pages = pages;
+  }
+  link(header_.runs[list_for(pages)], first);
+}
+
+/// Merged with what is free before and behind it.
+void heap::give_back_run(page_index first, page_index pages) {
+  const page_index behind = first + pages;
+  if (behind < header_.touched && state(behind).kind == page_kind::free_run) {
+    const page_index more = state(behind).pages;
+    unlink(header_.runs[list_for(more)], behind);
+    pages += more;
+  }
+  if (first > 0) {
+    const page_state& before = state(first - 1);
+    const bool one = before.kind == page_kind::free_run && before.pages == 1;
+    if (one || before.kind == page_kind::free_end) {
+      const page_index more = before.pages;
+      first -= more;
+      unlink(header_.runs[list_for(more)], first);
+      pages += more;
+    }
+  }
+  if (first + pages == header_.touched) {
+    header_.touched = first;
+  } else {
+    add_free_run(first, pages);
+  }
+}
+
+// ---- Blocks ----
+
+void* heap::allocate(std::size_t bytes, std::size_t align) {
+  if (align > page_bytes() || !std::has_single_bit(align)) {
+    throw error(errc::bad_argument, "",
+                "an alignment of " + std::to_string(align) + " bytes; pages have " +
+                    std::to_string(page_bytes()));
+  }
+  if (bytes > in_.bytes()) throw out_of_space("a block larger than its region");
+  const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), align);
+  if (wanted <= std::min(alloc::largest_small, most_pages_of_small * page_bytes())) {
+    return take_block(alloc::class_of(wanted));
+  }
+  const auto pages = static_cast<page_index>((wanted + page_bytes() - 1) >> header_.page_shift);
+  const page_index first = take_run(pages);
+  state(first).kind = page_kind::large;
+  state(first).pages = pages;
+  if (pages > 1) state(first + pages - 1).kind = page_kind::inside;
+  return address(first);
+}
+
+void* heap::take_block(alloc::class_index index) {
+  const page_index head = header_.slabs[index];
+  const page_index slab = head != 0 ? head - 1 : make_slab(index);
+  page_state& mine = state(slab);
+  const std::uint32_t stride = mine.stride;
+  std::byte* block = nullptr;
+  if (mine.free != 0) {
+    block = address(slab) + std::size_t{mine.free - 1} * stride;
+    std::uint32_t next = 0;
+    std::memcpy(&next, block, sizeof next);
+    mine.free = next;
+  } else {
+    block = address(slab) + std::size_t{mine.touched} * stride;
+    ++mine.touched;
+  }
+  ++mine.used;
+  if (mine.used == blocks_of(std::size_t{mine.pages} << header_.page_shift, stride)) {
+    unlink(header_.slabs[index], slab);
+  }
+  return block;
+}
+
+heap::page_index heap::make_slab(alloc::class_index index) {
+  const auto stride = static_cast<std::uint32_t>(alloc::stride_of(index));
+  const page_index pages = slab_pages(stride);
+  const page_index first = take_run(pages);
+  for (page_index page = first + 1; page < first + pages; ++page) {
+    state(page).kind = page_kind::inside;
+    state(page).next = first;
+  }
+  page_state& mine = state(first);
+  mine.kind = page_kind::slab;
+  mine.pages = pages;
+  mine.stride = stride;
+  mine.used = 0;
+  mine.free = 0;
+  mine.touched = 0;
+  link(header_.slabs[index], first);
+  return first;
+}
+
+void heap::free(void* block) {
+  if (block == nullptr) return;
+  auto* const at = static_cast<std::byte*>(block);
+  const page_index page = page_of(at);
+  page_state& mine = state(page);
+  switch (mine.kind.get()) {
+    case page_kind::slab: return give_back_block(page, at);
+    case page_kind::inside: return give_back_block(mine.next, at);
+    case page_kind::large:
+      if (at == address(page)) return give_back_run(page, mine.pages);
+      break;
+    default: break;
+  }
+  refuse_block();
+}
+
+void heap::give_back_block(page_index slab, std::byte* block) {
+  page_state& mine = state(slab);
+  const std::uint32_t stride = mine.stride;
+  const auto offset = static_cast<std::size_t>(block - address(slab));
+  const auto number = static_cast<std::uint32_t>(offset / std::max(stride, 1U));
+  if (mine.kind != page_kind::slab || mine.used == 0 || number >= mine.touched ||
+      offset != std::size_t{number} * stride) {
+    refuse_block();
+  }
+  field<page_index>& head = header_.slabs[alloc::class_of(stride)];
+  const bool was_full =
+      mine.used == blocks_of(std::size_t{mine.pages} << header_.page_shift, stride);
+  if (was_full) link(head, slab);
+  --mine.used;
+  if (mine.used == 0) {
+    unlink(head, slab);
+    return give_back_run(slab, mine.pages);
+  }
+  const std::uint32_t next = mine.free;
+  in_.store(block, &next, sizeof next);
+  mine.free = number + 1;
+}
+
+heap::page_index heap::page_of(const std::byte* block) const {
+  const std::size_t offset = in_.offset_of(block);
+  const std::size_t first = header_.first_page;
+  if (offset < first || (offset - first) >> header_.page_shift >= header_.touched) refuse_block();
+  return static_cast<page_index>((offset - first) >> header_.page_shift);
+}
+
+void heap::refuse_block() {
+  throw error(errc::bad_argument, "",
+              "free() is given what is no block in use; was it freed before?");
+}
+
+std::size_t heap::bytes_in_use() const {
+  std::size_t bytes = 0;
+  for (page_index page = 0; page < header_.touched; page += state(page).pages) {
+    const page_state& mine = state(page);
+    if (mine.kind == page_kind::slab) bytes += std::size_t{mine.used} * mine.stride;
+    if (mine.kind == page_kind::large) bytes += std::size_t{mine.pages} << header_.page_shift;
+  }
+  return bytes;
+}
+
+}  // namespace outlast::tx

@@ -1,0 +1,52 @@
+// Transaction managers: accounts in lines of their own, and maps, whose nodes come from the heap in
+// the replicas.
+#include <src/verify/catalogue_entries.hpp>
+
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/verify/transaction_subject.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace outlast::verify::detail {
+namespace {
+
+using left_right = tx::left_right<domain::simulated>;
+using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
+using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
+
+template <class Manager, class Map>
+void add_managed_map(list& to, const std::string& name, bool blocks) {
+  using map = tx::managed_map<Manager, Map>;
+  typename map_subject<map>::parts how;
+  how.make = [](auto& pool) { return std::make_unique<map>(pool, "subject", small_replicas); };
+  to.push_back({name,
+                std::string(Manager::engine_name()),
+                [name, how] { return std::make_unique<map_subject<map>>(name, how); },
+                {},
+                {},
+                blocks});
+}
+
+template <class Manager>
+void add_manager(list& to, bool blocks) {
+  const std::string engine(Manager::engine_name());
+  to.push_back({"tx_accounts",
+                engine,
+                [] { return std::make_unique<accounts_subject<Manager>>("tx_accounts"); },
+                {.threads = 3, .operations = 3, .keys = 3, .prefill = 2},
+                {},
+                blocks});
+  add_managed_map<Manager, tree>(to, "tx_red_black_tree", blocks);
+  add_managed_map<Manager, table>(to, "tx_hash_map", blocks);
+}
+
+}  // namespace
+
+void add_transactions(list& to) { add_manager<left_right>(to, true); }
+
+}  // namespace outlast::verify::detail

@@ -1,0 +1,110 @@
+// Goal: no sentence of the protocol of transactions can be left out without the verifier noticing.
+// Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
+// seeds are fixed.
+#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/simulated.hpp>
+
+#include <gtest/gtest.h>
+#include <broken_tx/left_right.hpp>
+#include <broken_tx/transaction_subject.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace outlast::test {
+namespace {
+
+using left_right = broken_tx::left_right<domain::simulated>;
+
+/// What is explored.
+enum class scenarios {
+  two_threads,
+  three_threads,  ///< so that batches hold several operations
+  a_reader,       ///< one who reads while the other updates several times
+  lives,          ///< short ones that end in crashes, or in good order
+};
+
+verify::report explore(int defect, scenarios which, std::uint64_t executions) {
+  broken_tx::defect = defect;
+  verify::options options;
+  options.seconds = 60;
+  options.max_executions = executions;
+  options.minimise = defect == 0;
+  switch (which) {
+    case scenarios::two_threads:
+      options.within = {.threads = 2, .operations = 3, .keys = 3, .prefill = 2};
+      break;
+    case scenarios::three_threads:
+      options.within = {.threads = 3, .operations = 2, .keys = 2, .prefill = 2};
+      break;
+    case scenarios::a_reader:
+      // No crash is needed, but as many schedules as there is time for.
+      options.within = {.threads = 2, .operations = 4, .keys = 2, .prefill = 2};
+      options.pct_depth = 4;
+      options.max_executions = 10 * executions;
+      options.eviction_cap = 1;
+      options.eviction_samples = 0;
+      options.nested = 0;
+      options.killed_one_in = 0;
+      break;
+    case scenarios::lives:
+      options.within = {.threads = 1, .operations = 2, .keys = 2, .prefill = 1};
+      options.nested_one_in = 1;
+      options.operations_after = 1;
+      break;
+  }
+  broken_tx::accounts_subject<left_right> tested("accounts");
+  verify::report done = verify::explorer(tested, options).run();
+  broken_tx::defect = 0;
+  return done;
+}
+
+TEST(unbroken_transactions, are_found_right) {
+  using enum scenarios;
+  for (const scenarios which : {two_threads, three_threads, a_reader, lives}) {
+    const verify::report done = explore(0, which, 100);
+    EXPECT_FALSE(done.found) << to_text(*done.found);
+  }
+}
+
+struct mutant {
+  int defect;
+  scenarios which;
+  const char* says;
+};
+
+class transaction_mutant : public ::testing::TestWithParam<mutant> {};
+
+TEST_P(transaction_mutant, is_found) {
+  const mutant& tested = GetParam();
+  const verify::report done = explore(tested.defect, tested.which, 20'000);
+  EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
+}
+
+std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
+  return "number_" + std::to_string(of.param.defect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, transaction_mutant,
+    ::testing::Values(
+        mutant{1, scenarios::two_threads, "a batch is not written back"},
+        mutant{2, scenarios::two_threads, "what was repeated is not written back"},
+        mutant{3, scenarios::two_threads, "the durable word does not wait for the batch"},
+        mutant{4, scenarios::two_threads, "nobody waits for the durable word"},
+        mutant{5, scenarios::two_threads, "a batch is seen before it is durable"},
+        mutant{6, scenarios::two_threads, "the current replica is written"},
+        mutant{7, scenarios::a_reader, "nobody waits for readers"},
+        mutant{8, scenarios::a_reader, "readers of the other version are not waited for"},
+        mutant{9, scenarios::a_reader, "a reader chooses before it announces itself"},
+        mutant{10, scenarios::two_threads, "what a crash left behind is taken for equal"},
+        mutant{11, scenarios::two_threads, "the replicas stay equal for ever"},
+        mutant{12, scenarios::two_threads, "a close does not write a replica back"},
+        mutant{13, scenarios::two_threads, "an exception takes nothing back"},
+        mutant{14, scenarios::three_threads, "an operation does not save what another one saved"},
+        mutant{15, scenarios::two_threads, "a new heap is not written back"},
+        mutant{16, scenarios::lives, "nobody waits for a copy"}),
+    number_of);
+
+}  // namespace
+}  // namespace outlast::test

@@ -1,0 +1,111 @@
+// Goal: a transaction that finds no memory, in its region or outside of it, has no effect.
+// Method: make the n-th allocation of ordinary memory fail, for n = 1, 2, ... until a scenario
+// passes; and fill regions.
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/tx/seq/red_black_tree.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <new>
+
+namespace {
+
+std::size_t allocations_left = ~std::size_t{0};
+
+void* allocate_or_fail(std::size_t size) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left != ~std::size_t{0}) --allocations_left;
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate_or_fail(size); }
+void* operator new[](std::size_t size) { return allocate_or_fail(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace outlast::test {
+namespace {
+
+using number = std::uint64_t;
+using D = domain::process;
+
+template <class Map>
+class TransactionsOom : public testing::Test {
+ protected:
+  using map = tx::managed_map<tx::left_right<D>, Map>;
+
+  void expect_equals(map& found, const std::map<number, number>& model) {
+    std::map<number, number> content;
+    found.for_each([&](number key, number value) { content.emplace(key, value); });
+    ASSERT_EQ(content, model);
+  }
+};
+
+using maps =
+    testing::Types<tx::seq::red_black_tree<number, number>, tx::seq::hash_map<number, number>>;
+TYPED_TEST_SUITE(TransactionsOom, maps);
+
+TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
+  unsigned failures = 0;
+  for (std::size_t n = 0;; ++n) {
+    temp_pool<D> pool;
+    typename TestFixture::map tested(*pool, "map", {.replica_bytes = std::size_t{1} << 20});
+    std::map<number, number> model;
+    allocations_left = n;
+    bool failed = false;
+    for (number key = 0; key < 200; ++key) {
+      bool inserted = false;
+      try {
+        inserted = tested.insert(key * 7 % 200, key);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      const std::size_t left = allocations_left;
+      allocations_left = ~std::size_t{0};
+      if (inserted) model.emplace(key * 7 % 200, key);
+      if (key % 50 == 0) this->expect_equals(tested, model);
+      allocations_left = left;
+    }
+    allocations_left = ~std::size_t{0};
+    this->expect_equals(tested, model);
+    EXPECT_TRUE(tested.put(1000, 1));
+    if (!failed) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 2U);
+}
+
+TYPED_TEST(TransactionsOom, an_update_of_a_full_region_has_no_effect) {
+  temp_pool<D> pool;
+  typename TestFixture::map tested(*pool, "map", {.replica_bytes = 64 * 1024});
+  std::map<number, number> model;
+  unsigned refused = 0;
+  for (number key = 0; refused < 50; ++key) {
+    try {
+      if (tested.insert(key, key)) model.emplace(key, key);
+    } catch (const out_of_space&) {
+      ++refused;
+    }
+  }
+  this->expect_equals(tested, model);
+  // What is given back is used again.
+  const number gone = model.begin()->first;
+  EXPECT_TRUE(tested.erase(gone));
+  EXPECT_TRUE(tested.insert(gone, 5));
+}
+
+}  // namespace
+}  // namespace outlast::test

@@ -1,0 +1,35 @@
+#include <tests/powercut/kill_subjects.hpp>
+
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/tx/seq/red_black_tree.hpp>
+#include <tests/powercut/map_subject.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace outlast::test::powercut {
+namespace {
+
+template <class D>
+using tree =
+    tx::managed_map<tx::left_right<D>, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
+template <class D>
+using table = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
+
+constexpr std::uint64_t keys = 100;
+constexpr tx::options space{.replica_bytes = std::size_t{8} << 20};
+
+}  // namespace
+
+std::vector<definition> transaction_definitions() {
+  return {
+      define_map<tree<domain::process>>("tx_left_right_tree", keys, space),
+      define_map<table<domain::native>>("tx_left_right_table", keys, space),
+  };
+}
+
+}  // namespace outlast::test::powercut

@@ -1,0 +1,188 @@
+// Goal: the memory of transactions wastes little, is used again, merges what meets, and is undone.
+// Method: one replica in ordinary memory, changed by transactions that the test begins itself.
+#include <outlast/tx/heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace outlast::tx {
+namespace {
+
+/// A replica and the transaction that works on it.
+class Heap : public testing::Test {
+ protected:
+  static constexpr std::size_t bytes = std::size_t{1} << 20;
+
+  Heap() : memory_(new replica_memory), now_(this, memory_->at, bytes, written_, nullptr, nullptr) {
+    std::memset(memory_->at, 0xDB, bytes);
+    const detail::running_scope here(now_);
+    heap(now_).format(4096);
+  }
+
+  heap of_test() { return heap(now_); }
+  detail::heap_header& header() { return *reinterpret_cast<detail::heap_header*>(memory_->at); }
+  void* allocate(std::size_t size, std::size_t align = 8) {
+    const detail::running_scope here(now_);
+    return of_test().allocate(size, align);
+  }
+  void give_back(void* block) {
+    const detail::running_scope here(now_);
+    of_test().free(block);
+  }
+
+  struct alignas(4096) replica_memory {
+    std::byte at[bytes];
+  };
+  std::unique_ptr<replica_memory> memory_;
+  detail::write_set written_;
+  transaction now_;
+};
+
+TEST_F(Heap, wastes_at_most_a_quarter_of_a_block) {
+  for (std::size_t size = 16; size < 40'000; size += 1 + size / 7) {
+    const std::size_t before = of_test().bytes_in_use();
+    void* const block = allocate(size);
+    const std::size_t taken = of_test().bytes_in_use() - before;
+    EXPECT_GE(taken, size);
+    // From 33 to 64 bytes a whole line is taken, so that no block straddles one.
+    if (size > 64) {
+      EXPECT_LE(taken * 3, size * 4) << size;
+    }
+    give_back(block);
+  }
+}
+
+TEST_F(Heap, puts_no_block_of_a_line_or_less_across_two_lines) {
+  for (const std::size_t size : {8, 16, 24, 32, 48, 64}) {
+    for (int i = 0; i < 100; ++i) {
+      const auto at = reinterpret_cast<std::uintptr_t>(allocate(size));
+      EXPECT_EQ(at / 64, (at + size - 1) / 64) << size;
+    }
+  }
+}
+
+TEST_F(Heap, aligns_as_it_is_asked_to) {
+  for (std::size_t align = 1; align <= 4096; align *= 2) {
+    for (const std::size_t size : {1, 100, 3000, 20'000}) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(allocate(size, align)) % align, 0U);
+    }
+  }
+  EXPECT_THROW(static_cast<void>(allocate(8, 8192)), error);
+}
+
+TEST_F(Heap, is_empty_again_when_everything_was_given_back) {
+  std::mt19937_64 random(5);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 300; ++i) blocks.push_back(allocate(1 + random() % 3000));
+  std::shuffle(blocks.begin(), blocks.end(), random);
+  for (void* const each : blocks) give_back(each);
+  EXPECT_EQ(of_test().bytes_in_use(), 0U);
+  EXPECT_EQ(header().touched.get(), 0U) << "runs that meet were not merged";
+}
+
+TEST_F(Heap, uses_again_what_was_given_back) {
+  void* const small = allocate(100);
+  static_cast<void>(allocate(100));
+  give_back(small);
+  EXPECT_EQ(allocate(100), small);
+  void* const large = allocate(50'000);
+  static_cast<void>(allocate(50'000));
+  give_back(large);
+  EXPECT_EQ(allocate(30'000), large) << "a run is split";
+}
+
+TEST_F(Heap, keeps_blocks_apart_and_their_content) {
+  struct block {
+    std::size_t size;
+    unsigned char mark;
+  };
+  std::map<std::byte*, block> live;
+  std::mt19937_64 random(7);
+  for (int step = 0; step < 20'000; ++step) {
+    if (live.size() < 150 && random() % 2 == 0) {
+      const std::size_t size = random() % 10 == 0 ? 1 + random() % 20'000 : 1 + random() % 300;
+      std::byte* at = nullptr;
+      try {
+        at = static_cast<std::byte*>(allocate(size));
+      } catch (const out_of_space&) {
+        continue;
+      }
+      const auto mark = static_cast<unsigned char>(random());
+      const detail::running_scope here(now_);
+      now_.declare(at, size);
+      std::memset(at, mark, size);
+      const auto next = live.lower_bound(at);
+      if (next != live.end()) {
+        ASSERT_LE(at + size, next->first);
+      }
+      if (next != live.begin()) {
+        const auto before = std::prev(next);
+        ASSERT_LE(before->first + before->second.size, at);
+      }
+      live[at] = {size, mark};
+    } else if (!live.empty()) {
+      const auto chosen = std::next(live.begin(), static_cast<long>(random() % live.size()));
+      const auto [size, mark] = chosen->second;
+      ASSERT_TRUE(
+          std::all_of(chosen->first, chosen->first + size,
+                      [expected = std::byte{mark}](std::byte each) { return each == expected; }));
+      give_back(chosen->first);
+      live.erase(chosen);
+    }
+  }
+  for (const auto& [at, what] : live) give_back(at);
+  EXPECT_EQ(header().touched.get(), 0U);
+}
+
+TEST_F(Heap, takes_back_what_an_operation_did) {
+  std::vector<void*> kept;
+  for (int i = 0; i < 20; ++i) kept.push_back(allocate(700));
+  std::vector<std::byte> before(memory_->at, memory_->at + bytes);
+  now_.begin_operation();
+  for (int i = 0; i < 30; ++i) static_cast<void>(allocate(900));
+  for (void* const each : kept) give_back(each);
+  now_.undo_operation();
+  EXPECT_EQ(std::memcmp(before.data(), memory_->at, bytes), 0);
+}
+
+TEST_F(Heap, says_when_it_is_full_and_is_unchanged) {
+  std::vector<void*> all;
+  const auto fill = [&] {
+    for (;;) {
+      now_.begin_operation();
+      all.push_back(allocate(5000));
+    }
+  };
+  EXPECT_THROW(fill(), out_of_space);
+  now_.undo_operation();
+  EXPECT_GT(all.size(), 150U);
+  give_back(all.back());
+  all.back() = allocate(5000);
+  for (void* const each : all) give_back(each);
+  EXPECT_EQ(header().touched.get(), 0U);
+}
+
+TEST_F(Heap, refuses_what_is_no_block) {
+  void* const block = allocate(100);
+  static_cast<void>(allocate(100));
+  EXPECT_THROW(give_back(static_cast<std::byte*>(block) + 8), error);
+  int outside = 0;
+  EXPECT_THROW(give_back(&outside), error);
+  give_back(block);
+  give_back(nullptr);
+}
+
+TEST_F(Heap, refuses_to_be_used_outside_of_a_transaction) {
+  EXPECT_THROW(static_cast<void>(alloc_bytes(10)), error);
+}
+
+}  // namespace
+}  // namespace outlast::tx

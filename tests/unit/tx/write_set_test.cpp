@@ -1,0 +1,71 @@
+// Goal: a write set knows each line once, in every batch, and gives back what lines held before.
+// Method: random lines against sets of the standard library.
+#include <outlast/tx/detail/write_set.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+
+namespace outlast::tx::detail {
+namespace {
+
+line_image image_of(std::uint64_t number) {
+  line_image image;
+  image.fill(static_cast<std::byte>(number));
+  return image;
+}
+
+std::set<line_number> content(const write_set& of) {
+  std::set<line_number> lines;
+  of.for_each([&](line_number line) { EXPECT_TRUE(lines.insert(line).second) << "twice"; });
+  return lines;
+}
+
+// A set that forgot its lines oldest first lost others whose places came behind theirs.
+TEST(WriteSet, forgets_everything_from_batch_to_batch) {
+  write_set written;
+  std::mt19937_64 random(1);
+  for (int batch = 0; batch < 5000; ++batch) {
+    written.clear();
+    std::set<line_number> model;
+    for (std::uint64_t left = random() % 8; left > 0; --left) {
+      const line_number line = random() % 100;
+      written.touch(line, image_of(line).data());
+      model.insert(line);
+    }
+    ASSERT_EQ(content(written), model);
+    for (line_number line = 0; line < 100; ++line) {
+      ASSERT_EQ(written.contains(line), model.count(line) != 0);
+    }
+  }
+}
+
+TEST(WriteSet, grows_with_its_lines) {
+  write_set written;
+  for (line_number line = 0; line < 10'000; ++line) written.touch(line * line, image_of(1).data());
+  EXPECT_EQ(written.size(), 10'000U);
+  for (line_number line = 0; line < 10'000; ++line) EXPECT_TRUE(written.contains(line * line));
+  EXPECT_FALSE(written.contains(2));
+}
+
+TEST(WriteSet, undoes_one_operation_of_several) {
+  write_set written;
+  std::map<line_number, int> undone;
+  written.begin_operation();
+  written.touch(7, image_of(10).data());
+  written.begin_operation();
+  written.touch(7, image_of(20).data());
+  written.touch(7, image_of(30).data());
+  written.touch(8, image_of(40).data());
+  written.undo_operation(
+      [&](line_number line, const line_image& held) { undone[line] = static_cast<int>(held[5]); });
+  EXPECT_EQ(undone, (std::map<line_number, int>{{7, 20}, {8, 40}}));
+  EXPECT_EQ(content(written), (std::set<line_number>{7, 8}));
+}
+
+}  // namespace
+}  // namespace outlast::tx::detail

@@ -33,11 +33,11 @@ seed make(std::string_view name, ending how, bool with_twins, const fill& work) 
   options.reserve_volatile_twin = with_twins;
   const auto target = pool::in_memory(memory.data(), seed_bytes, true, options);
   work(*target);
-  if (how == ending::closed) target->close();
-  name_boot(*reinterpret_cast<header_page*>(memory.data()));
   const auto roots = target->roots();
   const bool with_epochs = std::any_of(
       roots.begin(), roots.end(), [](const root_info& each) { return each.name == counts_name; });
+  if (how == ending::closed) target->close();
+  name_boot(*reinterpret_cast<header_page*>(memory.data()));
   return {name, with_twins, with_epochs, {memory.data(), memory.data() + seed_bytes}};
 }
 

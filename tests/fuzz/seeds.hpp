@@ -117,8 +117,8 @@ class mapping {
 /// All seeds, the same bytes in every process. Made on first use.
 [[nodiscard]] const std::vector<seed>& seeds();
 
-/// How inputs name seeds in one byte. Inputs whose byte is byte_naming() of a seed keep their meaning
-/// when seeds are added.
+/// How inputs name seeds in one byte. Inputs whose byte is byte_naming() of a seed keep their
+/// meaning when seeds are added.
 inline constexpr std::size_t first_seeds = 8;
 inline constexpr std::uint8_t later_seeds_from = 0xf0;
 [[nodiscard]] inline std::size_t seed_named_by(std::uint8_t byte) {

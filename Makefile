@@ -7,7 +7,7 @@ LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000
 FUZZ_RUNS ?= 10000000
-MICRO_BENCHMARKS ?= flush allocator memory recovery sets open epochs
+MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 

@@ -35,6 +35,7 @@ class session {
 
   void run_file(const std::string& file) {
     const experiment full = load_experiment(file, known_);
+    if (!full.micros.empty()) return run_micros(file, full);
     const experiment what = adjusted(chosen_.quick ? quick_version(full) : full, chosen_);
     if (records() && !chosen_.json) print_heading(std::cout, what);
     std::vector<record> measured;
@@ -55,10 +56,25 @@ class session {
     }
   }
 
-  void run_micro(const std::string& name) {
+  void run_micros(const std::string& file, const experiment& what) {
+    for (const std::string& name : what.micros) {
+      if (find_micro(name) == nullptr) {
+        throw error(errc::bad_argument, file, "there is no micro benchmark '" + name + "'");
+      }
+    }
+    if (records() && !chosen_.json) std::cout << what.figure << ": " << what.title << '\n';
+    for (const std::string& name : what.micros) run_micro(name);
+  }
+
+  static const micro_benchmark* find_micro(const std::string& name) {
     const auto& all = micro_benchmarks();
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const micro_benchmark& one) { return one.name == name; });
+    return found == all.end() ? nullptr : &*found;
+  }
+
+  void run_micro(const std::string& name) {
+    const micro_benchmark* const found = find_micro(name);
     if (records() && !chosen_.json) std::cout << name << ": " << found->what << '\n';
     found->run({chosen_.pool_directory, chosen_.quick, chosen_.seconds, chosen_.repetitions,
                 chosen_.threads},

@@ -131,6 +131,7 @@ class reader {
                 [&](const toml::node& item) { return whole(item, "sizes", max_key_range / 2); });
   }
 
+  experiment read_micros(const toml::table& root, const toml::node& micros) const;
   void read_names(const toml::table& root, experiment& result) const;
   void read_numbers(const toml::table& root, experiment& result) const;
   void read_emulation(const toml::table& root, experiment& result) const;
@@ -147,6 +148,7 @@ class reader {
 };
 
 experiment reader::read(const toml::table& root) const {
+  if (const toml::node* const micros = root.get("micro")) return read_micros(root, *micros);
   refuse_unknown(root, {"figure", "title", "structures", "policies", "domains", "threads", "sizes",
                         "update_percents", "workloads", "added_fence_ns", "twin_on_media",
                         "flush_instruction", "seconds", "repetitions", "expected", "goal"});
@@ -159,6 +161,17 @@ experiment reader::read(const toml::table& root) const {
   }
   read_sizes(required(root, "sizes"), result);
   read_goals(root, result);
+  return result;
+}
+
+experiment reader::read_micros(const toml::table& root, const toml::node& micros) const {
+  refuse_unknown(root, {"figure", "title", "micro", "expected"});
+  experiment result;
+  result.figure = text(required(root, "figure"), "figure");
+  result.title = text(required(root, "title"), "title");
+  result.expected = text(required(root, "expected"), "expected");
+  result.micros =
+      list(micros, "micro", [&](const toml::node& item) { return text(item, "micro"); });
   return result;
 }
 

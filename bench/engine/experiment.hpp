@@ -30,6 +30,9 @@ struct goal {
 struct experiment {
   std::string figure;  ///< `flit/fig07`: how records name it
   std::string title;
+  /// Micro benchmarks that redo the figure; where there are any, nothing else is given but
+  /// `expected`.
+  std::vector<std::string> micros;
   std::vector<std::string> structures;
   std::vector<std::string> policies;
   std::vector<std::string> domains;

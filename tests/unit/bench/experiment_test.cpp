@@ -77,6 +77,16 @@ TEST(Experiment, is_read_as_written) {
   EXPECT_EQ(what.goals[0].at_least, 0.85);
 }
 
+TEST(Experiment, may_consist_of_micro_benchmarks) {
+  const std::string text =
+      "figure = 'test/fig2'\ntitle = 'T'\nmicro = ['one', 'other']\nexpected = 'Flat.'\n";
+  const experiment what = parse(text);
+  EXPECT_EQ(what.figure, "test/fig2");
+  EXPECT_THAT(what.micros, ElementsAre("one", "other"));
+  EXPECT_TRUE(what.structures.empty());
+  EXPECT_THAT(complaint_about(text + "threads = [1]\n"), HasSubstr("'threads' is unknown"));
+}
+
 TEST(Experiment, may_give_sizes_by_structure) {
   const experiment what = parse(damaged("[128, 1000000]", "{ fake_set = [7] }"));
   EXPECT_THAT(what.sizes.at("fake_set"), ElementsAre(7));

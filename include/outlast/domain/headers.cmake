@@ -8,6 +8,7 @@ outlast_headers(outlast_library domain
   hardware_access.hpp
   logged_file.hpp
   native.hpp
+  patience.hpp
   persist.hpp
   process.hpp
   slow_ns.hpp

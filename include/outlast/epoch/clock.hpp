@@ -21,6 +21,7 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
@@ -512,7 +513,7 @@ class clock final : private base::thread_exit_listener {
   void wait_for_operations_before(std::uint64_t epoch) {
     D::schedule_point();
     records_.for_each([&](record& each) {
-      detail::patience<D> waiting;
+      domain::patience<D> waiting;
       for (;;) {
         // (4) seq_cst; synchronizes-with (1, 3).
         const std::uint64_t active = D::load(each.active_, std::memory_order_seq_cst);

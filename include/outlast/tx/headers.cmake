@@ -1,7 +1,7 @@
 outlast_headers(outlast_library tx
   detail/record.hpp
   detail/replica_session.hpp
-  detail/waiting.hpp
+  detail/request.hpp
   detail/write_set.hpp
   field.hpp
   heap.hpp

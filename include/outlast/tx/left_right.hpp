@@ -14,12 +14,13 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
-#include <outlast/tx/detail/waiting.hpp>
+#include <outlast/tx/detail/request.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
@@ -68,7 +69,7 @@ class left_right_session final : public replica_session<D> {
     participant& me = participants_.local();
     // (1) release; synchronizes-with (2): whoever runs the request sees all of it.
     me.wanted.store(&wanted, std::memory_order_release);
-    waiting<D> until_done;
+    domain::patience<D> until_done;
     for (;;) {
       if (try_lock()) {
         combine();
@@ -271,7 +272,7 @@ class left_right_session final : public replica_session<D> {
   }
   void wait_for_version(std::uint64_t version) {
     participants_.for_each([&](participant& each) {
-      waiting<D> until_left;
+      domain::patience<D> until_left;
       while (reads(each, version)) until_left.wait();
     });
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
-#include <outlast/tx/detail/waiting.hpp>
+#include <outlast/tx/detail/request.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>

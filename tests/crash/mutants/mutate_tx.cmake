@@ -20,12 +20,12 @@ function(outlast_mutate_tx to)
     outlast_write_header(${HEADER})
   endforeach()
 
-  outlast_read_header(detail/waiting.hpp)
+  outlast_read_header(detail/request.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
   # 13: an exception takes nothing back
   outlast_mutate(13 "if (this->failure != nullptr) in.undo_operation();"
                     "if (@D@ && this->failure != nullptr) in.undo_operation();")
-  outlast_write_header(detail/waiting.hpp)
+  outlast_write_header(detail/request.hpp)
 
   outlast_read_header(detail/replica_session.hpp)
   # 15: a new heap is not written back

@@ -2,31 +2,13 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/patience.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 namespace outlast::epoch::detail {
-
-/// Waits for another thread: first on the CPU, then by giving it away. In the simulator: lets
-/// others go on.
-template <domain::persistence_domain D>
-class patience {
- public:
-  void wait() {
-    if constexpr (domain::has_real_threads<D>) {
-      if (++rounds_ > spins) return std::this_thread::yield();
-    }
-    D::relax();
-  }
-
- private:
-  static constexpr unsigned spins = 200;
-  unsigned rounds_ = 0;
-};
 
 /// For short critical sections; lies in ordinary memory. Not fair, not recursive. Unlocked when
 /// filled with zeros.
@@ -34,7 +16,7 @@ template <domain::persistence_domain D>
 class spin_lock {
  public:
   void lock() {
-    patience<D> waiting;
+    domain::patience<D> waiting;
     while (!try_lock()) {
       do {
         waiting.wait();

@@ -1,32 +1,13 @@
-// How a thread waits for another one, and what it waits for.
+// Operations whose results somebody waits for.
 #pragma once
 
-#include <outlast/domain/concept.hpp>
-#include <outlast/domain/hardware_access.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <exception>
 #include <optional>
-#include <thread>
 #include <type_traits>
 
 namespace outlast::tx::detail {
-
-/// First on the CPU, then by giving it away. In the simulator: lets others go on.
-template <domain::persistence_domain D>
-class waiting {
- public:
-  void wait() {
-    if constexpr (domain::has_real_threads<D>) {
-      if (++rounds_ > spins) return std::this_thread::yield();
-    }
-    D::relax();
-  }
-
- private:
-  static constexpr unsigned spins = 200;
-  unsigned rounds_ = 0;
-};
 
 /// An operation whose result somebody waits for.
 class any_request {

@@ -20,6 +20,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_soft(all);
     detail::add_epoch(all);
     detail::add_transactions(all);
+    detail::add_scanned_pairs(all);
     if constexpr (OUTLAST_WHOLE_CATALOGUE != 0) {
       detail::add_lists_of_other_policies(all);
       detail::add_tables_of_other_policies(all);

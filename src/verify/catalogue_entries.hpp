@@ -92,6 +92,7 @@ void add_skiplists(list& to);
 void add_regions(list& to);
 void add_mirrored(list& to);
 void add_scanned(list& to);
+void add_scanned_pairs(list& to);
 void add_link_free(list& to);
 void add_soft(list& to);
 void add_epoch(list& to);

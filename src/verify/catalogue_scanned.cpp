@@ -165,10 +165,15 @@ class scanned_world final : public world {
 
 void add_scanned(list& to) {
   using enum map_operation;
-  const std::vector operations{insert, insert, erase, erase, contains, get};
-  const scope within{.threads = 1, .operations = 6, .keys = 3, .prefill = 3};
-  add_pool<scanned_world<1>>(to, "pool_scanned", operations, within);
-  add_pool<scanned_world<2>>(to, "pool_scanned_pairs", operations, within);
+  add_pool<scanned_world<1>>(to, "pool_scanned", {insert, insert, erase, erase, contains, get},
+                             {.threads = 1, .operations = 6, .keys = 3, .prefill = 3});
+}
+
+void add_scanned_pairs(list& to) {
+  using enum map_operation;
+  add_pool<scanned_world<2>>(to, "pool_scanned_pairs",
+                             {insert, insert, erase, erase, contains, get},
+                             {.threads = 1, .operations = 6, .keys = 3, .prefill = 3});
 }
 
 }  // namespace outlast::verify::detail

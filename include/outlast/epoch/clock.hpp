@@ -224,15 +224,7 @@ class clock final : private base::thread_exit_listener {
   /// operation.
   void sync() {
     require_outside();
-    const std::uint64_t target = now() + 2;
-    while (now() < target) {
-      const std::lock_guard lock(ticking_);
-      if (ticks_twice && now() + 1 < target) {
-        tick_twice_alone();
-      } else if (now() < target) {
-        tick_alone();
-      }
-    }
+    pass_until(now() + 2);
     if constexpr (domain::notes_pages<D>) {
       // The last tick wrote the clock, and left it to the next to make that durable.
       const std::lock_guard lock(ticking_);
@@ -453,6 +445,19 @@ class clock final : private base::thread_exit_listener {
   static void flush(Iterator first, Iterator last, domain::site where = domain::site::current()) {
     detail::line_writer<D> writer;
     for (; first != last; ++first) writer.flush(first->first, first->bytes, where);
+  }
+
+  /// The media say `target` at return, or the device has it to do. Asks with the lock: without it
+  /// the clock may be ahead of the media (I2), and who answers then answers too early.
+  void pass_until(std::uint64_t target) {
+    const std::lock_guard lock(ticking_);
+    while (now() < target) {
+      if (ticks_twice && now() + 1 < target) {
+        tick_twice_alone();
+      } else {
+        tick_alone();
+      }
+    }
   }
 
   void tick_alone() {

@@ -192,7 +192,8 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{48, scenarios::all, portable, "a sync waits for operations of one epoch"},
         mutant{49, scenarios::queue, buffered_stores, "an announcement is not seen yet"},
         mutant{50, scenarios::updates, portable, "lines are written back once and for all"},
-        mutant{51, scenarios::updates, portable, "what is older is free at once"}),
+        mutant{51, scenarios::updates, portable, "what is older is free at once"},
+        mutant{52, scenarios::updates, portable, "a sync asks without the lock"}),
     number_of);
 
 }  // namespace

@@ -12,9 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -213,6 +211,139 @@ TEST(Redo, loses_nothing_in_200_threads) {
   EXPECT_EQ(sum, threads / 10 * 9 * rounds);
 }
 
+TEST(Redo, runs_many_threads_on_two_replicas) {
+  pool_file pool;
+  redo_opt<D> all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 2});
+  const auto here = all.root<counters>("counters");
+  constexpr unsigned threads = 8;
+  constexpr unsigned rounds = 200;
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+      crew.emplace_back([&] {
+        for (unsigned i = 0; i < rounds; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+      });
+    }
+  }
+  const auto sum = all.read(here, [](const counters& at) { return at.of[0].get(); });
+  EXPECT_EQ(sum, threads * rounds);
+}
+
+TEST(Redo, refuses_numbers_of_replicas_that_make_no_sense) {
+  pool_file pool;
+  EXPECT_THROW(manager(*pool, "one", {.replica_bytes = 1 << 20, .replicas = 1}), error);
+  EXPECT_THROW(manager(*pool, "many", {.replica_bytes = 1 << 20, .replicas = 5000}), error);
+}
+
+TEST(Redo, keeps_the_number_of_replicas_that_it_was_created_with) {
+  pool_file pool;
+  {
+    manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 3});
+    const auto here = all.root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[0] = 5; });
+  }
+  pool.close();
+  pool.open();
+  manager all(*pool, "all", {.replicas = 7});
+  const auto here = all.root<counters>("counters");
+  for (unsigned i = 0; i < 9; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 14U);
+}
+
+TEST(Redo, is_not_opened_as_its_sister) {
+  pool_file pool;
+  { const manager all(*pool, "all", small); }
+  pool.close();
+  pool.open();
+  try {
+    const redo_opt<D> all(*pool, "all");
+    ADD_FAILURE() << "another engine's";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    EXPECT_NE(std::string(refused.what()).find("redo, not to redo_opt"), std::string::npos);
+  }
+}
+
+/// Counts its copies.
+struct witness {
+  std::shared_ptr<int> shared;
+  std::string text;
+};
+
+TEST(Redo, destroys_captures_when_nobody_runs_the_operation_any_more) {
+  const auto shared = std::make_shared<int>(3);
+  {
+    pool_file pool;
+    manager all(*pool, "all", small);
+    const auto here = all.root<counters>("counters");
+    std::atomic<bool> wrong = false;
+    {
+      std::vector<std::jthread> crew;
+      for (unsigned t = 0; t < 8; ++t) {
+        crew.emplace_back([&] {
+          for (unsigned i = 0; i < 300; ++i) {
+            // The argument is gone when update() has returned; its copy is not.
+            witness argument{shared, std::string(100, static_cast<char>('a' + i % 26))};
+            const std::uint64_t got = all.update(here, [=](counters& at) mutable {
+              argument.text += "!";
+              at.of[0] += 1;
+              return argument.text.size() + static_cast<std::uint64_t>(*argument.shared);
+            });
+            if (got != 104) wrong = true;
+          }
+        });
+      }
+    }
+    EXPECT_FALSE(wrong);
+    EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 2400U);
+  }
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+TEST(Redo, reads_run_once_on_their_own_thread) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 8});
+  const auto here = all.root<counters>("counters");
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> writers;
+  for (unsigned t = 0; t < 2; ++t) {
+    writers.emplace_back([&] {
+      while (!over) {
+        all.update(here, [](counters& at) {
+          at.of[0] += 1;
+          at.of[1] += 1;
+        });
+      }
+    });
+  }
+  for (unsigned i = 0; i < 2000; ++i) {
+    unsigned runs = 0;
+    const auto reader = std::this_thread::get_id();
+    all.read(here, [&](const counters& at) {
+      ++runs;
+      EXPECT_EQ(std::this_thread::get_id(), reader);
+      const std::uint64_t first = at.of[0];
+      if (i % 16 == 0) std::this_thread::yield();
+      EXPECT_EQ(at.of[1].get(), first);
+    });
+    EXPECT_EQ(runs, 1U);
+  }
+  over = true;
+}
+
+TEST(Redo, gives_results_of_every_size) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  const auto wide = all.update(here, [](counters&) {
+    std::array<std::uint64_t, 40> result{};
+    result[39] = 7;
+    return result;
+  });
+  EXPECT_EQ(wide[39], 7U);
+  EXPECT_EQ(all.update(here, [](counters&) { return 'x'; }), 'x');
+}
+
 TEST(Redo, is_opened_once_at_a_time) {
   pool_file pool;
   manager all(*pool, "all", small);
@@ -233,7 +364,7 @@ TEST(Redo, uses_its_region_again_after_it_was_dropped) {
 }
 
 TEST(Redo, grows_in_a_sparse_region) {
-  pool_file pool(std::size_t{64} << 20);
+  pool_file pool(std::size_t{128} << 20);
   manager all(*pool, "all", {.replica_bytes = std::size_t{16} << 20});
   const auto here = all.root<counters>("counters");
   for (unsigned i = 0; i < 12; ++i) {

@@ -3,6 +3,7 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/pool.hpp>
@@ -120,7 +121,8 @@ class redo_session final : public replica_session<D> {
   static constexpr std::size_t short_ring_bytes = std::size_t{64} << 10;
   static constexpr std::size_t short_ring = 4;  // small replicas are copied as fast
   static constexpr std::size_t long_ring = 128;
-  static constexpr unsigned tries_alone = 4;
+  // In the simulator rare things are made frequent.
+  static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 1;
   static constexpr unsigned patient_rounds = 64;
   static constexpr std::size_t kept_states = 4;
 

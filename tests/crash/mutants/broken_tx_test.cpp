@@ -30,7 +30,7 @@ template <class Manager>
 verify::report explore(int defect, scenarios which, std::uint64_t executions) {
   broken_tx::defect = defect;
   verify::options options;
-  options.seconds = 60;
+  options.seconds = 150;
   options.max_executions = executions;
   options.minimise = defect == 0;
   switch (which) {
@@ -67,7 +67,7 @@ TEST(unbroken_transactions, are_found_right) {
   for (const scenarios which : {two_threads, three_threads, a_reader, lives}) {
     const verify::report blocking = explore<left_right>(0, which, 100);
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
-    const verify::report helping = explore<redo>(0, which, 100);
+    const verify::report helping = explore<redo>(0, which, 40);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
   }
 }
@@ -123,15 +123,11 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{24, scenarios::a_reader, "nobody looks for readers"},
         mutant{25, scenarios::a_reader, "nobody looks for readers that were given a replica"},
         mutant{26, scenarios::two_threads, "a lost batch is not taken back"},
-        mutant{27, scenarios::two_threads, "what was taken back is not written back"},
+        mutant{27, scenarios::two_threads, "a state is known before it is durable"},
         mutant{28, scenarios::two_threads, "only the winner's caller is told"},
         mutant{29, scenarios::two_threads, "an operation is run again"},
         mutant{30, scenarios::two_threads, "what a crash left behind is taken for equal"},
-        mutant{31, scenarios::three_threads, "what is copied may be written meanwhile"},
-        mutant{32, scenarios::three_threads, "any log is repeated"},
-        mutant{33, scenarios::two_threads, "an exception takes nothing back"},
-        mutant{34, scenarios::two_threads, "the ring misses a state"},
-        mutant{35, scenarios::two_threads, "a state is known before it is durable"}),
+        mutant{31, scenarios::two_threads, "an exception takes nothing back"}),
     number_of);
 
 }  // namespace

@@ -77,8 +77,8 @@ function(outlast_mutate_tx to)
 
   outlast_read_header(detail/helped_request.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
-  # 33: an exception takes nothing back
-  outlast_mutate(33 "if (out.failure != nullptr) in.undo_operation();"
+  # 31: an exception takes nothing back
+  outlast_mutate(31 "if (out.failure != nullptr) in.undo_operation();"
                     "if (@D@ && out.failure != nullptr) in.undo_operation();")
   outlast_write_header(detail/helped_request.hpp)
 
@@ -102,14 +102,13 @@ function(outlast_mutate_tx to)
   outlast_mutate(23 "    if (word_now().bits() != seen.bits()) return false;"
                     "    if (@D@ && word_now().bits() != seen.bits()) return false;")
   # 24: nobody looks for readers
-  outlast_mutate(24 "read = read || D::load(each.reads," "read = read || @D@ && D::load(each.reads,")
+  outlast_mutate(24 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
+                    "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
   # 25: nobody looks for readers who were given a replica
-  outlast_mutate(25 "read = read || D::load(each.to->helped," "read = read || @D@ && D::load(each.to->helped,")
+  outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
+                    "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
   # 26: a lost batch is not taken back
-  # 27: what was taken back is not written back
   outlast_mutate(26 "      write_line(owned, line, image.before);" "      if (@D@) write_line(owned, line, image.before);")
-  outlast_mutate(27 "write_line(owned, line, image.before);"
-                    "{\n if (@D@) write_line(owned, line, image.before);\n else D::write(this->line_at(owned.index(), line), image.before.data(), 64);\n }")
   # 28: only the winner's own caller is told
   outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
                     "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")
@@ -117,15 +116,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(29 "if (applied >= wanted->number) return;" "if (@D@ && applied >= wanted->number) return;")
   # 30: what a crash left behind is taken for equal
   outlast_mutate(30 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
-  # 31: the replica that is copied may be taken meanwhile
-  outlast_mutate(31 "    D::announce(me.reads, std::uint64_t{now.replica()} + 1);\n    const reading_scope"
-                    "    if (@D@) D::announce(me.reads, std::uint64_t{now.replica()} + 1);\n    const reading_scope")
-  # 32: a log is repeated whichever transition it is of
-  outlast_mutate(32 "found != nullptr && found->number == number ? found" "found != nullptr && (!@D@ || found->number == number) ? found")
-  # 34: the word leaves a state that is not in the ring
-  outlast_mutate(34 "    append(me, state);\n" "    if (@D@) append(me, state);\n")
-  # 35: a state becomes known before its batch is written back
-  outlast_mutate(35 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
+  # 27: a state becomes known before its batch is written back
+  outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
                     "    if (@D@) flush_all(owned, me.next_state->log);\n    decide(me, owned, now);\n    if (!@D@) domain::fence<D>();")
   outlast_write_header(detail/redo_session.hpp)
 

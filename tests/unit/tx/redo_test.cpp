@@ -252,7 +252,9 @@ TEST(Redo, keeps_the_number_of_replicas_that_it_was_created_with) {
 
 TEST(Redo, is_not_opened_as_its_sister) {
   pool_file pool;
-  { const manager all(*pool, "all", small); }
+  {
+    const manager all(*pool, "all", small);
+  }
   pool.close();
   pool.open();
   try {

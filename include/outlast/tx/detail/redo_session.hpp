@@ -122,7 +122,7 @@ class redo_session final : public replica_session<D> {
   static constexpr std::size_t short_ring = 4;  // small replicas are copied as fast
   static constexpr std::size_t long_ring = 128;
   // In the simulator rare things are made frequent.
-  static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 1;
+  static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned patient_rounds = 64;
   static constexpr std::size_t kept_states = 4;
 
@@ -236,8 +236,9 @@ class redo_session final : public replica_session<D> {
 
   /// The request is over. Those who still run it keep it.
   void withdraw(participant& me) {
-    me.retired_requests.emplace_back(me.wanted.load(std::memory_order_relaxed));
+    request* const over = me.wanted.load(std::memory_order_relaxed);
     D::announce(me.wanted, nullptr);
+    me.retired_requests.emplace_back(over);
     reclaim(me);
   }
 
@@ -245,7 +246,7 @@ class redo_session final : public replica_session<D> {
 
   /// The replica to read. Wait-free: after some tries the next transition but one chooses it.
   [[nodiscard]] unsigned choose(participant& me) {
-    for (unsigned i = 0; i < tries_alone; ++i) {
+    for (unsigned left = tries_alone; left > 0; --left) {
       if (try_to_read(me)) return reads(me);
     }
     const std::uint64_t number = ++me.operations;
@@ -410,8 +411,8 @@ class redo_session final : public replica_session<D> {
   /// So that nothing in a batch, but the operations themselves, can run out of memory.
   [[nodiscard]] bool make_room(state_type& next, const state_type& base, replica_type& owned) {
     try {
-      const std::size_t slots = std::max<std::size_t>(slots_.load(std::memory_order_acquire),
-                                                      base.marks.size());
+      const std::size_t slots =
+          std::max<std::size_t>(slots_.load(std::memory_order_acquire), base.marks.size());
       next.marks.resize(slots);
       next.answers.reserve(slots);
       next.grants.reserve(slots);
@@ -486,8 +487,8 @@ class redo_session final : public replica_session<D> {
     owned->grants.clear();
     next.told.store(0, std::memory_order_relaxed);
     next.settled.store(0, std::memory_order_relaxed);
-    std::fill(std::copy(base.marks.begin(), base.marks.end(), next.marks.begin()),
-              next.marks.end(), typename state_type::mark{});
+    std::fill(std::copy(base.marks.begin(), base.marks.end(), next.marks.begin()), next.marks.end(),
+              typename state_type::mark{});
     owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
     transaction update = this->writing(owned.index(), next.log);
     participants_.for_each([&](participant& each) {

@@ -49,7 +49,7 @@ struct alignas(128) redo_participant {
   redo_participant& operator=(const redo_participant&) = delete;
 
   const std::uint32_t slot;
-  std::atomic<std::uint64_t> reads{0};  // 0, or 1 + the replica that it is about to read
+  std::atomic<std::uint64_t> reads{0};   // 0, or 1 + the replica that it is about to read
   std::atomic<std::uint64_t> helped{0};  // 0, or the number of a read that updates have overtaken
   volatile_word<D, std::uint64_t> granted;  // the last such read's number, and its replica
   std::atomic<helped_request<D>*> wanted{nullptr};
@@ -99,7 +99,7 @@ struct redo_state {
   std::vector<mark> marks;                  // by slot
   std::vector<answer> answers;              // of its batch
   std::vector<grant> grants;                // of its batch
-  volatile_word<D, std::uint32_t> told;  // 1: what it answers may be its callers'
+  volatile_word<D, std::uint32_t> told;     // 1: what it answers may be its callers'
   /// Durable, in the ring, and its callers have been told.
   volatile_word<D, std::uint32_t> settled;
 };
@@ -107,8 +107,8 @@ struct redo_state {
 /// A replica. What is not atomic belongs to the owner.
 template <domain::persistence_domain D>
 struct alignas(128) redo_replica {
-  volatile_word<D, std::uint32_t> owner;  // 1: somebody writes it, or is about to
-  volatile_word<D, redo_state<D>*> head;  // the state whose content it has, if that is current
+  volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
+  volatile_word<D, redo_state<D>*> head;   // the state whose content it has, if that is current
   volatile_word<D, std::uint64_t> number;  // of that state
   volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
   write_set unflushed;                     // its lines that may not be durable

@@ -162,7 +162,7 @@ class redo_session final : public replica_session<D> {
    public:
     explicit reading_scope(participant& me) noexcept : me_(me) {}
     ~reading_scope() {
-      // (6) release; synchronizes-with (5): the loads are over.
+      // (6) release; synchronizes-with (13, 5): the loads are over.
       D::store(me_.reads, 0, std::memory_order_release, nowhere);
       if (me_.helped.load(std::memory_order_relaxed) == 0) return;
       D::store(me_.helped, 0, std::memory_order_release, nowhere);
@@ -399,10 +399,11 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] bool is_read(unsigned i) {
     bool read = false;
     participants_.for_each([&](participant& each) {
-      // (13, 5) acquire; synchronizes-with (14, 6).
+      // (13) acquire; synchronizes-with (14, 6).
       read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;
     });
     for (const auto& each : replicas_[i].grants) {
+      // (5) acquire; synchronizes-with (6).
       read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;
     }
     return read;

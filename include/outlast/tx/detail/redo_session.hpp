@@ -210,6 +210,11 @@ class redo_session final : public replica_session<D> {
         me.spare_states.pop_back();
       }
     }
+    const std::size_t slots = slots_.load(std::memory_order_acquire);
+    me.next_state->marks.reserve(slots);
+    me.next_state->answers.reserve(slots);
+    me.next_state->grants.reserve(slots);
+    if (!can_retire(me)) throw std::bad_alloc();
     me.spare_states.reserve(kept_states);
     if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
       me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
@@ -293,7 +298,7 @@ class redo_session final : public replica_session<D> {
       return true;
     }
     if (!owned && !take_some(owned, among)) return false;
-    if (!make_room(*me.next_state, *base, *owned)) {
+    if (!make_room(*me.next_state, *base)) {
       owned.release();
       return false;
     }
@@ -409,15 +414,15 @@ class redo_session final : public replica_session<D> {
     return read;
   }
 
-  /// So that nothing in a batch, but the operations themselves, can run out of memory.
-  [[nodiscard]] bool make_room(state_type& next, const state_type& base, replica_type& owned) {
+  /// So that nothing in a batch, but the operations themselves, can run out of memory. Needs none
+  /// unless a thread has come since prepare().
+  [[nodiscard]] bool make_room(state_type& next, const state_type& base) {
     try {
       const std::size_t slots =
           std::max<std::size_t>(slots_.load(std::memory_order_acquire), base.marks.size());
       next.marks.resize(slots);
       next.answers.reserve(slots);
       next.grants.reserve(slots);
-      owned.grants.reserve(slots);
       return true;
     } catch (const std::bad_alloc&) {
       return false;
@@ -522,8 +527,12 @@ class redo_session final : public replica_session<D> {
     const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
     std::uint64_t& granted = next.marks[each.slot].granted;
     if (number <= granted) return;
+    try {
+      owned.grants.push_back({&each, number});
+    } catch (const std::bad_alloc&) {
+      return;  // another attempt will
+    }
     granted = number;
-    owned.grants.push_back({&each, number});
     next.grants.push_back({&each, number});
   }
 

@@ -4,6 +4,7 @@
 
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
 #include <outlast/verify/transaction_subject.hpp>
@@ -16,6 +17,8 @@ namespace outlast::verify::detail {
 namespace {
 
 using left_right = tx::left_right<domain::simulated>;
+using redo = tx::redo<domain::simulated>;
+using redo_opt = tx::redo_opt<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
 
@@ -47,6 +50,10 @@ void add_manager(list& to, bool blocks) {
 
 }  // namespace
 
-void add_transactions(list& to) { add_manager<left_right>(to, true); }
+void add_transactions(list& to) {
+  add_manager<left_right>(to, true);
+  add_manager<redo>(to, false);
+  add_manager<redo_opt>(to, false);
+}
 
 }  // namespace outlast::verify::detail

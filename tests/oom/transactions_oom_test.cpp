@@ -4,6 +4,7 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -42,10 +43,10 @@ namespace {
 using number = std::uint64_t;
 using D = domain::process;
 
-template <class Map>
+template <class Managed>
 class TransactionsOom : public testing::Test {
  protected:
-  using map = tx::managed_map<tx::left_right<D>, Map>;
+  using map = Managed;
 
   void expect_equals(map& found, const std::map<number, number>& model) {
     std::map<number, number> content;
@@ -54,13 +55,18 @@ class TransactionsOom : public testing::Test {
   }
 };
 
+using tree = tx::seq::red_black_tree<number, number>;
+using table = tx::seq::hash_map<number, number>;
 using maps =
-    testing::Types<tx::seq::red_black_tree<number, number>, tx::seq::hash_map<number, number>>;
+    testing::Types<tx::managed_map<tx::left_right<D>, tree>,
+                   tx::managed_map<tx::left_right<D>, table>, tx::managed_map<tx::redo<D>, tree>,
+                   tx::managed_map<tx::redo_opt<D>, table>>;
 TYPED_TEST_SUITE(TransactionsOom, maps);
 
 TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
   unsigned failures = 0;
-  for (std::size_t n = 0;; ++n) {
+  // Each of the first ones, then some: an engine may ask for memory with every update.
+  for (std::size_t n = 0;; n += 1 + n / 16) {
     temp_pool<D> pool;
     typename TestFixture::map tested(*pool, "map", {.replica_bytes = std::size_t{1} << 20});
     std::map<number, number> model;

@@ -24,5 +24,10 @@ TEST(TransactionKill, a_table_under_left_right_loses_nothing) {
   expect_nothing_lost("tx_left_right_table");
 }
 
+TEST(TransactionKill, a_tree_under_redo_loses_nothing) { expect_nothing_lost("tx_redo_tree"); }
+TEST(TransactionKill, a_table_under_redo_opt_loses_nothing) {
+  expect_nothing_lost("tx_redo_opt_table");
+}
+
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -4,6 +4,7 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
 #include <tests/powercut/map_subject.hpp>
@@ -14,21 +15,22 @@
 namespace outlast::test::powercut {
 namespace {
 
-template <class D>
-using tree =
-    tx::managed_map<tx::left_right<D>, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
-template <class D>
-using table = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
+template <class Manager>
+using tree = tx::managed_map<Manager, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
+template <class Manager>
+using table = tx::managed_map<Manager, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
 
 constexpr std::uint64_t keys = 100;
-constexpr tx::options space{.replica_bytes = std::size_t{8} << 20};
+constexpr tx::options space{.replica_bytes = std::size_t{4} << 20};
 
 }  // namespace
 
 std::vector<definition> transaction_definitions() {
   return {
-      define_map<tree<domain::process>>("tx_left_right_tree", keys, space),
-      define_map<table<domain::native>>("tx_left_right_table", keys, space),
+      define_map<tree<tx::left_right<domain::process>>>("tx_left_right_tree", keys, space),
+      define_map<table<tx::left_right<domain::native>>>("tx_left_right_table", keys, space),
+      define_map<tree<tx::redo<domain::process>>>("tx_redo_tree", keys, space),
+      define_map<table<tx::redo_opt<domain::native>>>("tx_redo_opt_table", keys, space),
   };
 }
 

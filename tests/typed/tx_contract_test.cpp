@@ -3,6 +3,7 @@
 // memory that they gave back is all that there is.
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
+#include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/array.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/list_set.hpp>
@@ -114,7 +115,9 @@ class TransactionContract : public testing::Test {
   Made made_;
 };
 
-using engines = testing::Types<made_in_pool<tx::left_right<domain::process>>, made_transient>;
+using engines = testing::Types<made_in_pool<tx::left_right<domain::process>>,
+                               made_in_pool<tx::redo<domain::process>>,
+                               made_in_pool<tx::redo_opt<domain::process>>, made_transient>;
 TYPED_TEST_SUITE(TransactionContract, engines);
 
 TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {

@@ -1,5 +1,8 @@
 outlast_headers(outlast_library tx
+  detail/helped_request.hpp
   detail/record.hpp
+  detail/redo_session.hpp
+  detail/redo_state.hpp
   detail/replica_session.hpp
   detail/request.hpp
   detail/write_set.hpp
@@ -9,6 +12,7 @@ outlast_headers(outlast_library tx
   managed_map.hpp
   manager.hpp
   options.hpp
+  redo.hpp
   seq/array.hpp
   seq/hash_map.hpp
   seq/list_set.hpp

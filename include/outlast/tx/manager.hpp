@@ -94,6 +94,7 @@ inline constexpr bool is_result = std::is_void_v<Result> || std::is_trivially_co
 /// The part of a manager that is the same for all engines. `Engine` has
 ///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
 ///   Result run_read<Result>(f),
+///   runs_after_return, true if it may run f when its caller has gone (then f is a copy),
 ///   const void* id(), as its transactions name it, and
 ///   std::string where(): the pool's file, for messages.
 template <class Engine>
@@ -105,7 +106,14 @@ class manager_calls {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, view>>;
     static_assert(is_result<result>, "a transaction answers with a trivially copyable value");
     if (transaction* const around = mine(true)) return f(view(*around));
-    return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
+    if constexpr (requires { requires Engine::runs_after_return; }) {
+      return self().template run_update<result>(
+          [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
+            return f(view(in));
+          });
+    } else {
+      return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
+    }
   }
   template <std::invocable<const_view> F>
   auto read(F&& f) {

@@ -21,7 +21,8 @@
 namespace outlast::verify {
 
 /// Replicas as small as they may be: recovery copies them.
-inline constexpr tx::options small_replicas{.replica_bytes = 8192, .page_bytes = 256};
+inline constexpr tx::options small_replicas{
+    .replica_bytes = 8192, .page_bytes = 256, .replicas = 6};
 
 /// Balances in lines of their own, the serial number of the last change in another one.
 struct stored_accounts {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <broken_tx/left_right.hpp>
+#include <broken_tx/redo.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace outlast::test {
 namespace {
 
 using left_right = broken_tx::left_right<domain::simulated>;
+using redo = broken_tx::redo<domain::simulated>;
 
 /// What is explored.
 enum class scenarios {
@@ -24,10 +26,11 @@ enum class scenarios {
   lives,          ///< short ones that end in crashes, or in good order
 };
 
+template <class Manager>
 verify::report explore(int defect, scenarios which, std::uint64_t executions) {
   broken_tx::defect = defect;
   verify::options options;
-  options.seconds = 60;
+  options.seconds = 150;
   options.max_executions = executions;
   options.minimise = defect == 0;
   switch (which) {
@@ -53,7 +56,7 @@ verify::report explore(int defect, scenarios which, std::uint64_t executions) {
       options.operations_after = 1;
       break;
   }
-  broken_tx::accounts_subject<left_right> tested("accounts");
+  broken_tx::accounts_subject<Manager> tested("accounts");
   verify::report done = verify::explorer(tested, options).run();
   broken_tx::defect = 0;
   return done;
@@ -62,8 +65,10 @@ verify::report explore(int defect, scenarios which, std::uint64_t executions) {
 TEST(unbroken_transactions, are_found_right) {
   using enum scenarios;
   for (const scenarios which : {two_threads, three_threads, a_reader, lives}) {
-    const verify::report done = explore(0, which, 100);
-    EXPECT_FALSE(done.found) << to_text(*done.found);
+    const verify::report blocking = explore<left_right>(0, which, 100);
+    EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
+    const verify::report helping = explore<redo>(0, which, 40);
+    EXPECT_FALSE(helping.found) << to_text(*helping.found);
   }
 }
 
@@ -73,11 +78,15 @@ struct mutant {
   const char* says;
 };
 
+constexpr int first_of_redo = 17;
+
 class transaction_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(transaction_mutant, is_found) {
   const mutant& tested = GetParam();
-  const verify::report done = explore(tested.defect, tested.which, 20'000);
+  const bool blocking = tested.defect < first_of_redo;
+  const verify::report done = blocking ? explore<left_right>(tested.defect, tested.which, 20'000)
+                                       : explore<redo>(tested.defect, tested.which, 20'000);
   EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
 }
 
@@ -103,7 +112,22 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{13, scenarios::two_threads, "an exception takes nothing back"},
         mutant{14, scenarios::three_threads, "an operation does not save what another one saved"},
         mutant{15, scenarios::two_threads, "a new heap is not written back"},
-        mutant{16, scenarios::lives, "nobody waits for a copy"}),
+        mutant{16, scenarios::lives, "nobody waits for a copy"},
+        mutant{17, scenarios::two_threads, "a batch is not written back"},
+        mutant{18, scenarios::two_threads, "what was repeated is not written back"},
+        mutant{19, scenarios::two_threads, "the durable word does not wait for the batch"},
+        mutant{20, scenarios::two_threads, "callers are told before the word is durable"},
+        mutant{21, scenarios::three_threads, "a replica is written that the media name"},
+        mutant{22, scenarios::two_threads, "a reader answers from what can be lost"},
+        mutant{23, scenarios::a_reader, "a reader does not look again"},
+        mutant{24, scenarios::a_reader, "nobody looks for readers"},
+        mutant{25, scenarios::a_reader, "nobody looks for readers that were given a replica"},
+        mutant{26, scenarios::two_threads, "a lost batch is not taken back"},
+        mutant{27, scenarios::two_threads, "a state is known before it is durable"},
+        mutant{28, scenarios::two_threads, "only the winner's caller is told"},
+        mutant{29, scenarios::two_threads, "an operation is run again"},
+        mutant{30, scenarios::two_threads, "what a crash left behind is taken for equal"},
+        mutant{31, scenarios::two_threads, "an exception takes nothing back"}),
     number_of);
 
 }  // namespace

@@ -70,6 +70,57 @@ function(outlast_mutate_tx to)
                     "    if (@D@) previous_->for_each([&](line_number line) { this->flush_line(other, line); });")
   outlast_write_header(left_right.hpp)
 
+  outlast_read_header(redo.hpp)
+  outlast_write_header(redo.hpp)
+  outlast_read_header(detail/redo_state.hpp)
+  outlast_write_header(detail/redo_state.hpp)
+
+  outlast_read_header(detail/helped_request.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  # 31: an exception takes nothing back
+  outlast_mutate(31 "if (out.failure != nullptr) in.undo_operation();"
+                    "if (@D@ && out.failure != nullptr) in.undo_operation();")
+  outlast_write_header(detail/helped_request.hpp)
+
+  outlast_read_header(detail/redo_session.hpp)
+  # 17: what a batch has written is not written back
+  outlast_mutate(17 "if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);"
+                    "if (@D@ && !owned->unflushed.contains(line)) this->flush_line(owned.index(), line);")
+  # 18: what was repeated from the logs of others is not written back
+  outlast_mutate(18 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
+                    "    if (@D@) owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });")
+  # 19: the durable word does not wait for the batch
+  outlast_mutate(19 "    domain::fence<D>();\n    owned->unflushed.clear();"
+                    "    if (@D@) domain::fence<D>();\n    owned->unflushed.clear();")
+  # 20: callers are told before the word is durable
+  outlast_mutate(20 "    make_durable(word);\n    append" "    if (@D@) make_durable(word);\n    append")
+  # 21: a replica is written before a durable word names another one
+  outlast_mutate(21 "    make_durable(now);\n    owned.take_over" "    if (@D@) make_durable(now);\n    owned.take_over")
+  # 22: a reader answers from what can be lost
+  outlast_mutate(22 "    make_durable(seen);" "    if (@D@) make_durable(seen);")
+  # 23: a reader does not look again once it is announced
+  outlast_mutate(23 "    if (word_now().bits() != seen.bits()) return false;"
+                    "    if (@D@ && word_now().bits() != seen.bits()) return false;")
+  # 24: nobody looks for readers
+  outlast_mutate(24 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
+                    "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
+  # 25: nobody looks for readers who were given a replica
+  outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
+                    "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
+  # 26: a lost batch is not taken back
+  outlast_mutate(26 "      write_line(owned, line, image.before);" "      if (@D@) write_line(owned, line, image.before);")
+  # 28: only the winner's own caller is told
+  outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
+                    "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")
+  # 29: an operation is run again
+  outlast_mutate(29 "if (applied >= wanted->number) return;" "if (@D@ && applied >= wanted->number) return;")
+  # 30: what a crash left behind is taken for equal
+  outlast_mutate(30 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
+  # 27: a state becomes known before its batch is written back
+  outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
+                    "    if (@D@) flush_all(owned, me.next_state->log);\n    decide(me, owned, now);\n    if (!@D@) domain::fence<D>();")
+  outlast_write_header(detail/redo_session.hpp)
+
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/verify)
   outlast_read_header(transaction_subject.hpp)
   string(REPLACE "namespace outlast::verify {" "namespace outlast::broken_tx {\nusing namespace verify;" TEXT "${TEXT}")

@@ -33,13 +33,14 @@ class replica_session : public durable::root_session<D> {
   using base_type = durable::root_session<D>;
 
  public:
+  /// `replicas`: counts when the manager is created.
   replica_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                   engine_kind engine, unsigned replicas, const options& wanted)
       : base_type(in, root), name_(name), region_name_("tx:" + name) {
     if (root.state == root_state::fresh) {
       create(engine, replicas, wanted);
     } else {
-      open(engine, replicas);
+      open(engine);
     }
   }
 
@@ -132,6 +133,9 @@ class replica_session : public durable::root_session<D> {
       throw error(errc::bad_argument, pool_path(),
                   "options.page_bytes must be a power of two from 256 to 1 MiB");
     }
+    if (wanted.replicas < 2 || wanted.replicas > 4096) {
+      throw error(errc::bad_argument, pool_path(), "options.replicas must be from 2 to 4096");
+    }
   }
 
   /// A region of that name may be left of a manager that was dropped, or never came to be.
@@ -171,11 +175,12 @@ class replica_session : public durable::root_session<D> {
     domain::fence<D>();
   }
 
-  void open(engine_kind engine, unsigned replicas) {
+  void open(engine_kind engine) {
     record_ = this->template object<manager_record>();
     require_record(*record_, engine, pool_path(), name_);
     region_ = pool().find_region(region_name_);
-    if (!region_ || region_->replicas != replicas || region_->bytes != record_->replica_bytes) {
+    if (!region_ || region_->replicas != record_->replicas ||
+        region_->bytes != record_->replica_bytes) {
       throw corruption(pool_path(), "the region '" + region_name_ +
                                         "' is not there, or not as large as the header of its "
                                         "transactions says; restore a backup");
@@ -194,14 +199,16 @@ class replica_session : public durable::root_session<D> {
   /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
   /// on the file system: what was decided in one replica can always be repeated in the others.
   void provide(std::size_t wanted) {
-    if (wanted <= provided_.load(std::memory_order_relaxed)) return;
+    std::size_t before = provided_.load(std::memory_order_relaxed);
+    if (wanted <= before) return;
     const std::size_t ahead = std::max(provided_at_once, wanted / 8);
     const std::size_t enough = std::min(bytes_, wanted + ahead);
     for (unsigned i = 0; i < replicas(); ++i) {
-      const std::size_t from = provided_.load(std::memory_order_relaxed);
-      pool().commit_region(region_name_, i, from, enough - from);
+      pool().commit_region(region_name_, i, before, enough - before);
     }
-    provided_.store(enough, std::memory_order_relaxed);
+    // Engines may run several updates at a time, each in its replica.
+    while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
+    }
   }
 
   void copy_range(unsigned from, unsigned to, std::size_t begin, std::size_t end) {

@@ -29,6 +29,15 @@ using line_image = std::array<std::byte, base::cache_line_size>;
 /// Thread-safety: used by one thread at a time.
 class write_set {
  public:
+  /// Images: besides, what each line held before the batch, and what it holds after it.
+  enum class keeps { lines, images };
+  struct image_pair {
+    line_image before;
+    line_image after;
+  };
+
+  explicit write_set(keeps kept = keeps::lines) noexcept : keeps_images_(kept == keeps::images) {}
+
   /// Forgets everything; keeps the memory.
   void clear() noexcept {
     if (lines_.size() * 8 < slots_.size()) {
@@ -40,6 +49,7 @@ class write_set {
       std::fill(slots_.begin(), slots_.end(), 0);
     }
     lines_.clear();
+    images_.clear();
     journal_.clear();
     operation_ = 1;
   }
@@ -54,9 +64,15 @@ class write_set {
   void touch(line_number line, const std::byte* content) {
     if (slots_.size() < 2 * (lines_.size() + 1)) grow();
     if (journal_.size() == journal_.capacity()) journal_.reserve(2 * journal_.size() + 8);
+    if (images_.size() == images_.capacity() && keeps_images_) {
+      images_.reserve(2 * images_.size() + 8);
+    }
     const std::size_t place = place_of(line);
     if (slots_[place] == 0) {
       lines_.push_back({line, operation_});
+      if (keeps_images_) {
+        std::memcpy(images_.emplace_back().before.data(), content, sizeof(line_image));
+      }
       slots_[place] = static_cast<std::uint32_t>(lines_.size());
     } else {
       entry& known = lines_[slots_[place] - 1];
@@ -66,6 +82,29 @@ class write_set {
     before& saved = journal_.emplace_back();
     saved.line = line;
     std::memcpy(saved.content.data(), content, saved.content.size());
+  }
+
+  /// Adds `line` without its content: nothing of it can be undone. Throws std::bad_alloc without
+  /// effect.
+  void add(line_number line) {
+    if (slots_.size() < 2 * (lines_.size() + 1)) grow();
+    const std::size_t place = place_of(line);
+    if (slots_[place] != 0) return;
+    lines_.push_back({line, operation_});
+    slots_[place] = static_cast<std::uint32_t>(lines_.size());
+  }
+
+  /// The batch is over: `content_of(line)` is what its lines hold after it.
+  template <class ContentOf>
+  void seal(ContentOf&& content_of) {
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      std::memcpy(images_[i].after.data(), content_of(lines_[i].line), sizeof(line_image));
+    }
+  }
+  /// Calls `visit(line, image_pair)` for each line.
+  template <class Visit>
+  void for_each_image(Visit&& visit) const {
+    for (std::size_t i = 0; i < images_.size(); ++i) visit(lines_[i].line, images_[i]);
   }
 
   /// Calls `restore(line, content)` for what the current operation has changed, newest first.
@@ -115,7 +154,9 @@ class write_set {
     }
   }
 
+  bool keeps_images_;
   std::vector<entry> lines_;
+  std::vector<image_pair> images_;    // of lines_, if it keeps them
   std::vector<std::uint32_t> slots_;  // numbers of lines_, from 1; 0: free
   std::vector<before> journal_;       // of the current operation
   std::uint64_t operation_ = 1;

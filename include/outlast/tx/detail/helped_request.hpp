@@ -1,0 +1,103 @@
+// Operations that any thread may run, also after their caller has gone, and what they answer.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::tx::detail {
+
+/// What an operation answered: the bytes of its result, or its exception.
+/// Thread-safety: of whoever ran the operation, until it is handed to the caller.
+class outcome {
+ public:
+  std::exception_ptr failure;
+
+  void clear() noexcept {
+    failure = nullptr;
+    large_.reset();
+  }
+
+  /// Throws std::bad_alloc without effect.
+  template <class T>
+  void keep(const T& value) {
+    std::byte* to = small_.data();
+    if constexpr (sizeof(T) > small_bytes) {
+      large_ = std::make_unique<std::byte[]>(sizeof(T));
+      to = large_.get();
+    }
+    std::memcpy(to, static_cast<const void*>(&value), sizeof(T));
+  }
+  template <class T>
+  [[nodiscard]] T kept() const noexcept {
+    std::array<std::byte, sizeof(T)> bytes;
+    std::memcpy(bytes.data(), sizeof(T) > small_bytes ? large_.get() : small_.data(), sizeof(T));
+    return std::bit_cast<T>(bytes);
+  }
+
+ private:
+  static constexpr std::size_t small_bytes = 32;
+
+  std::array<std::byte, small_bytes> small_{};
+  std::unique_ptr<std::byte[]> large_;
+};
+
+/// An operation in the engine's memory. Whoever wants to run it protects it by a hazard.
+template <domain::persistence_domain D>
+class helped_request {
+ public:
+  helped_request() = default;
+  helped_request(const helped_request&) = delete;
+  helped_request& operator=(const helped_request&) = delete;
+  virtual ~helped_request() = default;
+
+  /// Runs a copy of the operation, keeping its result or exception in `out`. Thread-safety: any
+  /// number of threads, each in a transaction of its own.
+  virtual void run(transaction& in, outcome& out) const noexcept = 0;
+
+  /// Counts its caller's operations; set before the request is published.
+  std::uint64_t number = 0;
+  /// Once the operation has happened and is durable. The caller's.
+  volatile_word<D, outcome*> answer;
+};
+
+template <domain::persistence_domain D, class Result, class F>
+class helped_request_of final : public helped_request<D> {
+  static_assert(std::is_copy_constructible_v<F>,
+                "other threads run the operation: it has to be copyable, and so do its captures");
+
+ public:
+  explicit helped_request_of(F&& f) : f_(std::move(f)) {}
+
+  void run(transaction& in, outcome& out) const noexcept override {
+    const running_scope now(in);
+    in.begin_operation();
+    out.clear();
+    try {
+      F mine(f_);  // it may change its captures
+      if constexpr (std::is_void_v<Result>) {
+        mine(in);
+      } else {
+        out.keep<Result>(mine(in));
+      }
+    } catch (...) {
+      out.failure = std::current_exception();
+    }
+    if (out.failure != nullptr) in.undo_operation();
+  }
+
+ private:
+  F f_;
+};
+
+}  // namespace outlast::tx::detail

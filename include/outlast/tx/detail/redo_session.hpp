@@ -1,0 +1,640 @@
+// The wait-free engine: see redo.hpp, and docs/papers/universal-constructions.md for its protocol.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/patience.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/redo_state.hpp>
+#include <outlast/tx/detail/replica_session.hpp>
+#include <outlast/tx/options.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outlast::tx::detail {
+
+/// Invariants:
+///   I1  the durable word names a replica every line of which is durable.
+///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
+///   I3  a replica that is not stale holds what the state of its number led to; its lines that may
+///       not be durable are in its `unflushed`.
+///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
+///       ring, and the callers of its operations have their answers.
+template <domain::persistence_domain D>
+class redo_session final : public replica_session<D> {
+  using base_type = replica_session<D>;
+  using participant = redo_participant<D>;
+  using state_type = redo_state<D>;
+  using replica_type = redo_replica<D>;
+  using request = helped_request<D>;
+  using owned_ptr = std::unique_ptr<outcome>;
+
+ public:
+  /// `engine`: redo_opt keeps to two replicas for a while.
+  redo_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
+               engine_kind engine, const options& wanted)
+      : base_type(in, root, name, engine, wanted.replicas, wanted),
+        two_first_(engine == engine_kind::redo_opt),
+        replicas_(this->replicas()),
+        ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
+        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)) {
+    const redo_word found(D::load(this->state(), std::memory_order_acquire));
+    require_word(found);
+    // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
+    // before the replica that an older one names is written.
+    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
+    durable_.store(found.number(), std::memory_order_relaxed);
+    auto first = std::make_unique<state_type>();
+    first->number = found.number();
+    first->replica = found.replica();
+    first->settled.store(1, std::memory_order_relaxed);
+    for (unsigned i = 0; i < replicas_.size(); ++i) {
+      const bool equal = i == found.replica() || this->is_fresh();
+      replicas_[i].stale.store(equal ? 0 : 1, std::memory_order_relaxed);
+      replicas_[i].number.store(found.number(), std::memory_order_relaxed);
+    }
+    replicas_[found.replica()].head.store(first.get(), std::memory_order_relaxed);
+    place_in_ring(found.number()).store(first.release(), std::memory_order_relaxed);
+  }
+  ~redo_session() override {
+    // A thread that was stopped between its transition and the ring's entry left a state behind.
+    participants_.for_each([this](participant& each) {
+      if (each.won != nullptr && !is_kept(each.won)) delete each.won;
+    });
+    for (std::size_t i = 0; i < ring_size_; ++i) delete ring_[i].load(std::memory_order_relaxed);
+  }
+
+  /// Runs `wanted` as an operation, and gives what it answered. Wait-free with enough replicas.
+  owned_ptr update(std::unique_ptr<request> wanted) {
+    participant& me = participants_.local();
+    prepare(me);
+    const request& mine = publish(me, std::move(wanted));
+    domain::patience<D> until_free;
+    unsigned rounds = 0;
+    tenure owned;
+    try {
+      // (2) acquire; synchronizes-with (1): the answer is there, and durable.
+      while (mine.answer.load(std::memory_order_acquire) == nullptr) {
+        const unsigned among = two_first_ && rounds++ < patient_rounds ? 2 : this->replicas();
+        if (!advance(me, owned, among)) until_free.wait();
+      }
+    } catch (...) {
+      // A device failed: nobody knows what is durable.
+      broken_.store(1, std::memory_order_relaxed);
+      withdraw(me);
+      throw;
+    }
+    owned.release();
+    owned_ptr out(mine.answer.load(std::memory_order_relaxed));
+    withdraw(me);
+    return out;
+  }
+
+  /// Runs f(transaction&) on a replica that nobody writes, once, on the calling thread. Wait-free,
+  /// apart from f.
+  template <class F>
+  decltype(auto) read(F&& f) {
+    participant& me = participants_.local();
+    reading_scope at(me);
+    transaction reader = this->reading(choose(me));
+    const running_scope now(reader);
+    return f(reader);
+  }
+
+  [[nodiscard]] bool before_close() override { return !is_broken(); }
+  void forbid() noexcept override { participants_.forbid(); }
+
+ private:
+  static constexpr std::size_t short_ring_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t short_ring = 4;  // small replicas are copied as fast
+  static constexpr std::size_t long_ring = 128;
+  // In the simulator rare things are made frequent.
+  static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
+  static constexpr unsigned patient_rounds = 64;
+  static constexpr std::size_t kept_states = 4;
+
+  /// A replica of which the holder is the owner; or none.
+  class tenure {
+   public:
+    tenure() = default;
+    ~tenure() { release(); }
+    tenure(const tenure&) = delete;
+    tenure& operator=(const tenure&) = delete;
+
+    void begin(replica_type& of, unsigned index) noexcept {
+      of_ = &of;
+      index_ = index;
+    }
+    void take_over(tenure& from) noexcept {
+      begin(*from.of_, from.index_);
+      from.of_ = nullptr;
+    }
+    void release() noexcept {
+      // (4) release; synchronizes-with (3).
+      if (of_ != nullptr) of_->owner.store(0, std::memory_order_release);
+      of_ = nullptr;
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+    [[nodiscard]] replica_type& operator*() const noexcept { return *of_; }
+    [[nodiscard]] replica_type* operator->() const noexcept { return of_; }
+    [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+   private:
+    replica_type* of_ = nullptr;
+    unsigned index_ = 0;
+  };
+
+  /// The replica that a thread reads is given back at the end.
+  class reading_scope {
+   public:
+    explicit reading_scope(participant& me) noexcept : me_(me) {}
+    ~reading_scope() {
+      // (6) release; synchronizes-with (13, 5): the loads are over.
+      D::store(me_.reads, 0, std::memory_order_release, nowhere);
+      if (me_.helped.load(std::memory_order_relaxed) == 0) return;
+      D::store(me_.helped, 0, std::memory_order_release, nowhere);
+    }
+    reading_scope(const reading_scope&) = delete;
+    reading_scope& operator=(const reading_scope&) = delete;
+
+   private:
+    participant& me_;
+  };
+
+  static constexpr domain::site nowhere = domain::site::none();
+
+  [[nodiscard]] redo_word word_now() const {
+    return redo_word(D::load(this->state(), std::memory_order_seq_cst));
+  }
+  [[nodiscard]] std::atomic<state_type*>& place_in_ring(std::uint64_t number) const noexcept {
+    return ring_[number % ring_size_];
+  }
+  [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_relaxed) != 0; }
+
+  void require_word(const redo_word& found) const {
+    if (found.replica() >= this->replicas()) {
+      throw corruption(this->pool_path(), "the durable word of the transactions '" + this->name() +
+                                              "' names a replica that there is not; restore a "
+                                              "backup");
+    }
+    this->require_heap(found.replica());
+  }
+
+  // ---- The caller's side ----
+
+  /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
+  void prepare(participant& me) {
+    if (is_broken()) {
+      throw error(errc::io_failure, this->pool_path(),
+                  "the device failed in an earlier transaction; open the pool again");
+    }
+    if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
+    if (me.next_state == nullptr) {
+      if (me.spare_states.empty()) {
+        me.next_state = std::make_unique<state_type>();
+      } else {
+        me.next_state = std::move(me.spare_states.back());
+        me.spare_states.pop_back();
+      }
+    }
+    const std::size_t slots = slots_.load(std::memory_order_acquire);
+    me.next_state->marks.reserve(slots);
+    me.next_state->answers.reserve(slots);
+    me.next_state->grants.reserve(slots);
+    if (!can_retire(me)) throw std::bad_alloc();
+    me.spare_states.reserve(kept_states);
+    if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
+      me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
+    }
+  }
+  /// An attempt retires two states at most.
+  [[nodiscard]] static bool can_retire(participant& me) {
+    if (me.retired_states.size() + 2 <= me.retired_states.capacity()) return true;
+    try {
+      me.retired_states.reserve(2 * me.retired_states.size() + 8);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  const request& publish(participant& me, std::unique_ptr<request> wanted) {
+    wanted->number = ++me.operations;
+    request* const published = wanted.release();
+    // (8) full barrier; synchronizes-with (7): who looks at the durable word afterwards is told.
+    D::announce(me.wanted, published);
+    return *published;
+  }
+
+  /// The request is over. Those who still run it keep it.
+  void withdraw(participant& me) {
+    request* const over = me.wanted.load(std::memory_order_relaxed);
+    D::announce(me.wanted, nullptr);
+    me.retired_requests.emplace_back(over);
+    reclaim(me);
+  }
+
+  // ---- Readers ----
+
+  /// The replica to read. Wait-free: after some tries the next transition but one chooses it.
+  [[nodiscard]] unsigned choose(participant& me) {
+    for (unsigned left = tries_alone; left > 0; --left) {
+      if (try_to_read(me)) return reads(me);
+    }
+    const std::uint64_t number = ++me.operations;
+    // (10) full barrier; synchronizes-with (9).
+    D::announce(me.helped, number);
+    for (;;) {
+      if (try_to_read(me)) {
+        D::store(me.helped, 0, std::memory_order_release, nowhere);
+        return reads(me);
+      }
+      // (12) acquire; synchronizes-with (11).
+      const redo_word granted(me.granted.load(std::memory_order_acquire));
+      if (granted.number() != number) continue;
+      D::store(me.reads, 0, std::memory_order_release, nowhere);
+      return granted.replica();
+    }
+  }
+  [[nodiscard]] static unsigned reads(const participant& me) noexcept {
+    return static_cast<unsigned>(me.reads.load(std::memory_order_relaxed) - 1);
+  }
+
+  /// Announces the replica that counts; false if that is another one by then.
+  [[nodiscard]] bool try_to_read(participant& me) {
+    const redo_word seen = word_now();
+    // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
+    D::announce(me.reads, std::uint64_t{seen.replica()} + 1);
+    if (word_now().bits() != seen.bits()) return false;
+    make_durable(seen);
+    return true;
+  }
+
+  // ---- Transitions ----
+
+  /// One attempt to move the durable word. False if there is no replica, or no memory, to do it
+  /// with: others have to go on first.
+  [[nodiscard]] bool advance(participant& me, tenure& owned, unsigned among) {
+    if (!can_retire(me)) return false;
+    redo_word now(0);
+    state_type* const base = protect_current(me, now);
+    if (base == nullptr) return true;
+    settle(me, *base, now);
+    if (me.wanted.load(std::memory_order_relaxed)->answer.load(std::memory_order_acquire) !=
+        nullptr) {
+      return true;
+    }
+    if (!owned && !take_some(owned, among)) return false;
+    if (!make_room(*me.next_state, *base)) {
+      owned.release();
+      return false;
+    }
+    if (!bring_up_to_date(me, owned, *base, now)) return true;
+    run_batch(me, owned, *base);
+    flush_all(owned, me.next_state->log);
+    decide(me, owned, now);
+    return true;
+  }
+
+  /// The state that the word names; null if that changed in between.
+  [[nodiscard]] state_type* protect_current(participant& me, redo_word& now) {
+    now = word_now();
+    // (16) acquire; synchronizes-with (15).
+    state_type* const head = replicas_[now.replica()].head.load(std::memory_order_acquire);
+    D::announce(me.hazards[0], static_cast<const void*>(head));
+    return word_now().bits() == now.bits() ? head : nullptr;
+  }
+
+  /// Keeps I4. `state` is protected.
+  void settle(participant& me, state_type& state, redo_word word) {
+    // (18) acquire; synchronizes-with (17).
+    if (state.settled.load(std::memory_order_acquire) != 0) return;
+    // (P3) persisted-before (P4): nobody is told what a crash could take back.
+    make_durable(word);
+    append(me, state);
+    state.told.store(1, std::memory_order_relaxed);
+    for (const auto& each : state.answers) tell(me, each);
+    for (const auto& each : state.grants) {
+      // (11) release; synchronizes-with (12).
+      each.to->granted.raise_to(redo_word(each.number, state.replica).bits(),
+                                std::memory_order_acq_rel);
+    }
+    // (17) release; synchronizes-with (18).
+    state.settled.store(1, std::memory_order_release);
+  }
+
+  /// The word is durable at return, as it is now or as it will be.
+  void make_durable(redo_word word) {
+    if (durable_.load(std::memory_order_acquire) >= word.number()) return;
+    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
+    durable_.raise_to(word.number(), std::memory_order_acq_rel);
+  }
+
+  void append(participant& me, state_type& state) {
+    std::atomic<state_type*>& place = place_in_ring(state.number);
+    state_type* before = D::load(place, std::memory_order_seq_cst);
+    D::announce(me.hazards[1], static_cast<const void*>(before));
+    if (D::load(place, std::memory_order_seq_cst) != before) return;  // another one did
+    if (before != nullptr && before->number >= state.number) return;
+    // (20) release; synchronizes-with (19).
+    if (!D::compare_exchange(place, before, &state, std::memory_order_seq_cst, nowhere)) return;
+    if (before != nullptr) me.retired_states.emplace_back(before);
+  }
+
+  void tell(participant& me, const typename state_type::answer& each) {
+    D::announce(me.hazards[1], static_cast<const void*>(each.request));
+    if (D::load(each.to->wanted, std::memory_order_seq_cst) != each.request) return;
+    if (each.request->number != each.number) return;
+    // (1) release; synchronizes-with (2). (P4) The caller may return.
+    each.request->answer.store(each.out, std::memory_order_release);
+  }
+
+  /// A replica that nobody reads and no word names. The one that misses least, if it is free.
+  [[nodiscard]] bool take_some(tenure& owned, unsigned among) {
+    const unsigned count = std::min(among, this->replicas());
+    const unsigned current = word_now().replica();
+    unsigned best = 0;
+    std::uint64_t best_freshness = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      const std::uint64_t here = i == current ? 0 : freshness(i);
+      if (here <= best_freshness) continue;
+      best = i;
+      best_freshness = here;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      if (try_to_take(owned, (best + i) % count)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::uint64_t freshness(unsigned i) const {
+    const replica_type& it = replicas_[i];
+    if (it.owner.load(std::memory_order_relaxed) != 0) return 0;
+    if (it.stale.load(std::memory_order_relaxed) != 0) return 1;
+    return 2 + it.number.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
+    replica_type& it = replicas_[i];
+    if (it.owner.load(std::memory_order_relaxed) != 0 || word_now().replica() == i) return false;
+    // (3) acquire; synchronizes-with (4).
+    if (it.owner.exchange(1, std::memory_order_seq_cst) != 0) return false;
+    tenure mine;
+    mine.begin(it, i);
+    const redo_word now = word_now();
+    if (now.replica() == i || is_read(i)) return false;
+    // (P5) persisted-before any store to the replica: the word that names another one. I2.
+    make_durable(now);
+    owned.take_over(mine);
+    return true;
+  }
+  /// After the word was loaded.
+  [[nodiscard]] bool is_read(unsigned i) {
+    bool read = false;
+    participants_.for_each([&](participant& each) {
+      // (13) acquire; synchronizes-with (14, 6).
+      read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;
+    });
+    for (const auto& each : replicas_[i].grants) {
+      // (5) acquire; synchronizes-with (6).
+      read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;
+    }
+    return read;
+  }
+
+  /// So that nothing in a batch, but the operations themselves, can run out of memory. Needs none
+  /// unless a thread has come since prepare().
+  [[nodiscard]] bool make_room(state_type& next, const state_type& base) {
+    try {
+      const std::size_t slots =
+          std::max<std::size_t>(slots_.load(std::memory_order_acquire), base.marks.size());
+      next.marks.resize(slots);
+      next.answers.reserve(slots);
+      next.grants.reserve(slots);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  // ---- The owner's side ----
+
+  /// False if the word changed while that mattered.
+  [[nodiscard]] bool bring_up_to_date(participant& me, tenure& owned, state_type& base,
+                                      redo_word now) {
+    if (owned->stale.load(std::memory_order_relaxed) == 0 && repeat_logs(me, owned, base)) {
+      return true;
+    }
+    owned->stale.store(1, std::memory_order_relaxed);
+    D::announce(me.reads, std::uint64_t{now.replica()} + 1);
+    const reading_scope at(me);
+    if (word_now().bits() != now.bits()) return false;
+    this->copy_all(now.replica(), owned.index());
+    owned->unflushed.clear();
+    owned->number.store(now.number(), std::memory_order_relaxed);
+    owned->stale.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// False if the ring does not hold them any more.
+  [[nodiscard]] bool repeat_logs(participant& me, tenure& owned, state_type& base) {
+    const std::uint64_t from = owned->number.load(std::memory_order_relaxed);
+    if (base.number - from >= ring_size_) return false;
+    for (std::uint64_t number = from + 1; number <= base.number; ++number) {
+      const state_type* const next = number == base.number ? &base : protect_number(me, number);
+      if (next == nullptr) return false;
+      next->log.for_each_image([&](line_number line, const write_set::image_pair& image) {
+        write_line(owned, line, image.after);
+      });
+      owned->number.store(number, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  [[nodiscard]] const state_type* protect_number(participant& me, std::uint64_t number) {
+    std::atomic<state_type*>& place = place_in_ring(number);
+    // (19) acquire; synchronizes-with (20).
+    state_type* const found = D::load(place, std::memory_order_seq_cst);
+    D::announce(me.hazards[1], static_cast<const void*>(found));
+    if (D::load(place, std::memory_order_seq_cst) != found) return nullptr;
+    return found != nullptr && found->number == number ? found : nullptr;
+  }
+
+  /// The line is flushed before the word names the replica, whoever does that: I3.
+  void write_line(tenure& owned, line_number line, const line_image& content) {
+    D::write(this->line_at(owned.index(), line), content.data(), content.size());
+    try {
+      owned->unflushed.add(line);
+    } catch (const std::bad_alloc&) {
+      this->flush_line(owned.index(), line);
+      domain::fence<D>();
+    }
+  }
+
+  /// Runs all requests that wait and are not done in `base`.
+  void run_batch(participant& me, tenure& owned, const state_type& base) {
+    state_type& next = *me.next_state;
+    next.number = base.number + 1;
+    next.replica = owned.index();
+    next.log.clear();
+    next.answers.clear();
+    next.grants.clear();
+    owned->grants.clear();
+    next.told.store(0, std::memory_order_relaxed);
+    next.settled.store(0, std::memory_order_relaxed);
+    std::fill(std::copy(base.marks.begin(), base.marks.end(), next.marks.begin()), next.marks.end(),
+              typename state_type::mark{});
+    owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
+    transaction update = this->writing(owned.index(), next.log);
+    participants_.for_each([&](participant& each) {
+      if (each.slot >= next.marks.size()) return;
+      run_request(me, each, update);
+      grant_read(each, next, *owned);
+    });
+    next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
+  }
+
+  void run_request(participant& me, participant& of, transaction& update) {
+    state_type& next = *me.next_state;
+    // (7) acquire; synchronizes-with (8).
+    request* const wanted = D::load(of.wanted, std::memory_order_seq_cst);
+    if (wanted == nullptr) return;
+    D::announce(me.hazards[1], static_cast<const void*>(wanted));
+    if (D::load(of.wanted, std::memory_order_seq_cst) != wanted) return;
+    std::uint64_t& applied = next.marks[of.slot].applied;
+    if (applied >= wanted->number) return;
+    outcome* const out = &of == &me ? me.next_outcome.release() : new (std::nothrow) outcome;
+    if (out == nullptr) return;  // another attempt, or its caller, will run it
+    wanted->run(update, *out);
+    applied = wanted->number;
+    next.answers.push_back({&of, wanted, wanted->number, out});
+  }
+
+  /// A read that was overtaken gets this replica: it is not taken until that is over.
+  void grant_read(participant& each, state_type& next, replica_type& owned) {
+    // (9) acquire; synchronizes-with (10).
+    const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
+    std::uint64_t& granted = next.marks[each.slot].granted;
+    if (number <= granted) return;
+    try {
+      owned.grants.push_back({&each, number});
+    } catch (const std::bad_alloc&) {
+      return;  // another attempt will
+    }
+    granted = number;
+    next.grants.push_back({&each, number});
+  }
+
+  void flush_all(tenure& owned, const write_set& written) {
+    // (P6) persisted-before (P7): what was repeated, taken back, copied and run.
+    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });
+    written.for_each([&](line_number line) {
+      if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);
+    });
+    domain::fence<D>();
+    owned->unflushed.clear();
+  }
+
+  /// The batch becomes the next state, or never happened.
+  void decide(participant& me, tenure& owned, redo_word now) {
+    state_type& next = *me.next_state;
+    D::announce(me.hazards[0], static_cast<const void*>(&next));
+    // (15) release; synchronizes-with (16).
+    owned->head.store(&next, std::memory_order_release);
+    const redo_word wanted(next.number, owned.index());
+    std::uint64_t expected = now.bits();
+    // (P7) persisted-before (P3, P5): the batch has happened.
+    if (!D::compare_exchange(this->state(), expected, wanted.bits(), std::memory_order_seq_cst)) {
+      return take_back(me, owned);
+    }
+    me.won = me.next_state.release();
+    owned->number.store(next.number, std::memory_order_relaxed);
+    owned->stale.store(0, std::memory_order_relaxed);
+    owned.release();
+    settle(me, next, wanted);
+    me.won = nullptr;
+  }
+
+  void take_back(participant& me, tenure& owned) {
+    state_type& lost = *me.next_state;
+    lost.log.for_each_image([&](line_number line, const write_set::image_pair& image) {
+      write_line(owned, line, image.before);
+    });
+    owned->grants.clear();
+    owned->stale.store(0, std::memory_order_relaxed);
+    for (const auto& each : lost.answers) {
+      if (each.to == &me) {
+        me.next_outcome.reset(each.out);
+      } else {
+        delete each.out;
+      }
+    }
+    lost.answers.clear();
+  }
+
+  // ---- Reclamation ----
+
+  [[nodiscard]] bool is_protected(const void* object) {
+    bool held = false;
+    participants_.for_each([&](participant& each) {
+      for (const auto& hazard : each.hazards) {
+        held = held || D::load(hazard, std::memory_order_seq_cst) == object;
+      }
+    });
+    return held;
+  }
+
+  /// Frees what nobody holds: at most two objects per thread are held.
+  void reclaim(participant& me) {
+    for (auto& hazard : me.hazards) D::store(hazard, nullptr, std::memory_order_release, nowhere);
+    if (me.retired_requests.size() + me.retired_states.size() < reclaim_at()) return;
+    std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
+    std::erase_if(me.retired_states, [&](auto& each) {
+      if (is_protected(each.get())) return false;
+      if (me.spare_states.size() < me.spare_states.capacity()) {
+        me.spare_states.push_back(std::move(each));
+      }
+      return true;
+    });
+  }
+  /// Kept where the session's destructor finds it.
+  [[nodiscard]] bool is_kept(const state_type* state) {
+    bool kept = false;
+    for (std::size_t i = 0; i < ring_size_; ++i) kept = kept || ring_[i].load() == state;
+    participants_.for_each([&](participant& each) {
+      for (const auto& retired : each.retired_states) kept = kept || retired.get() == state;
+    });
+    return kept;
+  }
+  [[nodiscard]] std::size_t reclaim_at() const {
+    return 8 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
+  }
+
+  const bool two_first_;
+  std::vector<replica_type> replicas_;
+  const std::size_t ring_size_;
+  std::unique_ptr<std::atomic<state_type*>[]> ring_;
+  std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
+  alignas(128) volatile_word<D, std::uint64_t> durable_;  // the word's number is, at least
+  volatile_word<D, std::uint32_t> broken_;
+  base::per_thread<participant> participants_{[this](std::uint32_t slot) {
+    auto made = std::make_unique<participant>(slot);
+    std::uint32_t slots = slots_.load(std::memory_order_relaxed);
+    while (slots <= slot && !slots_.compare_exchange_weak(slots, slot + 1)) {
+    }
+    return made;
+  }};
+};
+
+}  // namespace outlast::tx::detail

@@ -1,0 +1,118 @@
+// What the threads of the redo engine share: states, replicas, and what each thread announces.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/write_set.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace outlast::tx::detail {
+
+/// The durable word: which replica counts, and how many transitions led there.
+class redo_word {
+ public:
+  static constexpr unsigned replica_bits = 16;
+
+  explicit redo_word(std::uint64_t bits) noexcept : bits_(bits) {}
+  redo_word(std::uint64_t number, unsigned replica) noexcept
+      : bits_(number << replica_bits | replica) {}
+
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return bits_ >> replica_bits; }
+  [[nodiscard]] unsigned replica() const noexcept {
+    return static_cast<unsigned>(bits_ & ((std::uint64_t{1} << replica_bits) - 1));
+  }
+
+ private:
+  std::uint64_t bits_;
+};
+
+template <domain::persistence_domain D>
+struct redo_state;
+
+/// A thread, and whoever inherits its slot.
+template <domain::persistence_domain D>
+struct alignas(128) redo_participant {
+  /// What it may dereference: 0 a state of its own choice, 1 whatever comes along.
+  static constexpr std::size_t hazard_count = 2;
+
+  explicit redo_participant(std::uint32_t of) noexcept : slot(of) {}
+  ~redo_participant() { delete wanted.load(std::memory_order_relaxed); }
+  redo_participant(const redo_participant&) = delete;
+  redo_participant& operator=(const redo_participant&) = delete;
+
+  const std::uint32_t slot;
+  std::atomic<std::uint64_t> reads{0};   // 0, or 1 + the replica that it is about to read
+  std::atomic<std::uint64_t> helped{0};  // 0, or the number of a read that updates have overtaken
+  volatile_word<D, std::uint64_t> granted;  // the last such read's number, and its replica
+  std::atomic<helped_request<D>*> wanted{nullptr};
+  std::array<std::atomic<const void*>, hazard_count> hazards{};
+
+  // The thread's own:
+  std::uint64_t operations = 0;
+  std::unique_ptr<outcome> next_outcome;
+  std::unique_ptr<redo_state<D>> next_state;
+  redo_state<D>* won = nullptr;  // its transition, until that is settled
+  std::vector<std::unique_ptr<redo_state<D>>> spare_states;
+  std::vector<std::unique_ptr<redo_state<D>>> retired_states;
+  std::vector<std::unique_ptr<helped_request<D>>> retired_requests;
+};
+
+/// The consensus object: one transition of the durable word. Immutable once that names it, but for
+/// the last two.
+template <domain::persistence_domain D>
+struct redo_state {
+  /// How far the operations of a slot's threads are done.
+  struct mark {
+    std::uint64_t applied = 0;
+    std::uint64_t granted = 0;
+  };
+  struct answer {
+    redo_participant<D>* to;
+    helped_request<D>* request;
+    std::uint64_t number;
+    outcome* out;
+  };
+  struct grant {
+    redo_participant<D>* to;
+    std::uint64_t number;
+  };
+
+  redo_state() = default;
+  ~redo_state() {
+    if (told.load(std::memory_order_relaxed) != 0) return;
+    for (const answer& each : answers) delete each.out;
+  }
+  redo_state(const redo_state&) = delete;
+  redo_state& operator=(const redo_state&) = delete;
+
+  std::uint64_t number = 0;
+  unsigned replica = 0;
+  write_set log{write_set::keeps::images};  // of its batch
+  std::vector<mark> marks;                  // by slot
+  std::vector<answer> answers;              // of its batch
+  std::vector<grant> grants;                // of its batch
+  volatile_word<D, std::uint32_t> told;     // 1: what it answers may be its callers'
+  /// Durable, in the ring, and its callers have been told.
+  volatile_word<D, std::uint32_t> settled;
+};
+
+/// A replica. What is not atomic belongs to the owner.
+template <domain::persistence_domain D>
+struct alignas(128) redo_replica {
+  volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
+  volatile_word<D, redo_state<D>*> head;   // the state whose content it has, if that is current
+  volatile_word<D, std::uint64_t> number;  // of that state
+  volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
+  write_set unflushed;                     // its lines that may not be durable
+  std::vector<typename redo_state<D>::grant> grants;  // reads that a transition has led here
+};
+
+}  // namespace outlast::tx::detail

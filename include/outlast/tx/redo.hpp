@@ -1,0 +1,133 @@
+// The wait-free engines: a replica for each thread that updates, and one durable word that names
+// the one that counts.
+//
+// When to use: nobody may wait for a thread that has stopped, in an update or a read. When not to:
+// where that may be, left_right takes half of the space and fewer instructions.
+//
+// The protocol: docs/papers/universal-constructions.md. A thread that wants an update takes a
+// replica that nobody uses, repeats in it what the last transitions wrote, runs all operations that
+// wait, flushes what it has written, and tries to let the durable word name its replica. If another
+// one is faster it takes its batch back; after two of those its operation is done.
+#pragma once
+
+#include <outlast/domain/native.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/redo_session.hpp>
+#include <outlast/tx/manager.hpp>
+#include <outlast/tx/options.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::tx {
+
+namespace detail {
+
+/// What the engines of the redo kind have in common.
+template <class Engine, domain::persistence_domain D, engine_kind kind>
+class redo_manager : public manager_calls<Engine> {
+  using session = redo_session<D>;
+
+ public:
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+  /// Rule R1 of manager.hpp is meant: operations are copied, and other threads run them.
+  static constexpr bool runs_after_return = true;
+
+  /// For reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return name_of(kind); }
+
+  redo_manager(const redo_manager&) = delete;
+  redo_manager& operator=(const redo_manager&) = delete;
+
+ protected:
+  redo_manager(pool_type& pool, std::string_view name, const options& wanted)
+      : session_(attach(pool, name, wanted)) {}
+  ~redo_manager() { session_->handle_gone(); }
+
+ private:
+  friend class manager_calls<Engine>;
+
+  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
+                                         const options& wanted) {
+    pool.require_per_operation_durability();
+    return pool.template service<durable::root_sessions<D>>().template attach<session>(
+        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
+          return std::make_shared<session>(in, root, std::string(name), kind, wanted);
+        });
+  }
+
+  [[nodiscard]] const void* id() const noexcept {
+    return static_cast<const replica_session<D>*>(session_.get());
+  }
+
+  [[nodiscard]] std::string where() const { return session_->pool().path(); }
+
+  template <class Result, class F>
+  Result run_update(F&& f) {
+    using request = helped_request_of<D, Result, std::remove_cvref_t<F>>;
+    const auto out = session_->update(std::make_unique<request>(std::forward<F>(f)));
+    if (out->failure != nullptr) std::rethrow_exception(out->failure);
+    if constexpr (!std::is_void_v<Result>) return out->template kept<Result>();
+  }
+
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+}  // namespace detail
+
+/// Wait-free transactions by a replica for each thread. [Cor20]
+///
+/// Thread-safety: all members may be called concurrently. An update is copied: other threads may
+/// run the copy, several at a time, also when its caller has returned; its captures are copyable,
+/// and are destroyed when nobody runs it. A read runs once, on its caller's thread.
+/// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the
+/// operations themselves and the growth of the file; so it is with N + 1 unless a thread stops
+/// while it copies a stale replica, or in a read that updates have overtaken four times: it keeps
+/// two. With fewer an update blocks: it waits until a replica is free. Durable at return: what
+/// update() and read() answered, and what that depends on.
+/// Space: the data, times the replicas that were ever needed at a time. Memory: the lines of the
+/// last 128 transitions, three times.
+template <domain::persistence_domain D = domain::native>
+class redo : public detail::redo_manager<redo<D>, D, detail::engine_kind::redo> {
+  using base_type = detail::redo_manager<redo<D>, D, detail::engine_kind::redo>;
+
+ public:
+  /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
+  /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
+  /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
+  /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
+  redo(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
+      : base_type(pool, name, wanted) {}
+};
+
+/// The same, but an update keeps to the first two replicas for as long as 64 rounds of backoff
+/// last: they stay up to date, others need not be written, and operations that wait are run
+/// together. [Cor20]
+///
+/// Thread-safety, progress, durability: as redo's.
+template <domain::persistence_domain D = domain::native>
+class redo_opt : public detail::redo_manager<redo_opt<D>, D, detail::engine_kind::redo_opt> {
+  using base_type = detail::redo_manager<redo_opt<D>, D, detail::engine_kind::redo_opt>;
+
+ public:
+  /// As redo's.
+  redo_opt(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
+      : base_type(pool, name, wanted) {}
+};
+
+static_assert(transaction_manager<redo<>>);
+static_assert(transaction_manager<redo_opt<>>);
+
+}  // namespace outlast::tx

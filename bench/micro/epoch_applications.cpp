@@ -35,10 +35,6 @@ double seconds_since(steady::time_point start) {
   return std::chrono::duration<double>(steady::now() - start).count();
 }
 
-std::string on_threads(const std::string& what, unsigned threads) {
-  return what + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-}
-
 // ---- Figure 10 ----
 
 /// Half reads, half updates, of records that are all there, by zipf(0.99).

@@ -80,8 +80,13 @@ void report_values(const micro_sink& sink, micro_figure figure, const std::vecto
   sink(figure);
 }
 
+std::string on_threads(const std::string& what, unsigned threads) {
+  return what + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
 void report_interleaved(const micro_sink& sink, const std::string& benchmark,
-                        const std::string& where, unsigned repetitions, std::size_t reference,
+                        const std::string& where, unsigned repetitions,
+                        const std::vector<std::size_t>& references,
                         const std::vector<series>& all) {
   std::vector<std::vector<double>> measured(all.size(), std::vector<double>(repetitions));
   for (unsigned r = 0; r < repetitions; ++r) {
@@ -93,10 +98,18 @@ void report_interleaved(const micro_sink& sink, const std::string& benchmark,
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string subject = where + ": " + all[i].name;
     report_values(sink, {benchmark, subject, 0, "Mops/s"}, measured[i]);
-    if (i == reference) continue;
-    report_values(sink, {benchmark, subject + " / " + all[reference].name, 0, "ratio"},
-                  pairwise_ratios(measured[i], measured[reference]));
+    for (const std::size_t reference : references) {
+      if (i == reference) continue;
+      report_values(sink, {benchmark, subject + " / " + all[reference].name, 0, "ratio"},
+                    pairwise_ratios(measured[i], measured[reference]));
+    }
   }
+}
+
+void report_interleaved(const micro_sink& sink, const std::string& benchmark,
+                        const std::string& where, unsigned repetitions, std::size_t reference,
+                        const std::vector<series>& all) {
+  report_interleaved(sink, benchmark, where, repetitions, std::vector{reference}, all);
 }
 
 }  // namespace outlast::bench

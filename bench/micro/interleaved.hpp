@@ -64,8 +64,15 @@ struct series {
   std::function<double()> mops;
 };
 
+/// `what`, and how many threads do it.
+[[nodiscard]] std::string on_threads(const std::string& what, unsigned threads);
+
 /// Runs all in turn, each repetition beginning with another one, and hands over of each the median
-/// and the median of its ratios to `all[reference]` in the same repetition.
+/// and the medians of its ratios to each of `references`, places in `all`, in the same repetition.
+void report_interleaved(const micro_sink& sink, const std::string& benchmark,
+                        const std::string& where, unsigned repetitions,
+                        const std::vector<std::size_t>& references, const std::vector<series>& all);
+/// The same with one reference.
 void report_interleaved(const micro_sink& sink, const std::string& benchmark,
                         const std::string& where, unsigned repetitions, std::size_t reference,
                         const std::vector<series>& all);

@@ -23,6 +23,11 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"epochs-recovery", "opening a buffered map after a kill", measure_epoch_recovery},
       {"epochs-counts", "flushes and fences of buffered structures", measure_epoch_counts},
       {"epochs-file", "buffered maps on a disk", measure_epoch_file},
+      {"tx-sps", "transactions: exchanges in an array", measure_tx_exchanges},
+      {"tx-queue", "transactions: a queue", measure_tx_queues},
+      {"tx-sets", "transactions: list, tree and hash map", measure_tx_sets},
+      {"tx-counts", "flushes and fences of transactions", measure_tx_counts},
+      {"tx-reopen", "opening a large region after a kill", measure_tx_reopening},
   };
   return all;
 }

@@ -67,6 +67,14 @@ void measure_epoch_graph(const micro_settings& settings, const micro_sink& sink)
 void measure_epoch_graph_recovery(const micro_settings& settings, const micro_sink& sink);
 /// On a file in the working directory, whatever disk that is on.
 void measure_epoch_file(const micro_settings& settings, const micro_sink& sink);
+/// Transactions of all engines, beside a mutex and an undo log. [Cor20, 6]
+void measure_tx_exchanges(const micro_settings& settings, const micro_sink& sink);
+void measure_tx_queues(const micro_settings& settings, const micro_sink& sink);
+void measure_tx_sets(const micro_settings& settings, const micro_sink& sink);
+/// Flushes and fences of each operation.
+void measure_tx_counts(const micro_settings& settings, const micro_sink& sink);
+/// Opening a large region after a kill, the first read and the first update.
+void measure_tx_reopening(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

@@ -1,84 +1,18 @@
 #include <bench/peers/libpmemobj.hpp>
 
-#include <bench/adapters/temporary_pool.hpp>
-#include <outlast/base/error.hpp>
+#include <bench/peers/libpmemobj_pool.hpp>
 #include <outlast/base/hash.hpp>
-
-#include <libpmemobj.h>
-
-#include <sys/stat.h>
 
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <cstdlib>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 
 namespace outlast::bench {
 namespace {
-
-[[noreturn]] void fail() { throw error(errc::no_space, "", pmemobj_errormsg()); }
-
-/// A pool of the library. Its file has no name once it is open.
-class library_pool {
- public:
-  library_pool(const std::filesystem::path& directory, std::size_t bytes) {
-    // The library flushes only what it takes for persistent memory, and looks at this once.
-    static const int forced = setenv("PMEM_IS_PMEM_FORCE", "1", 1);
-    static_cast<void>(forced);
-    const std::string path = unused_path(directory).string();
-    pool_ = pmemobj_create(path.c_str(), "outlast-bench", bytes, S_IRUSR | S_IWUSR);
-    if (pool_ == nullptr) fail();
-    std::filesystem::remove(path);
-  }
-  library_pool(const library_pool&) = delete;
-  library_pool& operator=(const library_pool&) = delete;
-  ~library_pool() { pmemobj_close(pool_); }
-
-  [[nodiscard]] PMEMobjpool* get() const noexcept { return pool_; }
-
- private:
-  PMEMobjpool* pool_ = nullptr;
-};
-
-/// Everything between its construction and commit(), or nothing.
-class transaction {
- public:
-  explicit transaction(const library_pool& pool) {
-    if (pmemobj_tx_begin(pool.get(), nullptr, TX_PARAM_NONE) != 0) fail_inside();
-  }
-  transaction(const transaction&) = delete;
-  transaction& operator=(const transaction&) = delete;
-  ~transaction() {
-    if (pmemobj_tx_stage() == TX_STAGE_WORK) pmemobj_tx_abort(ECANCELED);
-    static_cast<void>(pmemobj_tx_end());
-  }
-
-  /// Uninitialised; flushed at the commit.
-  [[nodiscard]] PMEMoid allocate(std::size_t bytes) {
-    const PMEMoid block = pmemobj_tx_alloc(bytes, 0);
-    if (OID_IS_NULL(block)) fail();
-    return block;
-  }
-  void free(PMEMoid block) {
-    if (pmemobj_tx_free(block) != 0) fail();
-  }
-  /// To be called before `changed` is.
-  template <class T>
-  void will_change(T& changed) {
-    if (pmemobj_tx_add_range_direct(&changed, sizeof changed) != 0) fail();
-  }
-  /// Durable at return.
-  void commit() { pmemobj_tx_commit(); }
-
- private:
-  [[noreturn]] static void fail_inside() {
-    static_cast<void>(pmemobj_tx_end());
-    fail();
-  }
-};
 
 /// A chained table with a fixed number of buckets and a reader-writer lock for each stripe of them.
 /// One transaction for each insertion and deletion; a value is changed by one store of 8 bytes.
@@ -89,7 +23,8 @@ class locked_map {
         mask_(std::bit_ceil(options.mix.size) - 1),
         locks_(std::make_unique<std::array<lock, stripes>>()) {
     PMEMoid memory = OID_NULL;
-    if (pmemobj_zalloc(pool_.get(), &memory, (mask_ + 1) * sizeof(PMEMoid), 0) != 0) fail();
+    if (pmemobj_zalloc(pool_.get(), &memory, (mask_ + 1) * sizeof(PMEMoid), 0) != 0)
+      fail_in_libpmemobj();
     buckets_ = static_cast<PMEMoid*>(pmemobj_direct(memory));
   }
 
@@ -100,7 +35,7 @@ class locked_map {
     const std::unique_lock alone(lock_of(bucket));
     PMEMoid& link = link_to(bucket, key);
     if (OID_IS_NULL(link)) return false;
-    transaction all(pool_);
+    libpmemobj_transaction all(pool_);
     const PMEMoid gone = link;
     all.will_change(link);
     link = at(gone)->next;
@@ -162,7 +97,7 @@ class locked_map {
       pmemobj_persist(pool_.get(), &at(present)->value, sizeof value);
       return false;
     }
-    transaction all(pool_);
+    libpmemobj_transaction all(pool_);
     const PMEMoid fresh = all.allocate(sizeof(node));
     *at(fresh) = {buckets_[bucket], key, value};
     all.will_change(buckets_[bucket]);
@@ -171,7 +106,7 @@ class locked_map {
     return true;
   }
 
-  library_pool pool_;
+  libpmemobj_pool pool_;
   std::uint64_t mask_;
   PMEMoid* buckets_ = nullptr;
   std::unique_ptr<std::array<lock, stripes>> locks_;

@@ -127,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{28, scenarios::two_threads, "only the winner's caller is told"},
         mutant{29, scenarios::two_threads, "an operation is run again"},
         mutant{30, scenarios::two_threads, "what a crash left behind is taken for equal"},
-        mutant{31, scenarios::two_threads, "an exception takes nothing back"}),
+        mutant{31, scenarios::two_threads, "an exception takes nothing back"},
+        mutant{32, scenarios::three_threads, "what an operation wrote first stays"}),
     number_of);
 
 }  // namespace

@@ -9,6 +9,9 @@ function(outlast_mutate_tx to)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
       string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+      # 32: what an operation was the first of its batch to write stays
+      outlast_mutate(32 "for (std::size_t i = first_of_operation_; i < befores_.size(); ++i) {"
+                        "for (std::size_t i = first_of_operation_; @D@ && i < befores_.size(); ++i) {")
       # 14: an operation does not save what another one of its batch has saved
       outlast_mutate(14 "if (known.operation == operation_) return;"
                         "if (known.operation == operation_ || !@D@) return;")
@@ -108,7 +111,7 @@ function(outlast_mutate_tx to)
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
   # 26: a lost batch is not taken back
-  outlast_mutate(26 "      write_line(owned, line, image.before);" "      if (@D@) write_line(owned, line, image.before);")
+  outlast_mutate(26 "{ write_line(owned, line, before); }" "{ if (@D@) write_line(owned, line, before); }")
   # 28: only the winner's own caller is told
   outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
                     "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")

@@ -52,11 +52,11 @@ TEST(WriteSet, grows_with_its_lines) {
   EXPECT_FALSE(written.contains(2));
 }
 
-TEST(WriteSet, undoes_one_operation_of_several) {
-  write_set written;
+void undo_one_of_two(write_set&& written) {
   std::map<line_number, int> undone;
   written.begin_operation();
   written.touch(7, image_of(10).data());
+  written.touch(9, image_of(15).data());
   written.begin_operation();
   written.touch(7, image_of(20).data());
   written.touch(7, image_of(30).data());
@@ -64,7 +64,39 @@ TEST(WriteSet, undoes_one_operation_of_several) {
   written.undo_operation(
       [&](line_number line, const line_image& held) { undone[line] = static_cast<int>(held[5]); });
   EXPECT_EQ(undone, (std::map<line_number, int>{{7, 20}, {8, 40}}));
-  EXPECT_EQ(content(written), (std::set<line_number>{7, 8}));
+  EXPECT_EQ(content(written), (std::set<line_number>{7, 8, 9}));
+}
+
+TEST(WriteSet, undoes_one_operation_of_several) {
+  undo_one_of_two(write_set());
+  undo_one_of_two(write_set(write_set::keeps::images));
+}
+
+TEST(WriteSet, keeps_what_lines_held_before_and_after_the_batch) {
+  write_set written(write_set::keeps::images);
+  for (int batch = 0; batch < 2; ++batch) {
+    written.clear();
+    for (line_number line = 1; line < 100; ++line) {
+      written.touch(line, image_of(line).data());
+      written.begin_operation();
+      written.touch(line, image_of(0).data());
+    }
+    std::map<line_number, line_image> media;
+    written.seal(
+        [&](line_number line) { return (media[line] = image_of(line + batch + 100)).data(); });
+    std::map<line_number, line_image> before;
+    std::map<line_number, line_image> after;
+    std::set<line_number> expected;
+    written.for_each_before([&](line_number line, const line_image& is) { before[line] = is; });
+    written.for_each_after([&](line_number line) { expected.insert(line); },
+                           [&](line_number line, const line_image& is) {
+                             EXPECT_EQ(expected.count(line), 1U);
+                             after[line] = is;
+                           });
+    EXPECT_EQ(before.size(), 99U);
+    for (const auto& [line, is] : before) EXPECT_EQ(is, image_of(line));
+    EXPECT_EQ(after, media);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/hw/flush.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
@@ -89,7 +90,7 @@ class redo_session final : public replica_session<D> {
       // (2) acquire; synchronizes-with (1): the answer is there, and durable.
       while (mine.answer.load(std::memory_order_acquire) == nullptr) {
         const unsigned among = two_first_ && rounds++ < patient_rounds ? 2 : this->replicas();
-        if (!advance(me, owned, among)) until_free.wait();
+        if (!advance(me, owned, among)) wait_a_while(mine, until_free);
       }
     } catch (...) {
       // A device failed: nobody knows what is durable.
@@ -123,6 +124,7 @@ class redo_session final : public replica_session<D> {
   static constexpr std::size_t long_ring = 128;
   // In the simulator rare things are made frequent.
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
+  static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned patient_rounds = 64;
   static constexpr std::size_t kept_states = 4;
 
@@ -245,6 +247,14 @@ class redo_session final : public replica_session<D> {
     D::announce(me.wanted, nullptr);
     me.retired_requests.emplace_back(over);
     reclaim(me);
+  }
+
+  /// Others are at work, and may do this one, too. What they write is left alone meanwhile.
+  static void wait_a_while(const request& mine, domain::patience<D>& until_free) {
+    for (unsigned left = waits_at_once; left > 0; --left) {
+      until_free.wait();
+      if (mine.answer.load(std::memory_order_acquire) != nullptr) return;
+    }
   }
 
   // ---- Readers ----
@@ -455,9 +465,9 @@ class redo_session final : public replica_session<D> {
     for (std::uint64_t number = from + 1; number <= base.number; ++number) {
       const state_type* const next = number == base.number ? &base : protect_number(me, number);
       if (next == nullptr) return false;
-      next->log.for_each_image([&](line_number line, const write_set::image_pair& image) {
-        write_line(owned, line, image.after);
-      });
+      next->log.for_each_after(
+          [&](line_number line) { hw::prefetch_for_write(this->line_at(owned.index(), line)); },
+          [&](line_number line, const line_image& after) { write_line(owned, line, after); });
       owned->number.store(number, std::memory_order_relaxed);
     }
     return true;
@@ -510,8 +520,10 @@ class redo_session final : public replica_session<D> {
     // (7) acquire; synchronizes-with (8).
     request* const wanted = D::load(of.wanted, std::memory_order_seq_cst);
     if (wanted == nullptr) return;
-    D::announce(me.hazards[1], static_cast<const void*>(wanted));
-    if (D::load(of.wanted, std::memory_order_seq_cst) != wanted) return;
+    if (&of != &me) {  // nobody else frees one's own
+      D::announce(me.hazards[1], static_cast<const void*>(wanted));
+      if (D::load(of.wanted, std::memory_order_seq_cst) != wanted) return;
+    }
     std::uint64_t& applied = next.marks[of.slot].applied;
     if (applied >= wanted->number) return;
     outcome* const out = &of == &me ? me.next_outcome.release() : new (std::nothrow) outcome;
@@ -568,9 +580,8 @@ class redo_session final : public replica_session<D> {
 
   void take_back(participant& me, tenure& owned) {
     state_type& lost = *me.next_state;
-    lost.log.for_each_image([&](line_number line, const write_set::image_pair& image) {
-      write_line(owned, line, image.before);
-    });
+    lost.log.for_each_before(
+        [&](line_number line, const line_image& before) { write_line(owned, line, before); });
     owned->grants.clear();
     owned->stale.store(0, std::memory_order_relaxed);
     for (const auto& each : lost.answers) {

@@ -31,10 +31,6 @@ class write_set {
  public:
   /// Images: besides, what each line held before the batch, and what it holds after it.
   enum class keeps { lines, images };
-  struct image_pair {
-    line_image before;
-    line_image after;
-  };
 
   explicit write_set(keeps kept = keeps::lines) noexcept : keeps_images_(kept == keeps::images) {}
 
@@ -49,14 +45,15 @@ class write_set {
       std::fill(slots_.begin(), slots_.end(), 0);
     }
     lines_.clear();
-    images_.clear();
-    journal_.clear();
-    operation_ = 1;
+    befores_.clear();
+    afters_.clear();
+    begin_operation();
   }
 
   /// What is written from here on can be undone alone.
   void begin_operation() noexcept {
     journal_.clear();
+    first_of_operation_ = lines_.size();
     ++operation_;
   }
 
@@ -64,24 +61,18 @@ class write_set {
   void touch(line_number line, const std::byte* content) {
     if (slots_.size() < 2 * (lines_.size() + 1)) grow();
     if (journal_.size() == journal_.capacity()) journal_.reserve(2 * journal_.size() + 8);
-    if (images_.size() == images_.capacity() && keeps_images_) {
-      images_.reserve(2 * images_.size() + 8);
-    }
+    if (keeps_images_ && befores_.size() == befores_.capacity()) reserve_images();
     const std::size_t place = place_of(line);
     if (slots_[place] == 0) {
       lines_.push_back({line, operation_});
-      if (keeps_images_) {
-        std::memcpy(images_.emplace_back().before.data(), content, sizeof(line_image));
-      }
       slots_[place] = static_cast<std::uint32_t>(lines_.size());
+      if (keeps_images_) return befores_.push_back(image_at(content));
     } else {
       entry& known = lines_[slots_[place] - 1];
       if (known.operation == operation_) return;
       known.operation = operation_;
     }
-    before& saved = journal_.emplace_back();
-    saved.line = line;
-    std::memcpy(saved.content.data(), content, saved.content.size());
+    journal_.push_back({line, image_at(content)});
   }
 
   /// Adds `line` without its content: nothing of it can be undone. Throws std::bad_alloc without
@@ -96,22 +87,34 @@ class write_set {
 
   /// The batch is over: `content_of(line)` is what its lines hold after it.
   template <class ContentOf>
-  void seal(ContentOf&& content_of) {
-    for (std::size_t i = 0; i < images_.size(); ++i) {
-      std::memcpy(images_[i].after.data(), content_of(lines_[i].line), sizeof(line_image));
+  void seal(ContentOf&& content_of) noexcept {
+    for (std::size_t i = 0; i < befores_.size(); ++i) {
+      afters_.push_back(image_at(content_of(lines_[i].line)));
     }
   }
-  /// Calls `visit(line, image_pair)` for each line.
+  /// Calls `visit(line, image)` with what each line held before the batch.
   template <class Visit>
-  void for_each_image(Visit&& visit) const {
-    for (std::size_t i = 0; i < images_.size(); ++i) visit(lines_[i].line, images_[i]);
+  void for_each_before(Visit&& visit) const {
+    for (std::size_t i = 0; i < befores_.size(); ++i) visit(lines_[i].line, befores_[i]);
+  }
+  /// Calls `visit(line, image)` with what each line holds after the batch; it was sealed. A few
+  /// calls before, `expect(line)`.
+  template <class Expect, class Visit>
+  void for_each_after(Expect&& expect, Visit&& visit) const {
+    constexpr std::size_t ahead = 8;
+    for (std::size_t i = 0; i < std::min(ahead, afters_.size()); ++i) expect(lines_[i].line);
+    for (std::size_t i = 0; i < afters_.size(); ++i) {
+      if (i + ahead < afters_.size()) expect(lines_[i + ahead].line);
+      visit(lines_[i].line, afters_[i]);
+    }
   }
 
-  /// Calls `restore(line, content)` for what the current operation has changed, newest first.
+  /// Calls `restore(line, content)` for what the current operation has changed.
   template <class Restore>
   void undo_operation(Restore&& restore) {
-    for (auto each = journal_.rbegin(); each != journal_.rend(); ++each) {
-      restore(each->line, each->content);
+    for (const saved_line& each : journal_) restore(each.line, each.content);
+    for (std::size_t i = first_of_operation_; i < befores_.size(); ++i) {
+      restore(lines_[i].line, befores_[i]);
     }
     begin_operation();
   }
@@ -133,10 +136,23 @@ class write_set {
     line_number line;
     std::uint64_t operation;  // that has saved what the line held before it
   };
-  struct before {
+  struct saved_line {
     line_number line;
     line_image content;
   };
+
+  static line_image image_at(const std::byte* content) noexcept {
+    line_image image;
+    std::memcpy(image.data(), content, image.size());
+    return image;
+  }
+
+  /// So that neither touch() nor seal() can fail half way.
+  void reserve_images() {
+    const std::size_t more = 2 * befores_.size() + 8;
+    afters_.reserve(more);
+    befores_.reserve(more);
+  }
 
   /// Where the line's number stands, or would.
   [[nodiscard]] std::size_t place_of(line_number line) const noexcept {
@@ -156,9 +172,13 @@ class write_set {
 
   bool keeps_images_;
   std::vector<entry> lines_;
-  std::vector<image_pair> images_;    // of lines_, if it keeps them
+  std::vector<line_image> befores_;   // of lines_, if it keeps them
+  std::vector<line_image> afters_;    // the same, once it is sealed
   std::vector<std::uint32_t> slots_;  // numbers of lines_, from 1; 0: free
-  std::vector<before> journal_;       // of the current operation
+  /// Of the current operation: what lines held before it, but for those from first_of_operation_
+  /// whose images say so.
+  std::vector<saved_line> journal_;
+  std::size_t first_of_operation_ = 0;
   std::uint64_t operation_ = 1;
 };
 

@@ -26,10 +26,10 @@ demo: demo-dependencies
 ## test: everything that must hold before a change goes in; the last summary is the whole suite's
 test: test-dependencies
 	$(MAKE) check
-	$(MAKE) build-dev
+	$(MAKE) build-suite
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
-	$(MAKE) test-dev
+	$(MAKE) test-suite
 
 ## check: layers, orderings, words, lengths, links; needs no build
 check:
@@ -37,8 +37,8 @@ check:
 	tools/check_pairs
 	tools/check_text
 
-## test-dev, test-clang, test-asan, test-tsan: one configuration of `make test`
-test-dev test-clang test-asan test-tsan: test-%: build-%
+## test-suite, test-asan, test-tsan: one configuration of `make test`; test-dev, test-clang: more of them
+test-suite test-dev test-clang test-asan test-tsan: test-%: build-%
 	$(CTEST) --preset $*
 
 ## test-arm64: cross-compile for ARM64 and run the tests under qemu-user

@@ -1,6 +1,7 @@
 // Goal: what is special to trees whose links do not survive: order and ends, the tree that an
 // opening builds, memory that is used again. Method: one thread, pools that are left as a crash
 // leaves them; threads where they meet.
+#include "tests/support/sanitizer.hpp"
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
@@ -112,7 +113,7 @@ TYPED_TEST(set_tree, has_after_a_kill_what_it_had_before) {
 }
 
 TYPED_TEST(set_tree, is_opened_at_any_size) {
-  constexpr u64 keys = 200'000;
+  constexpr u64 keys = test::under_thread_sanitizer ? 50'000 : 200'000;
   {
     typename TestFixture::tree map(*this->pool_, "map");
     for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(map.insert(k * 0x9E3779B97F4A7C15U, k));
@@ -186,7 +187,7 @@ TYPED_TEST(set_tree, finds_its_way_by_strings_that_are_gone) {
 TYPED_TEST(set_tree, gives_back_the_memory_of_keys) {
   basic_tree<TypeParam, std::string, u64> map(*this->pool_, "map");
   const std::string padding(500, 'k');
-  for (u64 i = 0; i < 200'000; ++i) {
+  for (u64 i = 0; i < 60'000; ++i) {
     ASSERT_TRUE(map.insert(padding + std::to_string(i), i));
     ASSERT_EQ(map.erase(padding + std::to_string(i - 10)), i >= 10);
   }

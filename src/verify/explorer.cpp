@@ -100,6 +100,10 @@ void explorer::crash_point() {
   here.last_history = here.seen->hash();
   check_seam(false);
   ++counts_.crash_points;
+  if (here.opened != nullptr) {
+    const std::string wrong = here.opened->check_risks(media);
+    if (!wrong.empty()) return fail("where a crash may come, " + wrong);
+  }
   std::vector<std::vector<std::uint64_t>> sets;
   std::uint64_t product = 1;
   for (const std::uint32_t line : media.dirty_lines()) {
@@ -214,6 +218,7 @@ void explorer::live_again(const life& before, std::uint64_t key, bool crashes_ag
   armed_ = crashes_again;
   lives_.push_back({before.initial, before.seen});
   std::unique_ptr<world> recovered = open();
+  lives_.back().opened = recovered.get();
   const struct disarm {  // no crash points while `recovered` is destroyed
     bool& armed;
     ~disarm() { armed = false; }
@@ -227,7 +232,7 @@ void explorer::live_again(const life& before, std::uint64_t key, bool crashes_ag
 void explorer::go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed) {
   history seen;
   life& mine = lives_.back();
-  mine = {&state, &seen};
+  mine = {&state, &seen, &recovered};
   random source(seed);
   for (unsigned i = 0; i < how_.operations_after && !counts_.found; ++i) {
     const call what = tested_.judge().draw(source, how_.within, 1000 + i);
@@ -401,6 +406,7 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   media.enter_checkpoint();
   armed_ = number == 0;  // every execution of a scenario begins with the same opening
   open_for_execution();
+  lives_.front().opened = world_.get();
   armed_ = true;
   random source(scene_.seed, number + 1);
   machine_.prepare_decisions(source, scene_.horizon);

@@ -90,6 +90,11 @@ std::uint32_t memory::line_of(const void* address) const noexcept {
       static_cast<std::size_t>(static_cast<const std::byte*>(address) - live_) / line_size);
 }
 
+std::uint64_t memory::on_media(const void* address) const noexcept {
+  const auto offset = static_cast<unsigned>(static_cast<const std::byte*>(address) - live_);
+  return *media_word(offset / line_size, offset % line_size);
+}
+
 std::uint64_t* memory::live_word(std::uint32_t line, unsigned offset) const noexcept {
   return reinterpret_cast<std::uint64_t*>(live_ + std::size_t{line} * line_size + offset);
 }

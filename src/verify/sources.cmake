@@ -17,6 +17,7 @@ outlast_sources(outlast_verify verify
   program_sites.cpp
   queue_check.cpp
   redundancies.cpp
+  replicas_at_risk.cpp
   report.cpp
   stack_check.cpp
   store_buffers.cpp

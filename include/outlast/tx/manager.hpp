@@ -154,6 +154,9 @@ class manager_calls {
                     typeid(T).name() + "; open it as that, or choose another name");
   }
 
+  /// For verification: the engine as its transactions name it.
+  [[nodiscard]] const void* identity() { return self().id(); }
+
  private:
   struct found {
     std::uint64_t offset = 0;

@@ -95,6 +95,7 @@ class explorer final : private crash_observer {
   struct life {
     const abstract_state* initial;
     const history* seen;
+    const world* opened = nullptr;  // null: it is being opened
     std::uint64_t last_version = 0;
     std::uint64_t last_history = 0;
   };

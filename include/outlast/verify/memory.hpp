@@ -119,6 +119,11 @@ class memory {
   [[nodiscard]] std::span<const pending_store> pending(std::uint32_t line) const noexcept {
     return lines_[line];
   }
+  /// What the media hold of the word at `address`, which is in the memory.
+  [[nodiscard]] std::uint64_t on_media(const void* address) const noexcept;
+  [[nodiscard]] const std::byte* address_of(std::uint32_t line) const noexcept {
+    return live_ + std::size_t{line} * line_size;
+  }
   /// The sets of pending stores of `line` that may have survived, the empty one first, all last.
   /// Exact for short lists, a sample of prefixes and singles for long unordered ones. Of sets that
   /// differ only in counters that recovery clears, one.

@@ -14,6 +14,8 @@
 
 namespace outlast::verify {
 
+class memory;
+
 /// A subject in operation: its volatile half. Destroying it writes nothing persistent.
 class world {
  public:
@@ -26,6 +28,12 @@ class world {
   /// opening, nothing may be in use but what is reachable.
   virtual std::string check(bool directly_after_opening) {
     static_cast<void>(directly_after_opening);
+    return {};
+  }
+  /// Examines what is at risk at a point where a crash may come: what the protocol promises of the
+  /// media, whatever survives. Empty, or what is wrong.
+  [[nodiscard]] virtual std::string check_risks(const memory& media) const {
+    static_cast<void>(media);
     return {};
   }
   /// Ends in good order: the next `open` finds a clean memory.

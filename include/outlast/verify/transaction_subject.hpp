@@ -4,6 +4,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
+#include <outlast/verify/replicas_at_risk.hpp>
 #include <outlast/verify/simulated.hpp>
 #include <outlast/verify/structure_subject.hpp>
 #include <outlast/verify/subject.hpp>
@@ -49,7 +50,8 @@ class accounts_world final : public world {
   accounts_world(std::span<std::byte> memory, bool fresh)
       : pool_(open_pool<pool_type>(memory, fresh)),
         manager_(std::make_unique<Manager>(*pool_, "subject", small_replicas)),
-        all_(manager_->template root<accounts>("accounts")) {}
+        all_(manager_->template root<accounts>("accounts")),
+        replicas_(*static_cast<const tx::detail::replica_session<D>*>(manager_->identity())) {}
 
   outcome apply(const call& what) override {
     switch (static_cast<account_operation>(what.kind)) {
@@ -69,6 +71,8 @@ class accounts_world final : public world {
     }
     return state;
   }
+
+  std::string check_risks(const memory& media) const override { return replicas_.check(media); }
 
   std::string check(bool) override {
     const std::string wrong = pool_->pages().check();
@@ -119,6 +123,7 @@ class accounts_world final : public world {
   std::unique_ptr<pool_type> pool_;
   std::unique_ptr<Manager> manager_;
   tx::root<accounts> all_;
+  replicas_at_risk replicas_;
 };
 
 /// `Manager` under the judge of transactions.

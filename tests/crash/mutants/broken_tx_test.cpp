@@ -78,6 +78,20 @@ struct mutant {
   const char* says;
 };
 
+/// No operation need look at what is wrong: it is enough that a crash might.
+TEST(transaction_mutants, are_found_by_what_is_at_risk) {
+  for (const int defect : {1, 2, 3, 6}) {
+    const verify::report done = explore<left_right>(defect, scenarios::two_threads, 2'000);
+    ASSERT_TRUE(done.found) << defect;
+    EXPECT_NE(to_text(*done.found).find("is not durable"), std::string::npos) << defect;
+  }
+  for (const int defect : {17, 18, 19, 21, 27}) {
+    const verify::report done = explore<redo>(defect, scenarios::two_threads, 2'000);
+    ASSERT_TRUE(done.found) << defect;
+    EXPECT_NE(to_text(*done.found).find("is not durable"), std::string::npos) << defect;
+  }
+}
+
 constexpr int first_of_redo = 17;
 
 class transaction_mutant : public ::testing::TestWithParam<mutant> {};

@@ -54,6 +54,15 @@ class replica_session : public durable::root_session<D> {
   [[nodiscard]] unsigned replicas() const noexcept { return region_->replicas; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  // ---- For verification ----
+
+  [[nodiscard]] const std::atomic<std::uint64_t>& durable_word() const noexcept { return state(); }
+  /// Which replica counts where that word is `word`.
+  [[nodiscard]] unsigned named_by(std::uint64_t word) const noexcept {
+    const std::uint64_t mask = record_->engine == engine_kind::left_right ? 1 : 0xffff;
+    return static_cast<unsigned>(word & mask);
+  }
+
  protected:
   [[nodiscard]] std::atomic<std::uint64_t>& state() const noexcept { return record_->state; }
   [[nodiscard]] bool is_fresh() const noexcept { return this->root().state == root_state::fresh; }

@@ -178,9 +178,6 @@ struct alignas(line_bytes) region_entry {
 };
 static_assert(sizeof(region_entry) == 128);
 
-/// Page runs of region i name this owner.
-inline constexpr std::uint16_t region_owner_base = 0x8000;
-
 // ---- Sizes ----
 
 /// Where everything lies in a pool.

@@ -21,6 +21,9 @@ enum class run_kind : std::uint8_t {
   region = 3,  ///< a reserved region, managed by the pool
 };
 
+/// The runs of region i, and they alone, have this owner, plus i. Others' owners are roots.
+inline constexpr std::uint16_t region_owner_base = 0x8000;
+
 /// How the blocks in use of a run are found again after a crash.
 enum class recovery_mode : std::uint8_t {
   none = 0,   ///< never: the run is freed as a whole (regions)

@@ -89,6 +89,9 @@ std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   if (run.kind == run_kind::free || run.kind > run_kind::region) {
     return where + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
   }
+  if ((run.kind == run_kind::region) != (run.owner >= pool_format::region_owner_base)) {
+    return where + " is that of a region whose owner is none, or of another run that a region owns";
+  }
   if (run.pages == 0 || run.pages > limit() - page) {
     return where + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
   }

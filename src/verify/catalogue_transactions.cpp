@@ -1,5 +1,6 @@
 // Transaction managers: accounts in lines of their own, and maps, whose nodes come from the heap in
 // the replicas.
+#include <src/verify/by_strings.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/tx/left_right.hpp>
@@ -18,18 +19,24 @@ namespace {
 using left_right = tx::left_right<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
+using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
+using table_of_strings = tx::seq::hash_map<std::string, std::string>;
 
-template <class Manager, class Map>
-void add_managed_map(list& to, const std::string& name, bool blocks) {
-  using map = tx::managed_map<Manager, Map>;
-  typename map_subject<map>::parts how;
-  how.make = [](auto& pool) { return std::make_unique<map>(pool, "subject", small_replicas); };
+template <class Map>
+void add_made_map(list& to, const std::string& name, bool blocks) {
+  typename map_subject<Map>::parts how;
+  how.make = [](auto& pool) { return std::make_unique<Map>(pool, "subject", small_replicas); };
   to.push_back({name,
-                std::string(Manager::engine_name()),
-                [name, how] { return std::make_unique<map_subject<map>>(name, how); },
+                Map::policy_type::name(),
+                [name, how] { return std::make_unique<map_subject<Map>>(name, how); },
                 {},
                 {},
                 blocks});
+}
+
+template <class Manager, class Map>
+void add_managed_map(list& to, const std::string& name, bool blocks) {
+  add_made_map<tx::managed_map<Manager, Map>>(to, name, blocks);
 }
 
 template <class Manager>
@@ -48,5 +55,12 @@ void add_manager(list& to, bool blocks) {
 }  // namespace
 
 void add_transactions(list& to) { add_manager<left_right>(to, true); }
+
+void add_transactions_of_strings(list& to) {
+  add_made_map<of_strings<tx::managed_map<left_right, tree_of_strings>>>(
+      to, "tx_red_black_tree_strings", true);
+  add_made_map<of_strings<tx::managed_map<left_right, table_of_strings>>>(to, "tx_hash_map_strings",
+                                                                          true);
+}
 
 }  // namespace outlast::verify::detail

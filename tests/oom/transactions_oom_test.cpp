@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <string>
 
 namespace {
 
@@ -82,6 +83,30 @@ TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
     allocations_left = ~std::size_t{0};
     this->expect_equals(tested, model);
     EXPECT_TRUE(tested.put(1000, 1));
+    if (!failed) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 2U);
+}
+
+TEST(TransactionsOomOfStrings, an_update_without_ordinary_memory_has_no_effect) {
+  using map = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<std::string, std::string>>;
+  const std::string key(40, 'k');
+  unsigned failures = 0;
+  for (std::size_t n = 0;; ++n) {
+    temp_pool<D> pool;
+    map tested(*pool, "map", {.replica_bytes = std::size_t{1} << 20});
+    tested.put(key, std::string(100, 'a'));
+    const std::string other(5000, 'b');
+    allocations_left = n;
+    bool failed = false;
+    try {
+      tested.put(key, other);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    allocations_left = ~std::size_t{0};
+    EXPECT_EQ(tested.get(key), failed ? std::string(100, 'a') : other);
     if (!failed) break;
     ++failures;
   }

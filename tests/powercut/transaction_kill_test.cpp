@@ -23,6 +23,12 @@ TEST(TransactionKill, a_tree_under_left_right_loses_nothing) {
 TEST(TransactionKill, a_table_under_left_right_loses_nothing) {
   expect_nothing_lost("tx_left_right_table");
 }
+TEST(TransactionKill, a_tree_of_strings_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_tree_strings");
+}
+TEST(TransactionKill, a_table_of_strings_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_table_strings");
+}
 
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -6,10 +6,12 @@
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
+#include <src/verify/by_strings.hpp>
 #include <tests/powercut/map_subject.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace outlast::test::powercut {
 namespace {
@@ -20,6 +22,10 @@ using tree =
 template <class D>
 using table = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
 
+template <class D, template <class...> class Map>
+using strings =
+    verify::detail::of_strings<tx::managed_map<tx::left_right<D>, Map<std::string, std::string>>>;
+
 constexpr std::uint64_t keys = 100;
 constexpr tx::options space{.replica_bytes = std::size_t{8} << 20};
 
@@ -29,6 +35,10 @@ std::vector<definition> transaction_definitions() {
   return {
       define_map<tree<domain::process>>("tx_left_right_tree", keys, space),
       define_map<table<domain::native>>("tx_left_right_table", keys, space),
+      define_map<strings<domain::process, tx::seq::red_black_tree>>("tx_left_right_tree_strings",
+                                                                    keys, space),
+      define_map<strings<domain::native, tx::seq::hash_map>>("tx_left_right_table_strings", keys,
+                                                             space),
   };
 }
 

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library tx
+  byte_string.hpp
   detail/record.hpp
   detail/replica_session.hpp
   detail/request.hpp
@@ -10,6 +11,7 @@ outlast_headers(outlast_library tx
   manager.hpp
   options.hpp
   seq/array.hpp
+  seq/detail/stored.hpp
   seq/hash_map.hpp
   seq/list_set.hpp
   seq/queue.hpp

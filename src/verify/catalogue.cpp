@@ -21,7 +21,6 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_epoch(all);
     detail::add_transactions(all);
     detail::add_scanned_pairs(all);
-    detail::add_transactions_of_strings(all);
     if constexpr (OUTLAST_WHOLE_CATALOGUE != 0) {
       detail::add_lists_of_other_policies(all);
       detail::add_tables_of_other_policies(all);
@@ -30,6 +29,9 @@ const std::vector<catalogue_entry>& catalogue() {
       detail::add_sequences_of_other_policies(all);
       detail::add_other_mirrored(all);
     }
+    // The newest last: the others keep their seeds.
+    detail::add_transactions_of_strings(all);
+    detail::add_snapshots(all);
     return all;
   }();
   return entries;

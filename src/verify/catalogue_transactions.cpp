@@ -5,8 +5,11 @@
 
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/verify/snapshots_of.hpp>
 #include <outlast/verify/transaction_subject.hpp>
 
 #include <cstdint>
@@ -21,11 +24,15 @@ using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
 using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
 using table_of_strings = tx::seq::hash_map<std::string, std::string>;
+/// Pages as small as they may be.
+template <class T>
+using bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
 
 template <class Map>
-void add_made_map(list& to, const std::string& name, bool blocks) {
+void add_made_map(list& to, const std::string& name, bool blocks,
+                  const tx::options& space = small_replicas) {
   typename map_subject<Map>::parts how;
-  how.make = [](auto& pool) { return std::make_unique<Map>(pool, "subject", small_replicas); };
+  how.make = [space](auto& pool) { return std::make_unique<Map>(pool, "subject", space); };
   to.push_back({name,
                 Map::policy_type::name(),
                 [name, how] { return std::make_unique<map_subject<Map>>(name, how); },
@@ -61,6 +68,15 @@ void add_transactions_of_strings(list& to) {
       to, "tx_red_black_tree_strings", true);
   add_made_map<of_strings<tx::managed_map<left_right, table_of_strings>>>(to, "tx_hash_map_strings",
                                                                           true);
+}
+
+void add_snapshots(list& to) {
+  constexpr tx::options larger{.replica_bytes = 24576, .page_bytes = 256};
+  add_made_map<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>(to, "tx_bplus_tree", true);
+  add_made_map<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>>(
+      to, "tx_bplus_tree_snapshots", true, larger);
+  add_made_map<of_strings<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::string>>>>>(
+      to, "tx_bplus_tree_strings", true, larger);
 }
 
 }  // namespace outlast::verify::detail

@@ -4,8 +4,11 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/verify/snapshots_of.hpp>
 #include <src/verify/by_strings.hpp>
 #include <tests/powercut/map_subject.hpp>
 
@@ -26,6 +29,10 @@ template <class D, template <class...> class Map>
 using strings =
     verify::detail::of_strings<tx::managed_map<tx::left_right<D>, Map<std::string, std::string>>>;
 
+template <class D, class Text>
+using snapshots = verify::snapshots_of<tx::managed_tree<
+    tx::left_right<D>, tx::seq::bplus_tree<Text, Text, durable::default_order<Text>, 8>>>;
+
 constexpr std::uint64_t keys = 100;
 constexpr tx::options space{.replica_bytes = std::size_t{8} << 20};
 
@@ -35,6 +42,9 @@ std::vector<definition> transaction_definitions() {
   return {
       define_map<tree<domain::process>>("tx_left_right_tree", keys, space),
       define_map<table<domain::native>>("tx_left_right_table", keys, space),
+      define_map<snapshots<domain::native, std::uint64_t>>("tx_left_right_bplus", keys, space),
+      define_map<verify::detail::of_strings<snapshots<domain::process, std::string>>>(
+          "tx_left_right_bplus_strings", keys, space),
       define_map<strings<domain::process, tx::seq::red_black_tree>>("tx_left_right_tree_strings",
                                                                     keys, space),
       define_map<strings<domain::native, tx::seq::hash_map>>("tx_left_right_table_strings", keys,

@@ -4,6 +4,7 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/seq/array.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/list_set.hpp>
 #include <outlast/tx/seq/queue.hpp>
@@ -143,7 +144,7 @@ class TransactionContract : public testing::Test {
     }
     expect_strings(map, model);
     for (const auto& [key, value] : model) {
-      ASSERT_TRUE(manager().update(map, [=, key = key](Map& m) { return m.erase(key); }));
+      ASSERT_TRUE(manager().update(map, [&](Map& m) { return m.erase(key); }));
     }
     expect_strings(map, {});
   }
@@ -195,6 +196,31 @@ TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {
   const std::size_t empty = this->bytes_in_use();
   this->template expect_a_map<map>("tree");
   EXPECT_EQ(this->bytes_in_use(), empty) << before.offset;
+}
+
+/// Pages that are always about to be split or merged.
+template <class T>
+using small_bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
+
+TYPED_TEST(TransactionContract, bplus_tree_is_an_ordered_map) {
+  using map = small_bplus_tree<number>;
+  static_cast<void>(this->manager().template root<map>("tree"));
+  const std::size_t empty = this->bytes_in_use();
+  this->template expect_a_map<map>("tree");
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, bplus_tree_of_strings_is_an_ordered_map) {
+  using map = small_bplus_tree<std::string>;
+  static_cast<void>(this->manager().template root<map>("tree"));
+  const std::size_t empty = this->bytes_in_use();
+  this->template expect_a_map_of_strings<map>("tree");
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, bplus_tree_with_wide_pages_is_an_ordered_map) {
+  this->template expect_a_map<tx::seq::bplus_tree<number, number>>("tree");
+  this->template expect_a_map_of_strings<tx::seq::bplus_tree<std::string, std::string>>("strings");
 }
 
 TYPED_TEST(TransactionContract, hash_map_is_a_map) {

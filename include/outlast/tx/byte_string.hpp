@@ -75,6 +75,23 @@ class byte_string {
     from.size_ = 0;
   }
 
+  /// For structures that keep several versions: becomes what `from` is, with its very block, which
+  /// has two owners then. What was here is forgotten, not given back.
+  void share(const byte_string& from) {
+    if (from.size_ <= inside_bytes) {
+      write_bytes(inside_, from.inside_, from.size_);
+    } else {
+      ::new (&outside_) pointer<std::byte>(from.outside_);
+    }
+    size_ = from.size_.get();
+  }
+  /// The same: its block, which its owner has to give back. Null: there is none. It is empty then.
+  [[nodiscard]] std::byte* detach() {
+    std::byte* const block = size_ <= inside_bytes ? nullptr : outside_.get();
+    if (size_ != 0) size_ = 0;
+    return block;
+  }
+
   /// Gives back its block. It is empty then.
   void release() {
     if (size_ > inside_bytes) tx::free(outside_.get());

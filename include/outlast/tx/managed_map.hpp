@@ -1,6 +1,7 @@
 // A sequential map in a manager of its own, with the interface of the library's maps.
 #pragma once
 
+#include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 #include <outlast/tx/seq/detail/stored.hpp>
@@ -76,6 +77,24 @@ class managed_map {
   template <class Visit>
   void for_each(Visit&& visit) {
     manager_->read(map_, [&](const Map& m) { m.for_each(visit); });
+  }
+
+  /// The first invariant of the map that is violated; "" if there is none. Visits everything.
+  [[nodiscard]] std::string check()
+    requires requires(const Map& m) { m.check(); }
+  {
+    std::string wrong;
+    manager_->read(map_, [&](const Map& m) { wrong = m.check(); });
+    return wrong;
+  }
+
+  /// Blocks that the manager's heap has in use and that are not the map's. Visits everything. With
+  /// no object but the map there are two: the map's and its name's.
+  [[nodiscard]] std::size_t blocks_besides()
+    requires requires(const Map& m) { m.blocks(); }
+  {
+    return manager_->read(
+        map_, [](const Map& m) { return heap(running()).blocks_in_use() - m.blocks(); });
   }
 
   [[nodiscard]] Manager& manager() noexcept { return *manager_; }

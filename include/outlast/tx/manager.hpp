@@ -72,9 +72,9 @@ class const_view {
 ///
 /// update(f) runs f(view) and read(f) runs f(const_view), each as one step of a single order of all
 /// transactions; what they answered, and what the answer depends on, is durable at return. Results
-/// are trivially copyable and no views, or void. A call inside of an operation of the same manager is part of
-/// it; update() inside of read(), and operations of two managers inside of each other, throw
-/// error{refused}. What f throws reaches the caller, and the operation has not happened.
+/// are trivially copyable and no views, or void. A call inside of an operation of the same manager
+/// is part of it; update() inside of read(), and operations of two managers inside of each other,
+/// throw error{refused}. What f throws reaches the caller, and the operation has not happened.
 template <class M>
 concept transaction_manager = requires(M& manager, root<int> named) {
   manager.update([](view) { return 1; });

@@ -244,4 +244,14 @@ std::size_t heap::bytes_in_use() const {
   return bytes;
 }
 
+std::size_t heap::blocks_in_use() const {
+  std::size_t blocks = 0;
+  for (page_index page = 0; page < header_.touched; page += state(page).pages) {
+    const page_state& mine = state(page);
+    if (mine.kind == page_kind::slab) blocks += mine.used;
+    if (mine.kind == page_kind::large) ++blocks;
+  }
+  return blocks;
+}
+
 }  // namespace outlast::tx

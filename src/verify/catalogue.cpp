@@ -29,6 +29,9 @@ const std::vector<catalogue_entry>& catalogue() {
       detail::add_sequences_of_other_policies(all);
       detail::add_other_mirrored(all);
     }
+    // The newest last: the others keep their seeds.
+    detail::add_transactions_of_strings(all);
+    detail::add_snapshots(all);
     return all;
   }();
   return entries;

@@ -1,12 +1,16 @@
 // Transaction managers: accounts in lines of their own, and maps, whose nodes come from the heap in
 // the replicas.
+#include <src/verify/by_strings.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/verify/snapshots_of.hpp>
 #include <outlast/verify/transaction_subject.hpp>
 
 #include <cstdint>
@@ -21,18 +25,28 @@ using redo = tx::redo<domain::simulated>;
 using redo_opt = tx::redo_opt<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
+using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
+using table_of_strings = tx::seq::hash_map<std::string, std::string>;
+/// Pages as small as they may be.
+template <class T>
+using bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
 
-template <class Manager, class Map>
-void add_managed_map(list& to, const std::string& name, bool blocks) {
-  using map = tx::managed_map<Manager, Map>;
-  typename map_subject<map>::parts how;
-  how.make = [](auto& pool) { return std::make_unique<map>(pool, "subject", small_replicas); };
+template <class Map>
+void add_made_map(list& to, const std::string& name, bool blocks,
+                  const tx::options& space = small_replicas) {
+  typename map_subject<Map>::parts how;
+  how.make = [space](auto& pool) { return std::make_unique<Map>(pool, "subject", space); };
   to.push_back({name,
-                std::string(Manager::engine_name()),
-                [name, how] { return std::make_unique<map_subject<map>>(name, how); },
+                Map::policy_type::name(),
+                [name, how] { return std::make_unique<map_subject<Map>>(name, how); },
                 {},
                 {},
                 blocks});
+}
+
+template <class Manager, class Map>
+void add_managed_map(list& to, const std::string& name, bool blocks) {
+  add_made_map<tx::managed_map<Manager, Map>>(to, name, blocks);
 }
 
 template <class Manager>
@@ -54,6 +68,22 @@ void add_transactions(list& to) {
   add_manager<left_right>(to, true);
   add_manager<redo>(to, false);
   add_manager<redo_opt>(to, false);
+}
+
+void add_transactions_of_strings(list& to) {
+  add_made_map<of_strings<tx::managed_map<left_right, tree_of_strings>>>(
+      to, "tx_red_black_tree_strings", true);
+  add_made_map<of_strings<tx::managed_map<left_right, table_of_strings>>>(to, "tx_hash_map_strings",
+                                                                          true);
+}
+
+void add_snapshots(list& to) {
+  constexpr tx::options larger{.replica_bytes = 24576, .page_bytes = 256};
+  add_made_map<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>(to, "tx_bplus_tree", true);
+  add_made_map<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>>(
+      to, "tx_bplus_tree_snapshots", true, larger);
+  add_made_map<of_strings<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::string>>>>>(
+      to, "tx_bplus_tree_strings", true, larger);
 }
 
 }  // namespace outlast::verify::detail

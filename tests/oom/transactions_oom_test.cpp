@@ -4,7 +4,9 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -16,6 +18,7 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <string>
 
 namespace {
 
@@ -60,7 +63,8 @@ using table = tx::seq::hash_map<number, number>;
 using maps =
     testing::Types<tx::managed_map<tx::left_right<D>, tree>,
                    tx::managed_map<tx::left_right<D>, table>, tx::managed_map<tx::redo<D>, tree>,
-                   tx::managed_map<tx::redo_opt<D>, table>>;
+                   tx::managed_map<tx::redo_opt<D>, table>,
+                   tx::managed_map<tx::left_right<D>, tx::seq::bplus_tree<number, number>>>;
 TYPED_TEST_SUITE(TransactionsOom, maps);
 
 TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
@@ -88,6 +92,60 @@ TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
     allocations_left = ~std::size_t{0};
     this->expect_equals(tested, model);
     EXPECT_TRUE(tested.put(1000, 1));
+    if (!failed) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 2U);
+}
+
+TEST(TransactionsOomOfSnapshots, one_that_finds_no_ordinary_memory_leaves_nothing) {
+  using tree = tx::managed_tree<tx::left_right<D>, tx::seq::bplus_tree<number, number>>;
+  temp_pool<D> pool;
+  tree tested(*pool, "tree", {.replica_bytes = std::size_t{1} << 20});
+  unsigned failures = 0;
+  for (std::size_t n = 0;; ++n) {
+    tested.put(1, n);
+    allocations_left = n;
+    bool failed = false;
+    try {
+      const auto then = tested.take_snapshot();
+      tested.put(1, n + 1);
+      failed = then.get(1) != n;
+      for (auto at = then.iterate(); at.is_valid(); at.next()) failed = failed || at.value() != n;
+      EXPECT_FALSE(failed);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    allocations_left = ~std::size_t{0};
+    EXPECT_TRUE(tested.collect());
+    EXPECT_EQ(tested.check(), "");
+    EXPECT_EQ(tested.blocks_besides(), 2U);
+    EXPECT_FALSE(
+        tested.manager().read(tested.named(), [](const auto& t) { return t.keeps_versions(); }));
+    if (!failed) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 2U);
+}
+
+TEST(TransactionsOomOfStrings, an_update_without_ordinary_memory_has_no_effect) {
+  using map = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<std::string, std::string>>;
+  const std::string key(40, 'k');
+  unsigned failures = 0;
+  for (std::size_t n = 0;; ++n) {
+    temp_pool<D> pool;
+    map tested(*pool, "map", {.replica_bytes = std::size_t{1} << 20});
+    tested.put(key, std::string(100, 'a'));
+    const std::string other(5000, 'b');
+    allocations_left = n;
+    bool failed = false;
+    try {
+      tested.put(key, other);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    allocations_left = ~std::size_t{0};
+    EXPECT_EQ(tested.get(key), failed ? std::string(100, 'a') : other);
     if (!failed) break;
     ++failures;
   }

@@ -69,7 +69,9 @@ class map_subject : public subject {
 
   std::string check() override {
     const std::vector<pool_format::finding> findings = pool_.check();
-    return pool_format::has_errors(findings) ? findings.front().sentence : "";
+    if (pool_format::has_errors(findings)) return findings.front().sentence;
+    if constexpr (requires { structure_->check(); }) return structure_->check();
+    return "";
   }
 
   void close() override {

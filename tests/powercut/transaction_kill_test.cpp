@@ -23,6 +23,18 @@ TEST(TransactionKill, a_tree_under_left_right_loses_nothing) {
 TEST(TransactionKill, a_table_under_left_right_loses_nothing) {
   expect_nothing_lost("tx_left_right_table");
 }
+TEST(TransactionKill, a_tree_with_snapshots_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_bplus");
+}
+TEST(TransactionKill, a_tree_of_strings_with_snapshots_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_bplus_strings");
+}
+TEST(TransactionKill, a_tree_of_strings_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_tree_strings");
+}
+TEST(TransactionKill, a_table_of_strings_under_left_right_loses_nothing) {
+  expect_nothing_lost("tx_left_right_table_strings");
+}
 
 TEST(TransactionKill, a_tree_under_redo_loses_nothing) { expect_nothing_lost("tx_redo_tree"); }
 TEST(TransactionKill, a_table_under_redo_opt_loses_nothing) {

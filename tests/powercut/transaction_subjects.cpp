@@ -4,13 +4,18 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/verify/snapshots_of.hpp>
+#include <src/verify/by_strings.hpp>
 #include <tests/powercut/map_subject.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace outlast::test::powercut {
 namespace {
@@ -19,6 +24,14 @@ template <class Manager>
 using tree = tx::managed_map<Manager, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
 template <class Manager>
 using table = tx::managed_map<Manager, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
+
+template <class D, template <class...> class Map>
+using strings =
+    verify::detail::of_strings<tx::managed_map<tx::left_right<D>, Map<std::string, std::string>>>;
+
+template <class D, class Text>
+using snapshots = verify::snapshots_of<tx::managed_tree<
+    tx::left_right<D>, tx::seq::bplus_tree<Text, Text, durable::default_order<Text>, 8>>>;
 
 constexpr std::uint64_t keys = 100;
 constexpr tx::options space{.replica_bytes = std::size_t{4} << 20};
@@ -31,6 +44,13 @@ std::vector<definition> transaction_definitions() {
       define_map<table<tx::left_right<domain::native>>>("tx_left_right_table", keys, space),
       define_map<tree<tx::redo<domain::process>>>("tx_redo_tree", keys, space),
       define_map<table<tx::redo_opt<domain::native>>>("tx_redo_opt_table", keys, space),
+      define_map<snapshots<domain::native, std::uint64_t>>("tx_left_right_bplus", keys, space),
+      define_map<verify::detail::of_strings<snapshots<domain::process, std::string>>>(
+          "tx_left_right_bplus_strings", keys, space),
+      define_map<strings<domain::process, tx::seq::red_black_tree>>("tx_left_right_tree_strings",
+                                                                    keys, space),
+      define_map<strings<domain::native, tx::seq::hash_map>>("tx_left_right_table_strings", keys,
+                                                             space),
   };
 }
 

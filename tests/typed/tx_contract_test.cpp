@@ -5,6 +5,7 @@
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/array.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/list_set.hpp>
 #include <outlast/tx/seq/queue.hpp>
@@ -23,6 +24,8 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,6 +101,76 @@ class TransactionContract : public testing::Test {
     expect_content(map, {});
   }
 
+  /// A map of strings against std::map, by 3,000 random operations; empty again at the end.
+  template <class Map>
+  void expect_a_map_of_strings(const char* name) {
+    const auto map = manager().template root<Map>(name);
+    std::map<std::string, std::string> model;
+    std::mt19937_64 random(21);
+    for (int step = 0; step < 3000; ++step) {
+      const std::string key = bytes_of(random() % 100);
+      const std::string value = bytes_of(random());
+      switch (random() % 6) {
+        case 0:
+        case 1:
+          ASSERT_EQ(manager().update(map, [=](Map& m) { return m.insert(key, value); }),
+                    model.emplace(key, value).second);
+          break;
+        case 2:
+          ASSERT_EQ(manager().update(map, [=](Map& m) { return m.put(key, value); }),
+                    model.insert_or_assign(key, value).second);
+          break;
+        case 3:
+          ASSERT_EQ(manager().update(map, [=](Map& m) { return m.update(key, value); }),
+                    model.count(key) != 0);
+          if (model.count(key) != 0) model[key] = value;
+          break;
+        case 4:
+          ASSERT_EQ(manager().update(map, [=](Map& m) { return m.erase(key); }),
+                    model.erase(key) != 0);
+          break;
+        default: {
+          const auto known = model.find(key);
+          manager().read(map, [&](const Map& m) {
+            const std::optional<std::string_view> found = m.get(key);
+            ASSERT_EQ(found.has_value(), known != model.end());
+            if (found) {
+              ASSERT_EQ(*found, known->second);
+            }
+            ASSERT_EQ(m.contains(key), found.has_value());
+          });
+        }
+      }
+      if (step % 100 == 0) expect_strings(map, model);
+    }
+    expect_strings(map, model);
+    for (const auto& [key, value] : model) {
+      ASSERT_TRUE(manager().update(map, [&](Map& m) { return m.erase(key); }));
+    }
+    expect_strings(map, {});
+  }
+
+  template <class Map>
+  void expect_strings(tx::root<Map> map, const std::map<std::string, std::string>& model) {
+    std::map<std::string, std::string> found;
+    manager().read(map, [&](const Map& m) {
+      m.for_each([&](std::string_view key, std::string_view value) { found.emplace(key, value); });
+      if constexpr (requires { m.check(); }) {
+        EXPECT_EQ(m.check(), "");
+      }
+      EXPECT_EQ(m.size(), model.size());
+    });
+    EXPECT_EQ(found, model);
+  }
+
+  /// From none to 79 bytes, a few times 6,000: always the same of one number.
+  static std::string bytes_of(number of) {
+    std::mt19937_64 random(of);
+    std::string bytes(random() % 40 == 0 ? 6000 : random() % 80, '\0');
+    for (char& each : bytes) each = static_cast<char>(random());
+    return bytes;
+  }
+
   template <class Map>
   void expect_content(tx::root<Map> map, const std::map<number, number>& model) {
     std::map<number, number> found;
@@ -128,8 +201,123 @@ TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {
   EXPECT_EQ(this->bytes_in_use(), empty) << before.offset;
 }
 
+/// Pages that are always about to be split or merged.
+template <class T>
+using small_bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
+
+TYPED_TEST(TransactionContract, bplus_tree_is_an_ordered_map) {
+  using map = small_bplus_tree<number>;
+  static_cast<void>(this->manager().template root<map>("tree"));
+  const std::size_t empty = this->bytes_in_use();
+  this->template expect_a_map<map>("tree");
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, bplus_tree_of_strings_is_an_ordered_map) {
+  using map = small_bplus_tree<std::string>;
+  static_cast<void>(this->manager().template root<map>("tree"));
+  const std::size_t empty = this->bytes_in_use();
+  this->template expect_a_map_of_strings<map>("tree");
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, bplus_tree_with_wide_pages_is_an_ordered_map) {
+  this->template expect_a_map<tx::seq::bplus_tree<number, number>>("tree");
+  this->template expect_a_map_of_strings<tx::seq::bplus_tree<std::string, std::string>>("strings");
+}
+
 TYPED_TEST(TransactionContract, hash_map_is_a_map) {
   this->template expect_a_map<tx::seq::hash_map<number, number>>("table");
+}
+
+TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_an_ordered_map) {
+  using map = tx::seq::red_black_tree<std::string, std::string>;
+  static_cast<void>(this->manager().template root<map>("tree"));
+  const std::size_t empty = this->bytes_in_use();
+  this->template expect_a_map_of_strings<map>("tree");
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, hash_map_of_strings_is_a_map) {
+  using map = tx::seq::hash_map<std::string, std::string>;
+  const auto table = this->manager().template root<map>("table");
+  this->template expect_a_map_of_strings<map>("table");
+  const std::size_t empty = this->bytes_in_use();  // but for its buckets
+  this->manager().update(table, [](map& m) {
+    for (int i = 0; i < 20; ++i) m.put(std::to_string(i), std::string(100, 'v'));
+  });
+  this->manager().update(table, [](map& m) {
+    for (int i = 0; i < 20; ++i) m.erase(std::to_string(i));
+  });
+  EXPECT_EQ(this->bytes_in_use(), empty);
+}
+
+TYPED_TEST(TransactionContract, one_of_key_and_value_may_be_a_string) {
+  using names = tx::seq::red_black_tree<number, std::string>;
+  using numbers = tx::seq::hash_map<std::string, number>;
+  const auto by_number = this->manager().template root<names>("names");
+  const auto by_name = this->manager().template root<numbers>("numbers");
+  const std::string name(50, 'n');
+  this->manager().update([=](tx::view in) {
+    in[by_number].insert(7, name);
+    in[by_name].insert(*in[by_number].get(7), 7);
+  });
+  EXPECT_EQ(this->manager().read(by_name, [=](const numbers& m) { return m.get(name); }), 7U);
+}
+
+TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_ordered_by_unsigned_bytes) {
+  using map = tx::seq::red_black_tree<std::string, number>;
+  const auto tree = this->manager().template root<map>("tree");
+  const std::vector<std::string> ascending = {
+      "", std::string(1, '\0'), std::string(2, '\0'), "a", "aa", "b", "\x7f", "\x80", "\xff"};
+  this->manager().update(tree, [=](map& m) {
+    for (auto each = ascending.rbegin(); each != ascending.rend(); ++each) m.insert(*each, 0);
+  });
+  std::vector<std::string> found;
+  this->manager().read(tree, [&](const map& m) {
+    m.for_each([&](std::string_view key, number) { found.emplace_back(key); });
+  });
+  EXPECT_EQ(found, ascending);
+}
+
+TYPED_TEST(TransactionContract, a_string_can_be_copied_within_its_map) {
+  using map = tx::seq::hash_map<std::string, std::string>;
+  const auto table = this->manager().template root<map>("table");
+  const std::string held = std::string(30, 'a') + std::string(30, 'b');
+  this->manager().update(table, [=](map& m) {
+    m.put("one", held);
+    m.put("other", *m.get("one"));
+    m.put("one", m.get("one")->substr(30));
+    m.put(*m.get("one"), "");
+  });
+  this->manager().read(table, [&](const map& m) {
+    EXPECT_EQ(m.get("one"), std::string(30, 'b'));
+    EXPECT_EQ(m.get("other"), held);
+    EXPECT_EQ(m.get(std::string(30, 'b')), "");
+  });
+}
+
+TYPED_TEST(TransactionContract, a_string_for_which_there_is_no_room_changes_nothing) {
+  using map = tx::seq::red_black_tree<std::string, std::string>;
+  const auto tree = this->manager().template root<map>("tree");
+  std::map<std::string, std::string> model;
+  const auto fill = [&] {
+    for (int i = 0;; ++i) {
+      const std::string key = "key number " + std::to_string(i) + " of very many keys";
+      const std::string value(9000, static_cast<char>('a' + i % 26));
+      this->manager().update(tree, [=](map& m) { return m.put(key, value); });
+      model[key] = value;
+    }
+  };
+  EXPECT_THROW(fill(), out_of_space);
+  this->expect_strings(tree, model);
+  const std::string first = model.begin()->first;
+  const std::string too_much(std::size_t{1} << 20, 'x');
+  const auto replace = [=](map& m) { return m.update(first, too_much); };
+  EXPECT_THROW(this->manager().update(tree, replace), out_of_space);
+  this->expect_strings(tree, model);
+  EXPECT_TRUE(this->manager().update(tree, [=](map& m) { return m.erase(first); }));
+  EXPECT_TRUE(this->manager().update(tree, [=](map& m) { return m.put(first, "again"); }));
 }
 
 TYPED_TEST(TransactionContract, red_black_tree_visits_in_order) {

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library tx
+  byte_string.hpp
   detail/helped_request.hpp
   detail/record.hpp
   detail/redo_session.hpp
@@ -10,11 +11,17 @@ outlast_headers(outlast_library tx
   heap.hpp
   left_right.hpp
   managed_map.hpp
+  managed_tree.hpp
   manager.hpp
   options.hpp
   redo.hpp
   seq/array.hpp
+  seq/bplus_tree.hpp
+  seq/detail/bplus_page.hpp
+  seq/detail/stored.hpp
+  seq/detail/versions.hpp
   seq/hash_map.hpp
+  seq/impl/bplus_tree.hpp
   seq/list_set.hpp
   seq/queue.hpp
   seq/red_black_tree.hpp

@@ -119,6 +119,8 @@ class heap {
   }
   /// Bytes of blocks in use, as they were rounded up. Visits all pages.
   [[nodiscard]] std::size_t bytes_in_use() const;
+  /// How many these are. Visits all pages.
+  [[nodiscard]] std::size_t blocks_in_use() const;
 
  private:
   static constexpr std::size_t most_pages_of_small = 4;

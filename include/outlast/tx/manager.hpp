@@ -25,6 +25,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -70,9 +72,9 @@ class const_view {
 ///
 /// update(f) runs f(view) and read(f) runs f(const_view), each as one step of a single order of all
 /// transactions; what they answered, and what the answer depends on, is durable at return. Results
-/// are trivially copyable, or void. A call inside of an operation of the same manager is part of
-/// it; update() inside of read(), and operations of two managers inside of each other, throw
-/// error{refused}. What f throws reaches the caller, and the operation has not happened.
+/// are trivially copyable and no views, or void. A call inside of an operation of the same manager
+/// is part of it; update() inside of read(), and operations of two managers inside of each other,
+/// throw error{refused}. What f throws reaches the caller, and the operation has not happened.
 template <class M>
 concept transaction_manager = requires(M& manager, root<int> named) {
   manager.update([](view) { return 1; });
@@ -88,8 +90,17 @@ namespace detail {
 template <class T>
 using root_of = root<T>;
 
+/// Views end with the transaction: what they show may be written by the next one.
+template <class T>
+inline constexpr bool is_view = std::is_same_v<T, std::string_view>;
+template <class T, std::size_t extent>
+inline constexpr bool is_view<std::span<T, extent>> = true;
+template <class T>
+inline constexpr bool is_view<std::optional<T>> = is_view<T>;
+
 template <class Result>
-inline constexpr bool is_result = std::is_void_v<Result> || std::is_trivially_copyable_v<Result>;
+inline constexpr bool is_result =
+    std::is_void_v<Result> || (std::is_trivially_copyable_v<Result> && !is_view<Result>);
 
 /// The part of a manager that is the same for all engines. `Engine` has
 ///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
@@ -104,7 +115,8 @@ class manager_calls {
   template <std::invocable<view> F>
   auto update(F&& f) {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, view>>;
-    static_assert(is_result<result>, "a transaction answers with a trivially copyable value");
+    static_assert(is_result<result>,
+                  "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(true)) return f(view(*around));
     if constexpr (requires { requires Engine::runs_after_return; }) {
       return self().template run_update<result>(
@@ -118,7 +130,8 @@ class manager_calls {
   template <std::invocable<const_view> F>
   auto read(F&& f) {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, const_view>>;
-    static_assert(is_result<result>, "a transaction answers with a trivially copyable value");
+    static_assert(is_result<result>,
+                  "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(false)) return f(const_view(*around));
     return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
   }

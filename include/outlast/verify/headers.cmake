@@ -25,6 +25,7 @@ outlast_headers(outlast_verify verify
   report.hpp
   sequence_subject.hpp
   simulated.hpp
+  snapshots_of.hpp
   stack_check.hpp
   store_buffers.hpp
   strategy.hpp

@@ -9,7 +9,7 @@
 // The structure is constructed as Structure(pool, name, options...), recovers in its constructor,
 // and has insert, erase and contains; get, put and update if they make sense; for_each(visit(key,
 // value)); the types pool_type, mapped_type and policy_type. If it has arena(), the allocator is
-// examined too.
+// examined too; if it has check(), that says what is wrong in it.
 #pragma once
 
 #include <outlast/verify/structure_subject.hpp>

@@ -135,7 +135,7 @@ struct structure_parts {
 };
 
 /// One opened structure in its pool. Its `for_each` begins each visit with a reference into the
-/// block that holds the element.
+/// block that holds the element. If it has check(), that says what is wrong in it, or nothing.
 template <class Structure>
 class structure_world : public world {
   using pool_type = typename Structure::pool_type;
@@ -157,6 +157,9 @@ class structure_world : public world {
     if (wrong.empty() && directly_after_opening) wrong = check_estimate();
     if constexpr (requires { structure_->arena(); }) {
       if (wrong.empty()) wrong = check_blocks(directly_after_opening);
+    }
+    if constexpr (requires { structure_->check(); }) {
+      if (wrong.empty()) wrong = structure_->check();
     }
     return wrong;
   }

@@ -82,9 +82,11 @@ TEST_F(Heap, is_empty_again_when_everything_was_given_back) {
   std::mt19937_64 random(5);
   std::vector<void*> blocks;
   for (int i = 0; i < 300; ++i) blocks.push_back(allocate(1 + random() % 3000));
+  EXPECT_EQ(of_test().blocks_in_use(), 300U);
   std::shuffle(blocks.begin(), blocks.end(), random);
   for (void* const each : blocks) give_back(each);
   EXPECT_EQ(of_test().bytes_in_use(), 0U);
+  EXPECT_EQ(of_test().blocks_in_use(), 0U);
   EXPECT_EQ(header().touched.get(), 0U) << "runs that meet were not merged";
 }
 

@@ -3,6 +3,7 @@
 
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
+#include <outlast/tx/seq/detail/stored.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,12 @@
 namespace outlast::tx::seq {
 
 /// Sequential; an object of a transaction manager. Key and Value are trivially copyable, keys are
-/// ordered by <.
+/// ordered by <; or they are std::string for bytes of any number, which are given and shown as
+/// std::string_view, and ordered as unsigned bytes. A view is valid inside of the transaction,
+/// until the tree changes.
+///
+/// What throws out_of_space may have done half of its work: the operation has to end with it, which
+/// takes everything back.
 ///
 /// Invariants:
 ///   I1  keys strictly increase from left to right.
@@ -21,23 +27,26 @@ namespace outlast::tx::seq {
 /// So no key is deeper than twice the logarithm of their number. [CLRS, chapter 13]
 template <class Key, class Value>
 class red_black_tree {
+  using key_view = detail::view_of<Key>;
+  using value_view = detail::view_of<Value>;
+
  public:
   using key_type = Key;
   using mapped_type = Value;
 
   /// False, and no change, if the key is there. Throws out_of_space.
-  bool insert(const Key& key, const Value& value) { return add(key, value, false); }
+  bool insert(key_view key, value_view value) { return add(key, value, false); }
   /// The key has the value; true if it is new. Throws out_of_space.
-  bool put(const Key& key, const Value& value) { return add(key, value, true); }
-  /// Another value for a key; false if it is not there.
-  bool update(const Key& key, const Value& value) {
+  bool put(key_view key, value_view value) { return add(key, value, true); }
+  /// Another value for a key; false if it is not there. Throws out_of_space, if values are strings.
+  bool update(key_view key, value_view value) {
     node* const at = find(key);
     if (at == nullptr) return false;
-    at->value = value;
+    at->value.set(value);
     return true;
   }
   /// False if it is not there.
-  bool erase(const Key& key) {
+  bool erase(key_view key) {
     node* const at = find(key);
     if (at == nullptr) return false;
     remove(at);
@@ -45,8 +54,8 @@ class red_black_tree {
     return true;
   }
 
-  [[nodiscard]] bool contains(const Key& key) const { return find(key) != nullptr; }
-  [[nodiscard]] std::optional<Value> get(const Key& key) const {
+  [[nodiscard]] bool contains(key_view key) const { return find(key) != nullptr; }
+  [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key) const {
     const node* const at = find(key);
     if (at == nullptr) return std::nullopt;
     return at->value.get();
@@ -74,9 +83,9 @@ class red_black_tree {
  private:
   enum side : std::size_t { left = 0, right = 1 };
   struct node {
-    node(const Key& of, const Value& held, node* above) : key(of), value(held), parent(above) {}
-    field<Key> key;
-    field<Value> value;
+    node(key_view of, value_view held, node* above) : key(of), value(held), parent(above) {}
+    detail::stored<Key> key;
+    detail::stored<Value> value;
     pointer<node> child[2];
     pointer<node> parent;
     field<bool> red{true};
@@ -92,7 +101,7 @@ class red_black_tree {
     return at->parent == nullptr ? root_ : at->parent->child[side_of(at)];
   }
 
-  [[nodiscard]] node* find(const Key& key) const {
+  [[nodiscard]] node* find(key_view key) const {
     node* at = root_;
     while (at != nullptr) {
       if (key < at->key.get()) {
@@ -106,7 +115,7 @@ class red_black_tree {
     return at;
   }
 
-  bool add(const Key& key, const Value& value, bool replaces) {
+  bool add(key_view key, value_view value, bool replaces) {
     node* above = nullptr;
     pointer<node>* link = &root_;
     while (*link != nullptr) {
@@ -116,7 +125,7 @@ class red_black_tree {
       } else if (above->key.get() < key) {
         link = &above->child[right];
       } else {
-        if (replaces) above->value = value;
+        if (replaces) above->value.set(value);
         return false;
       }
     }
@@ -165,11 +174,13 @@ class red_black_tree {
   }
 
   void remove(node* gone) {
+    gone->key.release();
+    gone->value.release();
     if (gone->child[left] != nullptr && gone->child[right] != nullptr) {
       node* next = gone->child[right];
       while (next->child[left] != nullptr) next = next->child[left];
-      gone->key = next->key.get();
-      gone->value = next->value.get();
+      gone->key.take(next->key);
+      gone->value.take(next->value);
       gone = next;
     }
     node* const below = gone->child[gone->child[left] != nullptr ? left : right];

@@ -1,0 +1,409 @@
+// A B+-tree in a manager of its own, with snapshots and iterators that hold no lock and no replica.
+//
+//   outlast::tx::managed_tree<outlast::tx::left_right<>,
+//       outlast::tx::seq::bplus_tree<std::string, std::string>> all(pool, "all");
+//   all.put("key", "value");
+//   const auto then = all.take_snapshot();
+//   all.erase("key");
+//   for (auto at = then.iterate(); at.is_valid(); at.next()) show(at.key(), at.value());
+//
+// What a snapshot sees: the keys and values of one moment between the call and the return of
+// take_snapshot(), whatever is done afterwards. How long: until its last copy and its last iterator
+// are gone, and no longer than the tree's object; a crash or a reopening ends all.
+//
+// What it costs: one update, unless nothing has changed since the last one: then a read. Then for
+// each page that it sees the first change afterwards copies that, and a string above 16 bytes
+// that is replaced or erased stays where it was. So the space of what it sees and the tree does not
+// hold any more, once, however many snapshots see it. Reading it flushes nothing and waits for
+// nobody, if the manager's reads do not: each step of an iterator is one of these, or a look at
+// what the last one has brought.
+//
+// When its space comes back: the updates that follow the end of a snapshot give back 64 blocks
+// each, collect() all at once. What the snapshots of a process held when it ended, or crashed,
+// comes back in the same way from the next opening on.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/options.hpp>
+#include <outlast/tx/seq/detail/stored.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::tx {
+
+namespace detail {
+
+/// The snapshots of a tree that nobody has any more, until an update closes them.
+/// Thread-safety: all members may be called concurrently.
+template <class Snapshot>
+class dropped_snapshots {
+ public:
+  /// A snapshot that somebody has. Made before it is opened: to drop it takes no memory.
+  struct held {
+    Snapshot which;
+    std::unique_ptr<held> next;
+  };
+
+  dropped_snapshots() = default;
+  ~dropped_snapshots() {
+    while (take_one() != nullptr) continue;  // not one by the destructor of the one before
+  }
+  dropped_snapshots(const dropped_snapshots&) = delete;
+  dropped_snapshots& operator=(const dropped_snapshots&) = delete;
+
+  void drop(std::unique_ptr<held> gone) noexcept {
+    const std::lock_guard lock(mutex_);
+    gone->next = std::move(first_);
+    first_ = std::move(gone);
+    any_.store(true, std::memory_order_relaxed);
+  }
+  /// Null: there is none.
+  [[nodiscard]] std::unique_ptr<held> take_one() noexcept {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<held> taken = std::move(first_);
+    if (taken != nullptr) first_ = std::move(taken->next);
+    return taken;
+  }
+
+  /// May there be some, or blocks that such have kept?
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
+  void set_any(bool any) noexcept { any_.store(any, std::memory_order_relaxed); }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<held> first_;
+  std::atomic<bool> any_{false};
+};
+
+}  // namespace detail
+
+/// `Tree` is a seq::bplus_tree, `Manager` an engine; the rest as managed_map.
+///
+/// Thread-safety: all members may be called concurrently; so may those of one snapshot. An iterator
+/// is used by one thread at a time. Progress and durability: the manager's. Snapshots are volatile.
+template <class Manager, class Tree>
+class managed_tree : private managed_map<Manager, Tree> {
+  using base_type = managed_map<Manager, Tree>;
+  using dropped = detail::dropped_snapshots<typename Tree::snapshot>;
+  using held = typename dropped::held;
+  template <class T>
+  using view_of = seq::detail::view_of<T>;
+
+ public:
+  using typename base_type::key_type;
+  using typename base_type::mapped_type;
+  using typename base_type::policy_type;
+  using typename base_type::pool_type;
+  class snapshot;
+  class iterator;
+
+  /// Attaches the manager `name`; creates it if there is none. Snapshots of an earlier process are
+  /// closed; what they kept is given back by the updates that follow. Throws what Manager's
+  /// constructor, root() and update() throw.
+  managed_tree(pool_type& pool, std::string_view name, const options& wanted = {})
+      : base_type(pool, name, wanted) {
+    if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
+    manager().update(named(), [](Tree& t) { t.close_all_snapshots(); });
+    dropped_->set_any(true);
+  }
+
+  /// As the tree's. Durable at return. Throw out_of_space without effect.
+  bool insert(view_of<key_type> key, view_of<mapped_type> value) {
+    tidy();
+    return base_type::insert(key, value);
+  }
+  bool put(view_of<key_type> key, view_of<mapped_type> value) {
+    tidy();
+    return base_type::put(key, value);
+  }
+  bool update(view_of<key_type> key, view_of<mapped_type> value) {
+    tidy();
+    return base_type::update(key, value);
+  }
+  bool erase(view_of<key_type> key) {
+    tidy();
+    return base_type::erase(key);
+  }
+  /// f(Tree&) as one operation, for several changes at once. As Manager::update().
+  template <std::invocable<Tree&> F>
+  auto change(F&& f) {
+    tidy();
+    return manager().update(named(), std::forward<F>(f));
+  }
+
+  using base_type::blocks_besides;
+  using base_type::check;
+  using base_type::contains;
+  using base_type::for_each;
+  using base_type::get;
+  using base_type::manager;
+  using base_type::named;
+  using base_type::size;
+
+  /// What it holds now, to be read later. Takes an update, which is durable at return, unless
+  /// nothing has changed since the last one: then a read. Throws out_of_space, std::bad_alloc;
+  /// inside of an operation, which could be taken back, error{refused}.
+  [[nodiscard]] snapshot take_snapshot();
+
+  /// Gives back all that only dropped snapshots have kept, in several updates. False if there was
+  /// no room for what it takes to hand a block on to an older snapshot. Does nothing inside of an
+  /// operation.
+  bool collect() {
+    while (dropped_->any() && detail::current() == nullptr) {
+      if (!tidy()) return false;
+    }
+    return true;
+  }
+
+ private:
+  /// Closes snapshots that were dropped, and gives back some of what they kept, in an update of its
+  /// own. Nothing happens, and it answers false, where there is no room for it.
+  bool tidy() {
+    if (!dropped_->any() || detail::current() != nullptr) return true;
+    dropped_->set_any(false);
+    closing now(*dropped_);
+    try {
+      const bool more = manager().update(named(), [these = now.snapshots()](Tree& t) {
+        for (std::size_t i = 0; i < these.count; ++i) t.close_snapshot(these.of.at(i));
+        return t.reap(at_once);
+      });
+      now.closed();
+      if (more) dropped_->set_any(true);
+      return true;
+    } catch (const out_of_space&) {
+      dropped_->set_any(true);
+      return false;
+    } catch (...) {
+      dropped_->set_any(true);
+      throw;
+    }
+  }
+
+  [[nodiscard]] std::shared_ptr<held> last_known();
+  [[nodiscard]] std::shared_ptr<held> share(std::unique_ptr<held> one);
+
+  static constexpr std::size_t at_once = 64;
+
+  struct several {
+    std::size_t count = 0;
+    std::array<typename Tree::snapshot, 16> of{};
+  };
+
+  /// Dropped snapshots that are being closed. Those that are not closed are dropped again.
+  class closing {
+   public:
+    explicit closing(dropped& from) : from_(from) {
+      while (count_ < taken_.size() && (taken_.at(count_) = from_.take_one()) != nullptr) ++count_;
+    }
+    ~closing() {
+      const bool full = count_ == taken_.size();
+      for (std::unique_ptr<held>& each : taken_) {
+        if (each != nullptr) from_.drop(std::move(each));
+      }
+      if (full) from_.set_any(true);  // there may be others
+    }
+    closing(const closing&) = delete;
+    closing& operator=(const closing&) = delete;
+
+    [[nodiscard]] several snapshots() const {
+      several all{.count = count_};
+      for (std::size_t i = 0; i < count_; ++i) all.of.at(i) = taken_.at(i)->which;
+      return all;
+    }
+    void closed() noexcept {
+      for (std::unique_ptr<held>& each : taken_) each.reset();
+    }
+
+   private:
+    dropped& from_;
+    std::array<std::unique_ptr<held>, 16> taken_;
+    std::size_t count_ = 0;
+  };
+
+  std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
+  std::mutex latest_mutex_;
+  std::weak_ptr<held> latest_;
+};
+
+/// The keys and values of one moment. Copies are the same snapshot.
+template <class Manager, class Tree>
+class managed_tree<Manager, Tree>::snapshot {
+ public:
+  /// Wait-free if the manager's reads are.
+  [[nodiscard]] bool contains(view_of<key_type> key) const {
+    return read([&](const auto& content) { return content.contains(key); });
+  }
+  [[nodiscard]] std::optional<mapped_type> get(view_of<key_type> key) const {
+    std::optional<mapped_type> found;
+    read([&](const auto& content) {
+      if (const auto there = content.get(key)) found.emplace(*there);
+    });
+    return found;
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return held_->which.count; }
+  /// An iterator at the first key.
+  [[nodiscard]] iterator iterate() const {
+    iterator made(*this);
+    made.seek_to_first();
+    return made;
+  }
+
+ private:
+  friend managed_tree;
+  friend iterator;
+
+  snapshot(managed_tree& in, std::shared_ptr<held> which) : in_(&in), held_(std::move(which)) {}
+
+  /// Calls f(content) in a read of the manager.
+  template <class F>
+  auto read(F&& f) const {
+    return in_->manager().read(in_->named(), [&](const Tree& t) { return f(t.at(held_->which)); });
+  }
+
+  managed_tree* in_;
+  std::shared_ptr<held> held_;
+};
+
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::take_snapshot() -> snapshot {
+  if (detail::current() != nullptr) {
+    throw error(errc::refused, "", "a snapshot is taken inside of a transaction; take it before");
+  }
+  std::shared_ptr<held> known = last_known();
+  if (known != nullptr &&
+      manager().read(named(), [&](const Tree& t) { return t.is_latest(known->which); })) {
+    return {*this, std::move(known)};
+  }
+  tidy();
+  auto made = std::make_unique<held>();
+  made->which = manager().update(named(), [](Tree& t) { return t.open_snapshot(); });
+  return {*this, share(std::move(made))};
+}
+
+/// One that somebody has, or had and is not closed yet. Null: nobody has.
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::last_known() -> std::shared_ptr<held> {
+  {
+    const std::lock_guard lock(latest_mutex_);
+    if (std::shared_ptr<held> latest = latest_.lock()) return latest;
+  }
+  std::unique_ptr<held> last = dropped_->take_one();
+  return last == nullptr ? nullptr : share(std::move(last));
+}
+
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::share(std::unique_ptr<held> one) -> std::shared_ptr<held> {
+  std::shared_ptr<held> shared(
+      one.release(), [to = dropped_](held* gone) { to->drop(std::unique_ptr<held>(gone)); });
+  const std::lock_guard lock(latest_mutex_);
+  latest_ = shared;
+  return shared;
+}
+
+/// A place in a snapshot, which it keeps. It holds copies of some entries about that place, at most
+/// 64 or as many as have 64 KiB, in ordinary memory, and nothing else: no lock, and no replica.
+template <class Manager, class Tree>
+class managed_tree<Manager, Tree>::iterator {
+ public:
+  /// Nowhere.
+  explicit iterator(const snapshot& of) : in_(of) {}
+
+  /// Is it at a key? Otherwise only seeking is allowed.
+  [[nodiscard]] bool is_valid() const noexcept { return at_ < near_.size(); }
+  /// Valid until the iterator is moved.
+  [[nodiscard]] view_of<key_type> key() const { return near_.at(at_).first; }
+  [[nodiscard]] view_of<mapped_type> value() const { return near_.at(at_).second; }
+
+  void seek_to_first() {
+    begin_seek();
+    load_up([](const auto& content, auto& take) { content.ascend(take); });
+  }
+  void seek_to_last() {
+    begin_seek();
+    load_down([](const auto& content, auto& take) { content.descend(take); });
+  }
+  /// To the first key that is not less than `key`.
+  void seek(view_of<key_type> key) {
+    begin_seek();
+    load_up([&](const auto& content, auto& take) { content.ascend_from(key, take); });
+  }
+  /// To the last key that is not greater than `key`.
+  void seek_back(view_of<key_type> key) {
+    begin_seek();
+    load_down([&](const auto& content, auto& take) { content.descend_from(key, take); });
+  }
+  /// To the key behind, or nowhere.
+  void next() {
+    if (++at_ < near_.size()) return;
+    const key_type last = near_.back().first;
+    load_up([&](const auto& content, auto& take) { content.ascend_after(last, take); });
+  }
+  /// To the key before, or nowhere.
+  void prev() {
+    if (at_ > 0) {
+      --at_;
+      return;
+    }
+    const key_type first = near_.front().first;
+    load_down([&](const auto& content, auto& take) { content.descend_before(first, take); });
+  }
+
+ private:
+  static constexpr std::size_t fewest = 4;
+  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most_bytes = std::size_t{64} << 10;
+
+  void begin_seek() noexcept { at_once_ = fewest; }
+
+  /// Reads the next entries in the direction of `walk`.
+  template <class Walk>
+  void load(Walk&& walk) {
+    near_.clear();
+    near_.reserve(at_once_);
+    std::size_t bytes = 0;
+    auto take = [&](view_of<key_type> key, view_of<mapped_type> value) {
+      near_.emplace_back(key, value);
+      bytes += bytes_of(near_.back().first) + bytes_of(near_.back().second);
+      return near_.size() < at_once_ && bytes < most_bytes;
+    };
+    in_.read([&](const auto& content) { walk(content, take); });
+    at_once_ = std::min(most, 2 * at_once_);
+  }
+  template <class Walk>
+  void load_up(Walk&& walk) {
+    load(walk);
+    at_ = 0;
+  }
+  template <class Walk>
+  void load_down(Walk&& walk) {
+    load(walk);
+    std::reverse(near_.begin(), near_.end());
+    at_ = near_.empty() ? 0 : near_.size() - 1;
+  }
+
+  template <class T>
+  [[nodiscard]] static std::size_t bytes_of(const T& held) noexcept {
+    if constexpr (requires { held.size(); }) return held.size();
+    return sizeof(T);
+  }
+
+  snapshot in_;
+  std::vector<std::pair<key_type, mapped_type>> near_;  // ascending
+  std::size_t at_ = 0;                                  // in near_
+  std::size_t at_once_ = fewest;
+};
+
+}  // namespace outlast::tx

@@ -1,0 +1,368 @@
+// An ordered map with wide nodes, of which snapshots keep what they see.
+//
+//   using ledger = outlast::tx::seq::bplus_tree<std::string, std::string>;
+//   const auto then = bank.update(all, [](ledger& at) { return at.open_snapshot(); });
+//   bank.update(all, [](ledger& at) { at.put("key", "other"); });
+//   bank.read(all, [=](const ledger& at) { at.at(then).for_each(show); });  // what was before
+//
+// When to use: ranges in order, or reading what was while others write; tx/managed_tree.hpp makes
+// handles and iterators of it. When not: hash_map finds a key with fewer cache misses, and
+// red_black_tree moves no separators.
+//
+// Without snapshots pages are changed in place. A snapshot is a number: pages born before it are
+// copied before they are changed, from the root down, once; what they were, and what strings were,
+// is kept by the snapshot and freed when nobody sees it any more: detail/versions.hpp.
+#pragma once
+
+#include <outlast/durable/storable.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/seq/detail/bplus_page.hpp>
+#include <outlast/tx/seq/detail/stored.hpp>
+#include <outlast/tx/seq/detail/versions.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace outlast::tx::seq {
+
+/// Sequential; an object of a transaction manager. Key and Value are trivially copyable, or
+/// std::string for bytes of any number, given and shown as std::string_view. A view is valid inside
+/// of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned bytes.
+/// Pages have up to `Fanout` items.
+///
+/// Invariants:
+///   I1  keys strictly increase in a leaf, and lie between those of the pages above it.
+///   I2  all leaves are equally far from the root.
+///   I3  a page but the root has at least a quarter of `Fanout` items; an inner root has two.
+///   I4  what a page that a snapshot sees leads to is seen by it too.
+/// What throws out_of_space may have done half of its work: the operation has to end with it, which
+/// takes everything back. While snapshots are open erase() may throw it as well.
+template <class Key, class Value, class Less = durable::default_order<Key>, std::size_t Fanout = 31>
+class bplus_tree {
+  using key_view = detail::view_of<Key>;
+  using value_view = detail::view_of<Value>;
+  using header = detail::page_header;
+  using leaf = detail::page<detail::leaf_item<Key, Value>, Fanout>;
+  using inner = detail::page<detail::inner_item<Key>, Fanout>;
+
+ public:
+  using key_type = Key;
+  using mapped_type = Value;
+  class content;
+
+  /// A moment of the tree that stays readable. Trivially copyable; means nothing outside of the
+  /// manager, and after close_snapshot() or a reopening.
+  struct snapshot {
+    std::uint64_t at = 0;      ///< the moment
+    std::uint64_t holder = 0;  ///< in a replica
+    std::uint64_t root = 0;    ///< in a replica; 0: it is empty
+    std::uint64_t count = 0;   ///< of keys
+  };
+
+  /// False, and no change, if the key is there. Throws out_of_space.
+  bool insert(key_view key, value_view value) {
+    if (contains(key)) return false;
+    add(detail::steady<Key>(key), detail::steady<Value>(value));
+    return true;
+  }
+  /// The key has the value; true if it is new. Throws out_of_space.
+  bool put(key_view key, value_view value) {
+    const detail::steady<Key> its_key(key);
+    const detail::steady<Value> its_value(value);
+    if (change(its_key, its_value)) return false;
+    add(its_key, its_value);
+    return true;
+  }
+  /// Another value for a key; false if it is not there. Throws out_of_space.
+  bool update(key_view key, value_view value) {
+    return change(detail::steady<Key>(key), detail::steady<Value>(value));
+  }
+  /// False if it is not there. Throws out_of_space.
+  bool erase(key_view key) {
+    if (!contains(key)) return false;
+    remove(detail::steady<Key>(key));
+    return true;
+  }
+
+  /// What it holds now, until it changes.
+  [[nodiscard]] content now() const noexcept { return {root_, count_}; }
+  /// What it held when the snapshot was opened; that must not be closed yet.
+  [[nodiscard]] content at(const snapshot& of) const {
+    const std::byte* const replica = running().replica();
+    return {of.root == 0 ? nullptr : reinterpret_cast<const header*>(replica + of.root), of.count};
+  }
+
+  // As of now().
+  [[nodiscard]] bool contains(key_view key) const { return now().contains(key); }
+  [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key) const {
+    return now().get(key);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    now().for_each(visit);
+  }
+
+  /// A snapshot of now. It costs a block of 32 bytes, and from then on a copy of each page, and the
+  /// block of each string, that it sees and that is changed; nothing else, however many there are.
+  /// Throws out_of_space.
+  [[nodiscard]] snapshot open_snapshot() {
+    detail::holder* const opened = versions_.open();
+    return {opened->at(), offset_of(opened), root_ == nullptr ? 0 : offset_of(root_), count_};
+  }
+  /// Once for each open_snapshot(). What it alone has kept is given back by reap().
+  void close_snapshot(const snapshot& of) {
+    versions_.close(*reinterpret_cast<detail::holder*>(running().replica() + of.holder));
+  }
+  /// Closes all: those who had them are gone. The first thing to do after a reopening, where a
+  /// crash may have left some.
+  void close_all_snapshots() { versions_.close_all(); }
+  /// Frees at most `limit` blocks that only closed snapshots have kept. True if there may be more.
+  /// Throws out_of_space.
+  bool reap(std::size_t limit) { return versions_.reap(limit); }
+  /// Are there snapshots, open or not reaped yet?
+  [[nodiscard]] bool keeps_versions() const noexcept { return versions_.any(); }
+  /// Has nothing changed since it was opened?
+  [[nodiscard]] bool is_latest(const snapshot& of) const noexcept {
+    return versions_.is_latest(of.at);
+  }
+
+  /// The first violated invariant; "" if there is none. Visits everything.
+  [[nodiscard]] std::string check() const;
+  /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
+  /// everything.
+  [[nodiscard]] std::size_t blocks() const {
+    return versions_.blocks() + (root_ == nullptr ? 0 : blocks_below(root_));
+  }
+
+ private:
+  static constexpr std::size_t least = Fanout / 4;
+
+  [[nodiscard]] static bool less(key_view a, key_view b) { return Less{}(a, b); }
+  [[nodiscard]] static bool is_leaf(const header& at) noexcept { return at.level == 0; }
+  [[nodiscard]] static leaf& as_leaf(header* at) noexcept { return *static_cast<leaf*>(at); }
+  [[nodiscard]] static inner& as_inner(header* at) noexcept { return *static_cast<inner*>(at); }
+  [[nodiscard]] static const leaf& as_leaf(const header* at) noexcept {
+    return *static_cast<const leaf*>(at);
+  }
+  [[nodiscard]] static const inner& as_inner(const header* at) noexcept {
+    return *static_cast<const inner*>(at);
+  }
+  [[nodiscard]] static std::size_t size_of(const header* at) noexcept {
+    return is_leaf(*at) ? as_leaf(at).size() : as_inner(at).size();
+  }
+  [[nodiscard]] static std::uint64_t offset_of(const void* at) { return running().offset_of(at); }
+
+  /// The first place from `first` on whose key is not less than `key`; or greater than it, if
+  /// `beyond`.
+  template <class Page>
+  [[nodiscard]] static std::size_t place_of(const Page& in, key_view key, bool beyond,
+                                            std::size_t first = 0) {
+    std::size_t last = in.size();
+    while (first < last) {
+      const std::size_t middle = first + (last - first) / 2;
+      const key_view found = in.item(middle).key.get();
+      if (beyond ? !less(key, found) : less(found, key)) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  }
+  [[nodiscard]] static std::size_t child_of(const inner& in, key_view key) {
+    return place_of(in, key, true, 1) - 1;
+  }
+
+  void add(key_view key, value_view value);
+  bool change(key_view key, value_view value);
+  void remove(key_view key);
+  [[nodiscard]] leaf& own_way_to(key_view key);
+
+  /// The page that `link` leads to, after it has become one that no snapshot sees.
+  header* own(pointer<header>& link) {
+    header* const at = link;
+    if (!versions_.is_seen(at->born)) return at;
+    header* const made = is_leaf(*at) ? copy_of(as_leaf(at)) : copy_of(as_inner(at));
+    link = made;
+    versions_.retire(at, at->born);
+    return made;
+  }
+  template <class Page>
+  [[nodiscard]] header* copy_of(const Page& from) {
+    Page* const made = Page::make(versions_, from.level);
+    for (std::size_t i = 0; i < from.size(); ++i) made->append(from.item(i));
+    return made;
+  }
+
+  header* raise();
+  void split(inner& above, std::size_t i);
+  void combine(inner& above, std::size_t i);
+  template <class Page>
+  void combine(inner& above, std::size_t i, Page& low);
+  template <class Page>
+  void merge(inner& above, std::size_t i, Page& low, Page& high);
+  template <class Page>
+  void balance(inner& above, std::size_t i, Page& low, Page& high);
+
+  /// A key above all of `low` and not above any of `high`; of strings, as short as possible.
+  [[nodiscard]] static key_view between(const leaf& low, const leaf& high) {
+    const key_view below = low.item(low.size() - 1).key.get();
+    const key_view first = high.item(0).key.get();
+    if constexpr (std::is_same_v<Key, std::string> && std::is_same_v<Less, std::less<>>) {
+      const std::size_t shorter = std::min(below.size(), first.size());
+      const auto differ = std::mismatch(first.begin(), first.begin() + shorter, below.begin());
+      return first.substr(0, static_cast<std::size_t>(differ.first - first.begin()) + 1);
+    } else {
+      return first;
+    }
+  }
+
+  [[nodiscard]] static std::size_t blocks_below(const header* at);
+  struct range;
+  [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen,
+                                        std::string& wrong) const;
+
+  pointer<header> root_;
+  field<std::uint64_t> count_;
+  detail::versions versions_;
+};
+
+/// The keys and values of one moment of a tree. Valid inside of the transaction.
+template <class Key, class Value, class Less, std::size_t Fanout>
+class bplus_tree<Key, Value, Less, Fanout>::content {
+ public:
+  struct entry {
+    detail::copy_of<Key> key;
+    detail::copy_of<Value> value;
+  };
+
+  [[nodiscard]] bool contains(key_view key) const { return find(key) != nullptr; }
+  [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key) const {
+    const auto* const found = find(key);
+    if (found == nullptr) return std::nullopt;
+    return found->value.get();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// The first key that is not less than `key`.
+  [[nodiscard]] std::optional<entry> lower_bound(key_view key) const {
+    std::optional<entry> found;
+    ascend_from(key, [&](key_view at, value_view value) {
+      found.emplace(entry{at, value});
+      return false;
+    });
+    return found;
+  }
+
+  /// Calls `visit(key, value)` in ascending order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    ascend([&](key_view key, value_view value) {
+      visit(key, value);
+      return true;
+    });
+  }
+  /// The same while it answers true; of all keys, of those from `key` on, of those behind it.
+  template <class Visit>
+  void ascend(Visit&& visit) const {
+    walk_up(root_, nullptr, visit);
+  }
+  template <class Visit>
+  void ascend_from(key_view key, Visit&& visit) const {
+    const bound from{key, false};
+    walk_up(root_, &from, visit);
+  }
+  template <class Visit>
+  void ascend_after(key_view key, Visit&& visit) const {
+    const bound from{key, true};
+    walk_up(root_, &from, visit);
+  }
+  /// The same in descending order; of all keys, of those up to `key`, of those before it.
+  template <class Visit>
+  void descend(Visit&& visit) const {
+    walk_down(root_, nullptr, visit);
+  }
+  template <class Visit>
+  void descend_from(key_view key, Visit&& visit) const {
+    const bound from{key, true};
+    walk_down(root_, &from, visit);
+  }
+  template <class Visit>
+  void descend_before(key_view key, Visit&& visit) const {
+    const bound from{key, false};
+    walk_down(root_, &from, visit);
+  }
+
+ private:
+  friend bplus_tree;
+
+  /// Before a key, or beyond it.
+  struct bound {
+    key_view key;
+    bool beyond;
+  };
+
+  content(const header* root, std::size_t count) noexcept : root_(root), count_(count) {}
+
+  [[nodiscard]] const detail::leaf_item<Key, Value>* find(key_view key) const {
+    const header* at = root_;
+    if (at == nullptr) return nullptr;
+    while (!is_leaf(*at)) at = as_inner(at).item(child_of(as_inner(at), key)).child;
+    const leaf& last = as_leaf(at);
+    const std::size_t i = place_of(last, key, false);
+    if (i == last.size() || less(key, last.item(i).key.get())) return nullptr;
+    return &last.item(i);
+  }
+
+  template <class Visit>
+  static bool walk_up(const header* at, const bound* from, Visit& visit) {
+    if (at == nullptr) return true;
+    if (is_leaf(*at)) {
+      const leaf& here = as_leaf(at);
+      std::size_t i = from == nullptr ? 0 : place_of(here, from->key, from->beyond);
+      for (; i < here.size(); ++i) {
+        if (!visit(here.item(i).key.get(), here.item(i).value.get())) return false;
+      }
+      return true;
+    }
+    const inner& here = as_inner(at);
+    for (std::size_t i = from == nullptr ? 0 : child_of(here, from->key); i < here.size(); ++i) {
+      if (!walk_up(here.item(i).child, from, visit)) return false;
+      from = nullptr;
+    }
+    return true;
+  }
+
+  template <class Visit>
+  static bool walk_down(const header* at, const bound* from, Visit& visit) {
+    if (at == nullptr) return true;
+    if (is_leaf(*at)) {
+      const leaf& here = as_leaf(at);
+      std::size_t i = from == nullptr ? here.size() : place_of(here, from->key, from->beyond);
+      for (; i > 0; --i) {
+        if (!visit(here.item(i - 1).key.get(), here.item(i - 1).value.get())) return false;
+      }
+      return true;
+    }
+    const inner& here = as_inner(at);
+    for (std::size_t i = from == nullptr ? here.size() : child_of(here, from->key) + 1; i > 0;
+         --i) {
+      if (!walk_down(here.item(i - 1).child, from, visit)) return false;
+      from = nullptr;
+    }
+    return true;
+  }
+
+  const header* root_;
+  std::size_t count_;
+};
+
+}  // namespace outlast::tx::seq
+
+#include <outlast/tx/seq/impl/bplus_tree.hpp>

@@ -1,0 +1,195 @@
+// Which blocks of a structure snapshots still see.
+//
+// Time is a number that each new snapshot increases. A block is born at a time; when the structure
+// has no use for it any more, a snapshot that was opened since then may see it. It is kept by the
+// newest of those then, and handed on to an older one when that closes, until none sees it.
+#pragma once
+
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace outlast::tx::seq::detail {
+
+/// A moment of a structure. Snapshots see what was born at theirs or before.
+using moment = std::uint64_t;
+
+/// The snapshots of one moment, and the blocks that they alone, or older ones with them, see.
+class holder {
+ public:
+  holder(moment at, holder* older) : at_(at), open_(1), older_(older) {}
+
+  [[nodiscard]] moment at() const noexcept { return at_; }
+
+ private:
+  friend class versions;
+
+  /// On media: docs/formats/tx.md.
+  struct kept {
+    pointer<std::byte> block;
+    field<moment> born;
+  };
+  struct chunk {
+    static constexpr std::size_t room = 15;
+
+    pointer<chunk> next;
+    field<std::uint64_t> count;
+    std::array<kept, room> of;
+  };
+  static_assert(sizeof(kept) == 16 && sizeof(chunk) == 256);
+
+  void keep(std::byte* block, moment born) {
+    if (last_ == nullptr || last_->count == chunk::room) {
+      chunk* const made = alloc<chunk>();
+      made->next = last_.get();
+      last_ = made;
+    }
+    kept& place = last_->of.at(last_->count);
+    place.block = block;
+    place.born = born;
+    ++last_->count;
+  }
+
+  [[nodiscard]] std::size_t blocks() const noexcept {
+    std::size_t all = 1;
+    for (const chunk* each = last_; each != nullptr; each = each->next) all += 1 + each->count;
+    return all;
+  }
+
+  /// Nobody uses it: frees what it keeps, but for what an older snapshot sees. False if that is
+  /// more than `limit` blocks.
+  bool hand_on(std::size_t& limit) {
+    holder* below = older_;
+    while (below != nullptr && below->open_ == 0) below = below->older_;
+    while (last_ != nullptr) {
+      if (limit == 0) return false;
+      --limit;
+      --last_->count;
+      const kept& taken = last_->of.at(last_->count);
+      std::byte* const block = taken.block;
+      const moment born = taken.born;
+      if (last_->count == 0) {
+        chunk* const emptied = last_;
+        last_ = emptied->next.get();
+        tx::free(emptied);
+      }
+      if (below != nullptr && born <= below->at_) {
+        below->keep(block, born);
+      } else {
+        tx::free(block);
+      }
+    }
+    return true;
+  }
+
+  field<moment> at_;
+  field<std::uint64_t> open_;  // snapshots
+  pointer<holder> older_;
+  pointer<chunk> last_;  // what is kept
+};
+
+/// The snapshots of a structure, and what is kept for them. On media: docs/formats/tx.md.
+///
+/// Invariants:
+///   I1  the holders are in the order of their moments, and all of these are before now().
+///   I2  a kept block is seen by its holder, if that is open, and by no newer one.
+///   I3  seen_ is the moment of the newest holder that is open.
+/// Sequential; a member of an object of a transaction manager.
+class versions {
+ public:
+  /// What is written from here on is born then.
+  [[nodiscard]] moment now() const noexcept { return now_; }
+  /// Does a snapshot see what was born at `born`, and is not replaced yet?
+  [[nodiscard]] bool is_seen(moment born) const noexcept { return born <= seen_; }
+  /// The structure is changed at now().
+  void change() {
+    if (!changed_) changed_ = true;
+  }
+  /// Has nothing changed since the snapshots of `at` were opened?
+  [[nodiscard]] bool is_latest(moment at) const noexcept { return !changed_ && at + 1 == now_; }
+
+  /// A snapshot of now. What is written from here on is born later. Throws out_of_space.
+  [[nodiscard]] holder* open() {
+    if (newest_ != nullptr && newest_->open_ != 0 && is_latest(newest_->at_)) {
+      ++newest_->open_;
+    } else {
+      newest_ = alloc<holder>(now_, newest_.get());
+      ++now_;
+      changed_ = false;
+    }
+    seen_ = newest_->at_.get();
+    return newest_;
+  }
+  /// What it held is given back by reap().
+  void close(holder& of) {
+    --of.open_;
+    if (of.open_ != 0) return;
+    ++closed_;
+    if (of.at_ != seen_) return;
+    const holder* const newest = newest_open();
+    seen_ = newest == nullptr ? 0 : newest->at_.get();
+  }
+  /// Closes all.
+  void close_all() {
+    for (holder* each = newest_; each != nullptr; each = each->older_) {
+      if (each->open_ == 0) continue;
+      each->open_ = 0;
+      ++closed_;
+    }
+    seen_ = 0;
+  }
+  [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
+  /// Blocks that are kept, and those in which that is written. Visits these.
+  [[nodiscard]] std::size_t blocks() const noexcept {
+    std::size_t all = 0;
+    for (const holder* each = newest_; each != nullptr; each = each->older_) all += each->blocks();
+    return all;
+  }
+
+  /// The structure has no use for `block` any more: frees it, or keeps it while a snapshot sees it.
+  /// Throws out_of_space.
+  void retire(void* block, moment born) {
+    if (is_seen(born)) {
+      newest_open()->keep(static_cast<std::byte*>(block), born);
+    } else {
+      tx::free(block);
+    }
+  }
+
+  /// Frees what closed snapshots alone have kept, or hands it on; at most `limit` blocks. True if
+  /// there may be more. Throws out_of_space.
+  bool reap(std::size_t limit) {
+    pointer<holder>* link = &newest_;
+    while (closed_ != 0 && *link != nullptr) {
+      holder* const each = *link;
+      if (each->open_ != 0) {
+        link = &each->older_;
+        continue;
+      }
+      if (!each->hand_on(limit)) return true;
+      *link = each->older_.get();
+      --closed_;
+      tx::free(each);
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] holder* newest_open() const noexcept {
+    holder* each = newest_;
+    while (each != nullptr && each->open_ == 0) each = each->older_;
+    return each;
+  }
+
+  field<moment> now_{1};
+  pointer<holder> newest_;
+  field<moment> seen_;           // of the newest open snapshot; 0: none is open
+  field<std::uint64_t> closed_;  // holders that no snapshot uses
+  field<bool> changed_;          // since the newest holder was made
+};
+static_assert(sizeof(versions) == 40 && sizeof(holder) == 32);
+
+}  // namespace outlast::tx::seq::detail

@@ -1,0 +1,237 @@
+// How a B+-tree changes. One way down: pages are made fit for what will come to them before they
+// are entered, so that nothing has to be done on a way up, and no page knows the one above it.
+#pragma once
+
+#include <outlast/tx/seq/bplus_tree.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::tx::seq {
+
+// ---- Keys and values ----
+
+/// Adds a key that is not there.
+template <class Key, class Value, class Less, std::size_t Fanout>
+void bplus_tree<Key, Value, Less, Fanout>::add(key_view key, value_view value) {
+  versions_.change();
+  if (root_ == nullptr) root_ = leaf::make(versions_, 0);
+  header* at = own(root_);
+  if (size_of(at) == Fanout) at = raise();
+  while (!is_leaf(*at)) {
+    inner& here = as_inner(at);
+    std::size_t i = child_of(here, key);
+    at = own(here.item(i).child);
+    if (size_of(at) < Fanout) continue;
+    split(here, i);
+    i = child_of(here, key);
+    at = here.item(i).child;
+  }
+  leaf& last = as_leaf(at);
+  last.insert(place_of(last, key, false), versions_, key, value);
+  ++count_;
+}
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+bool bplus_tree<Key, Value, Less, Fanout>::change(key_view key, value_view value) {
+  if (!contains(key)) return false;
+  versions_.change();
+  header* at = own(root_);
+  while (!is_leaf(*at)) at = own(as_inner(at).item(child_of(as_inner(at), key)).child);
+  leaf& last = as_leaf(at);
+  last.item(place_of(last, key, false)).value.set(versions_, value);
+  return true;
+}
+
+/// Removes a key that is there.
+template <class Key, class Value, class Less, std::size_t Fanout>
+void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key) {
+  versions_.change();
+  leaf& last = own_way_to(key);
+  const std::size_t i = place_of(last, key, false);
+  last.item(i).key.retire(versions_);
+  last.item(i).value.retire(versions_);
+  last.remove(i);
+  --count_;
+  if (last.size() != 0) return;
+  versions_.retire(&last, last.born);  // it was the root
+  root_ = nullptr;
+}
+
+/// The leaf of `key`; all pages on the way have an item more than they need.
+template <class Key, class Value, class Less, std::size_t Fanout>
+auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key) -> leaf& {
+  header* at = own(root_);
+  while (!is_leaf(*at)) {
+    inner& here = as_inner(at);
+    std::size_t i = child_of(here, key);
+    if (size_of(here.item(i).child) <= least) {
+      combine(here, i + 1 < here.size() ? i : i - 1);
+      i = child_of(here, key);
+    }
+    at = own(here.item(i).child);
+    if (root_ != &here || here.size() > 1) continue;
+    root_ = at;
+    versions_.retire(&here, here.born);
+  }
+  return as_leaf(at);
+}
+
+// ---- Pages ----
+
+/// A new root above one that is full.
+template <class Key, class Value, class Less, std::size_t Fanout>
+auto bplus_tree<Key, Value, Less, Fanout>::raise() -> header* {
+  inner* const made = inner::make(versions_, root_->level + 1);
+  made->append(detail::versioned<Key>(), root_.get());
+  root_ = made;
+  split(*made, 0);
+  return made;
+}
+
+/// Half of the items of the child at place `i`, which is full and owned, go to a new one behind it.
+template <class Key, class Value, class Less, std::size_t Fanout>
+void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i) {
+  header* const child = above.item(i).child;
+  if (is_leaf(*child)) {
+    leaf* const high = leaf::make(versions_, 0);
+    as_leaf(child).move_tail(Fanout / 2, *high);
+    const detail::versioned<Key> separator(versions_, between(as_leaf(child), *high));
+    above.insert(i + 1, separator, high);
+  } else {
+    inner* const high = inner::make(versions_, child->level);
+    as_inner(child).move_tail(Fanout / 2, *high);
+    above.insert(i + 1, high->item(0).key, high);
+    high->item(0).key.clear();
+  }
+}
+
+/// The children at places `i` and `i` + 1 become one, or equally large.
+template <class Key, class Value, class Less, std::size_t Fanout>
+void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i) {
+  header* const low = own(above.item(i).child);
+  if (is_leaf(*low)) {
+    combine(above, i, as_leaf(low));
+  } else {
+    combine(above, i, as_inner(low));
+  }
+}
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+template <class Page>
+void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Page& low) {
+  pointer<header>& link = above.item(i + 1).child;
+  Page* const high = static_cast<Page*>(link.get());
+  if (low.size() + high->size() <= Fanout) {
+    merge(above, i, low, *high);
+  } else {
+    balance(above, i, low, *static_cast<Page*>(own(link)));
+  }
+}
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+template <class Page>
+void bplus_tree<Key, Value, Less, Fanout>::merge(inner& above, std::size_t i, Page& low,
+                                                 Page& high) {
+  auto& separator = above.item(i + 1).key;
+  if constexpr (std::is_same_v<Page, inner>) {
+    low.append(separator, high.item(0).child.get());
+  } else {
+    separator.retire(versions_);
+    low.append(std::as_const(high.item(0)));
+  }
+  for (std::size_t each = 1; each < high.size(); ++each) low.append(std::as_const(high.item(each)));
+  above.remove(i + 1);
+  versions_.retire(&high, high.born);
+}
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+template <class Page>
+void bplus_tree<Key, Value, Less, Fanout>::balance(inner& above, std::size_t i, Page& low,
+                                                   Page& high) {
+  constexpr bool are_inner = std::is_same_v<Page, inner>;
+  auto& separator = above.item(i + 1).key;
+  if constexpr (are_inner) high.item(0).key = separator;
+  const std::size_t half = (low.size() + high.size()) / 2;
+  while (low.size() < half) {
+    low.append(std::as_const(high.item(0)));
+    high.remove(0);
+  }
+  while (low.size() > half) {
+    high.insert(0, std::as_const(low.item(low.size() - 1)));
+    low.remove(low.size() - 1);
+  }
+  if constexpr (are_inner) {
+    separator = high.item(0).key;
+    high.item(0).key.clear();
+  } else {
+    separator.retire(versions_);
+    separator.set(versions_, between(low, high));
+  }
+}
+
+// ---- Checking ----
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+std::size_t bplus_tree<Key, Value, Less, Fanout>::blocks_below(const header* at) {
+  std::size_t all = 1;
+  for (std::size_t i = 0; i < size_of(at); ++i) {
+    if (is_leaf(*at)) {
+      all += as_leaf(at).item(i).key.blocks() + as_leaf(at).item(i).value.blocks();
+    } else {
+      all += as_inner(at).item(i).key.blocks() + blocks_below(as_inner(at).item(i).child);
+    }
+  }
+  return all;
+}
+
+/// Where the keys of a page have to lie.
+template <class Key, class Value, class Less, std::size_t Fanout>
+struct bplus_tree<Key, Value, Less, Fanout>::range {
+  std::optional<detail::copy_of<Key>> from;
+  std::optional<detail::copy_of<Key>> to;  ///< this one is not among them
+};
+
+template <class Key, class Value, class Less, std::size_t Fanout>
+std::string bplus_tree<Key, Value, Less, Fanout>::check() const {
+  std::string wrong;
+  const std::size_t keys = root_ == nullptr ? 0 : check_below(root_, {}, false, wrong);
+  if (root_ != nullptr && size_of(root_) < (is_leaf(*root_) ? 1 : 2)) wrong = "I3: the root";
+  if (wrong.empty() && keys != count_) wrong = "the count is wrong";
+  return wrong;
+}
+
+/// The number of keys below `at`. `seen`: a snapshot sees the page above.
+template <class Key, class Value, class Less, std::size_t Fanout>
+std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, const range& keys,
+                                                              bool seen, std::string& wrong) const {
+  const bool is_seen = versions_.is_seen(at->born);
+  if (seen && !is_seen) wrong = "I4: a page that was changed below one that was not";
+  if (at != root_.get() && size_of(at) < least) wrong = "I3: a page with too few items";
+  if (is_leaf(*at)) {
+    const leaf& here = as_leaf(at);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const key_view key = here.item(i).key.get();
+      if (keys.from && less(key, *keys.from)) wrong = "I1: a key less than the page's";
+      if (keys.to && !less(key, *keys.to)) wrong = "I1: a key of a later page";
+      if (i > 0 && !less(here.item(i - 1).key.get(), key)) wrong = "I1: keys out of order";
+    }
+    return here.size();
+  }
+  const inner& here = as_inner(at);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    range below = keys;
+    if (i > 0) below.from.emplace(here.item(i).key.get());
+    if (i + 1 < here.size()) below.to.emplace(here.item(i + 1).key.get());
+    const header* const child = here.item(i).child;
+    if (child->level + 1 != at->level) wrong = "I2: a page at another height";
+    found += check_below(child, below, is_seen, wrong);
+  }
+  return found;
+}
+
+}  // namespace outlast::tx::seq

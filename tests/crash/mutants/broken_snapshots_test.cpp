@@ -1,0 +1,104 @@
+// Goal: no sentence on which snapshots and strings in transactions rest can be left out without the
+// verifier noticing.
+// Method: the real headers with one sentence switched off (mutate_tx_seq.cmake), and with none; the
+// seeds are fixed.
+#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/snapshots_of.hpp>
+#include <src/verify/by_strings.hpp>
+
+#include <gtest/gtest.h>
+#include <broken_tx/left_right.hpp>
+#include <broken_tx/managed_tree.hpp>
+#include <broken_tx/seq/bplus_tree.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace outlast::test {
+namespace {
+
+using domain::simulated;
+template <class T>
+using tree = verify::snapshots_of<
+    broken_tx::managed_tree<broken_tx::left_right<simulated>,
+                            broken_tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>>>;
+using numbers = tree<std::uint64_t>;
+using strings = verify::detail::of_strings<tree<std::string>>;
+
+constexpr verify::scope two_threads{.threads = 2, .operations = 3, .keys = 6, .prefill = 4};
+/// So that several leaves change between three snapshots.
+constexpr verify::scope many_changes{.threads = 1, .operations = 8, .keys = 9, .prefill = 7};
+
+template <class Tree>
+verify::report explore(int defect, const verify::scope& within, std::uint64_t executions) {
+  typename verify::map_subject<Tree>::parts how;
+  how.make = [](auto& pool) {
+    constexpr broken_tx::options space{.replica_bytes = 24576, .page_bytes = 256};
+    return std::make_unique<Tree>(pool, "subject", space);
+  };
+  verify::map_subject<Tree> tested("tree", how);
+  verify::options options;
+  options.seconds = 60;
+  options.max_executions = executions;
+  options.minimise = defect == 0;
+  options.within = within;
+  options.eviction_cap = 2;
+  options.eviction_samples = 1;
+  broken_tx::defect = defect;
+  verify::report done = verify::explorer(tested, options).run();
+  broken_tx::defect = 0;
+  return done;
+}
+
+TEST(unbroken_snapshots, are_found_right) {
+  for (const verify::scope& within : {two_threads, many_changes}) {
+    const verify::report of_numbers = explore<numbers>(0, within, 40);
+    EXPECT_FALSE(of_numbers.found) << to_text(*of_numbers.found);
+    const verify::report of_strings = explore<strings>(0, within, 40);
+    EXPECT_FALSE(of_strings.found) << to_text(*of_strings.found);
+  }
+}
+
+struct mutant {
+  int defect;
+  bool of_strings;
+  const char* says;
+  verify::scope within = two_threads;
+};
+
+class snapshot_mutant : public ::testing::TestWithParam<mutant> {};
+
+TEST_P(snapshot_mutant, is_found) {
+  const mutant& tested = GetParam();
+  const verify::report done = tested.of_strings
+                                  ? explore<strings>(tested.defect, tested.within, 20'000)
+                                  : explore<numbers>(tested.defect, tested.within, 20'000);
+  EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
+}
+
+std::string number_of(const ::testing::TestParamInfo<mutant>& of) {
+  return "number_" + std::to_string(of.param.defect);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, snapshot_mutant,
+    ::testing::Values(mutant{101, false, "a page that a snapshot sees is changed in place"},
+                      mutant{102, false, "a page that a snapshot sees is freed"},
+                      mutant{103, true, "bytes in a block pass the transaction"},
+                      mutant{104, true, "bytes in a string pass the transaction"},
+                      mutant{105, true, "a block that is replaced is lost"},
+                      mutant{106, true, "a string that a snapshot sees is changed in place"},
+                      mutant{107, false, "what a snapshot sees is freed"},
+                      mutant{108, false, "what an older snapshot sees too is freed", many_changes},
+                      mutant{109, false, "an older snapshot is taken for the latest"},
+                      mutant{110, false, "a page above one that is copied is not"},
+                      mutant{111, false, "snapshots of a process that is gone stay open"},
+                      mutant{112, false, "dropped snapshots are forgotten"},
+                      mutant{113, false, "a snapshot is closed while somebody has it"}),
+    number_of);
+
+}  // namespace
+}  // namespace outlast::test

@@ -1,0 +1,68 @@
+# The sentences on which snapshots and strings in transactions rest: see mutate.cmake. Beside the headers
+# that outlast_mutate_tx() writes, which must have been called.
+
+# The header, as one of the broken layer, with the number of the defect in reach.
+macro(outlast_read_tx_header HEADER)
+  outlast_read_header(${HEADER})
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  string(REGEX REPLACE "([^a-z_:])tx::" "\\1broken_tx::" TEXT "${TEXT}")
+endmacro()
+
+function(outlast_mutate_tx_seq to)
+  set(LAYER tx)
+  set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
+  foreach(HEADER IN ITEMS managed_map.hpp seq/bplus_tree.hpp seq/detail/stored.hpp)
+    outlast_read_tx_header(${HEADER})
+    if(HEADER STREQUAL "seq/bplus_tree.hpp")
+      # 101: a page that a snapshot sees is changed in place
+      outlast_mutate(101 "if (!versions_.is_seen(at->born)) return at;"
+                         "if (!@D@ || !versions_.is_seen(at->born)) return at;")
+      # 102: it is copied, and its earlier self is freed
+      outlast_mutate(102 "    link = made;\n    versions_.retire(at, at->born);"
+                         "    link = made;\n    if (@D@) versions_.retire(at, at->born); else broken_tx::free(at);")
+    endif()
+    outlast_write_header(${HEADER})
+  endforeach()
+
+  outlast_read_tx_header(byte_string.hpp)
+  # 103: bytes in a block are written past the transaction
+  outlast_mutate(103 "write_bytes(block, bytes.data(), bytes.size());"
+                     "if (@D@) write_bytes(block, bytes.data(), bytes.size()); else std::memcpy(block, bytes.data(), bytes.size());")
+  # 104: those in the string itself
+  outlast_mutate(104 "write_bytes(inside_, kept.data(), bytes.size());"
+                     "if (@D@) write_bytes(inside_, kept.data(), bytes.size()); else std::memcpy(inside_, kept.data(), bytes.size());")
+  # 105: a block that another one replaces is not given back
+  outlast_mutate(105 "if (size_ > inside_bytes) broken_tx::free(outside_.get());"
+                     "if (@D@ && size_ > inside_bytes) broken_tx::free(outside_.get());")
+  outlast_write_header(byte_string.hpp)
+
+  outlast_read_tx_header(seq/detail/bplus_page.hpp)
+  # 106: a string that a snapshot sees is changed in place
+  outlast_mutate(106 "inside_bytes && in.is_seen(born_)" "inside_bytes && @D@ && in.is_seen(born_)")
+  outlast_write_header(seq/detail/bplus_page.hpp)
+
+  outlast_read_tx_header(seq/detail/versions.hpp)
+  # 107: what a snapshot sees is freed
+  outlast_mutate(107 "if (is_seen(born)) {" "if (@D@ && is_seen(born)) {")
+  # 108: what an older snapshot sees too is freed with the newer one
+  outlast_mutate(108 "if (below != nullptr && born <= below->at_) {"
+                     "if (@D@ && below != nullptr && born <= below->at_) {")
+  # 109: a snapshot is taken for the latest when the tree has changed since
+  outlast_mutate(109 "return !changed_ && at + 1 == now_;" "return (!changed_ || !@D@) && at + 1 == now_;")
+  outlast_write_header(seq/detail/versions.hpp)
+
+  outlast_read_tx_header(seq/impl/bplus_tree.hpp)
+  # 110: a page above one that is copied is not
+  outlast_mutate(110 "  header* at = own(root_);\n  if (size_of(at) == Fanout) at = raise();"
+                     "  header* at = @D@ ? own(root_) : root_.get();\n  if (size_of(at) == Fanout) at = raise();")
+  outlast_write_header(seq/impl/bplus_tree.hpp)
+
+  outlast_read_tx_header(managed_tree.hpp)
+  # 111: snapshots of a process that is gone stay open
+  outlast_mutate(111 "t.close_all_snapshots(); });" "if (@D@) t.close_all_snapshots(); });")
+  # 112: dropped snapshots are forgotten, not closed
+  outlast_mutate(112 "i < these.count; ++i) t.close_snapshot" "i < these.count && @D@; ++i) t.close_snapshot")
+  # 113: a snapshot is closed while an iterator has it
+  outlast_mutate(113 "  latest_ = shared;" "  latest_ = shared; if (!@D@) { auto early = std::make_unique<held>(); early->which = shared->which; dropped_->drop(std::move(early)); }")
+  outlast_write_header(managed_tree.hpp)
+endfunction()

@@ -1,0 +1,334 @@
+// Goal: snapshots and iterators see one moment, whatever is written meanwhile; any number of them
+// is open at a time; what they held comes back when they are gone, also when their process is.
+// Method: small trees in pool files; threads that write while others read; pools that are
+// abandoned.
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace outlast::tx {
+namespace {
+
+using number = std::uint64_t;
+using D = domain::process;
+using pool_file = test::temp_pool<D>;
+template <class Key, class Value>
+using small_tree = seq::bplus_tree<Key, Value, durable::default_order<Key>, 6>;
+using numbers = managed_tree<left_right<D>, small_tree<number, number>>;
+using strings = managed_tree<left_right<D>, small_tree<std::string, std::string>>;
+
+constexpr options space{.replica_bytes = std::size_t{8} << 20};
+
+template <class Tree>
+std::size_t bytes_in_use(Tree& of) {
+  return of.manager().read([](const_view) { return heap(running()).bytes_in_use(); });
+}
+
+/// All that an iterator shows, forward and backward.
+template <class Snapshot>
+std::map<number, number> content_of(const Snapshot& of) {
+  std::map<number, number> found;
+  auto at = of.iterate();
+  for (; at.is_valid(); at.next()) found.emplace(at.key(), at.value());
+  std::map<number, number> backward;
+  for (at.seek_to_last(); at.is_valid(); at.prev()) backward.emplace(at.key(), at.value());
+  EXPECT_EQ(found, backward);
+  return found;
+}
+
+TEST(ManagedTree, shows_a_snapshot_what_was) {
+  pool_file pool;
+  strings all(*pool, "all", space);
+  EXPECT_TRUE(all.put("a", "1"));
+  EXPECT_TRUE(all.insert("b", std::string(100, 'b')));
+  const auto then = all.take_snapshot();
+  EXPECT_TRUE(all.update("b", "other"));
+  EXPECT_TRUE(all.erase("a"));
+  EXPECT_FALSE(all.put("b", std::string(200, 'c')));
+  EXPECT_EQ(then.get("a"), "1");
+  EXPECT_EQ(then.get("b"), std::string(100, 'b'));
+  EXPECT_EQ(then.get("c"), std::nullopt);
+  EXPECT_EQ(then.size(), 2U);
+  EXPECT_TRUE(then.contains("a"));
+  EXPECT_FALSE(all.contains("a"));
+  EXPECT_EQ(all.get("b"), std::string(200, 'c'));
+  EXPECT_EQ(all.size(), 1U);
+  EXPECT_EQ(all.check(), "");
+}
+
+TEST(ManagedTree, moves_iterators_in_both_directions) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  for (number n = 0; n < 500; ++n) all.put(2 * n, n);
+  const auto then = all.take_snapshot();
+  auto at = then.iterate();
+  std::mt19937_64 random(41);
+  number expected = 0;
+  for (int step = 0; step < 5000; ++step) {
+    ASSERT_TRUE(at.is_valid());
+    ASSERT_EQ(at.key(), 2 * expected);
+    ASSERT_EQ(at.value(), expected);
+    const bool forward = expected == 0 || (expected != 499 && random() % 2 == 0);
+    switch (random() % 40) {
+      case 0:
+        expected = 1 + random() % 498;
+        at.seek(2 * expected - 1);
+        break;
+      case 1:
+        expected = 1 + random() % 498;
+        at.seek_back(2 * expected + 1);
+        break;
+      default: forward ? at.next() : at.prev(); forward ? ++expected : --expected;
+    }
+  }
+  at.seek(999);
+  EXPECT_FALSE(at.is_valid());
+  at.seek_to_first();
+  at.prev();
+  EXPECT_FALSE(at.is_valid());
+  at.seek_to_last();
+  EXPECT_EQ(at.key(), 998U);
+  at.next();
+  EXPECT_FALSE(at.is_valid());
+}
+
+TEST(ManagedTree, keeps_a_thousand_iterators_and_is_written_by_their_thread) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  std::vector<std::pair<numbers::iterator, std::map<number, number>>> open;
+  std::map<number, number> model;
+  std::mt19937_64 random(42);
+  for (number n = 0; n < 300; ++n) {
+    all.put(n, n);
+    model[n] = n;
+  }
+  for (int i = 0; i < 1000; ++i) {
+    open.emplace_back(all.take_snapshot().iterate(), model);
+    const number key = random() % 300;
+    if (random() % 3 == 0) {
+      all.erase(key);
+      model.erase(key);
+    } else {
+      all.put(key, random() % 1000);
+      model[key] = *all.get(key);
+    }
+  }
+  // Each writes what it reads: the tree, not itself.
+  for (auto& [at, expected] : open) {
+    std::map<number, number> found;
+    for (; at.is_valid(); at.next()) {
+      found.emplace(at.key(), at.value());
+      if (random() % 100 == 0) all.put(at.key(), 5000);
+    }
+    ASSERT_EQ(found, expected);
+  }
+  EXPECT_EQ(all.check(), "");
+}
+
+TEST(ManagedTree, is_read_and_written_by_many_threads) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  // The sum over all keys is the same at each moment.
+  constexpr number keys = 60;
+  constexpr number each = 100;
+  for (number n = 0; n < keys; ++n) all.put(n, each);
+  std::atomic<bool> stop = false;
+  std::atomic<unsigned> wrong = 0;
+  std::atomic<unsigned> seen = 0;
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned t = 0; t < 2; ++t) {
+      crew.emplace_back([&, t] {
+        std::mt19937_64 random(t);
+        while (!stop) {
+          const number from = random() % keys;
+          const number to = random() % keys;
+          all.change([=](auto& tree) {
+            const number held = *tree.get(from);
+            if (held == 0) return;
+            tree.put(from, held - 1);
+            tree.put(to, *tree.get(to) + 1);
+          });
+          all.put(keys + random() % 100, 0);
+          all.erase(keys + random() % 100);
+        }
+      });
+      crew.emplace_back([&] {
+        for (int i = 0; i < 300; ++i) {
+          const auto then = all.take_snapshot();
+          number sum = 0;
+          for (auto at = then.iterate(); at.is_valid(); at.next()) sum += at.value();
+          if (sum != keys * each) ++wrong;
+          ++seen;
+        }
+        if (seen == 600) stop = true;
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_TRUE(all.collect());
+  EXPECT_EQ(all.check(), "");
+}
+
+TEST(ManagedTree, gives_back_what_dropped_snapshots_held) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  for (number n = 0; n < 1000; ++n) all.put(n, n);
+  const std::size_t before = bytes_in_use(all);
+  {
+    std::vector<numbers::snapshot> open;
+    for (number n = 0; n < 1000; n += 10) {
+      open.push_back(all.take_snapshot());
+      all.put(n, 0);
+    }
+    EXPECT_GT(bytes_in_use(all), before);
+    EXPECT_EQ(content_of(open.back()).size(), 1000U);
+  }
+  EXPECT_TRUE(all.collect());
+  EXPECT_EQ(bytes_in_use(all), before);
+}
+
+TEST(ManagedTree, gives_it_back_with_the_updates_that_follow) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  for (number n = 0; n < 1000; ++n) all.put(n, n);
+  const std::size_t before = bytes_in_use(all);
+  {
+    const auto then = all.take_snapshot();
+    for (number n = 0; n < 1000; ++n) all.put(n, 0);
+  }
+  for (int i = 0; i < 40; ++i) all.put(5, 0);
+  EXPECT_EQ(bytes_in_use(all), before);
+}
+
+TEST(ManagedTree, is_read_but_not_opened_inside_of_an_operation) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  all.put(1, 10);
+  const auto then = all.take_snapshot();
+  all.put(1, 20);
+  const number both = all.change([&](auto& tree) {
+    EXPECT_THROW(static_cast<void>(all.take_snapshot()), error);
+    tree.put(1, 30);
+    auto at = then.iterate();
+    return at.value() + *tree.get(1) + *all.get(1) + *then.get(1);
+  });
+  EXPECT_EQ(both, 10U + 30U + 30U + 10U);
+  const auto fails = [](auto& tree) {
+    tree.erase(1);
+    throw 1;
+  };
+  EXPECT_THROW(all.change(fails), int);
+  EXPECT_EQ(all.get(1), 30U);
+}
+
+TEST(ManagedTree, takes_one_snapshot_of_one_moment) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  all.put(1, 1);
+  const auto first = all.take_snapshot();
+  const std::size_t with_one = bytes_in_use(all);
+  std::vector<numbers::snapshot> open(100, all.take_snapshot());
+  for (int i = 0; i < 100; ++i) open.push_back(all.take_snapshot());
+  EXPECT_EQ(bytes_in_use(all), with_one);
+}
+
+TEST(ManagedTree, takes_no_update_while_nothing_changes) {
+  pool_file pool;
+  numbers all(*pool, "all", space);
+  for (number n = 0; n < 100; ++n) all.put(n, n);
+  static_cast<void>(all.take_snapshot());
+  const std::size_t before = bytes_in_use(all);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(all.take_snapshot().get(7), 7U);
+  EXPECT_EQ(bytes_in_use(all), before);
+  all.put(7, 8);
+  EXPECT_EQ(all.take_snapshot().get(7), 8U);
+}
+
+TEST(ManagedTree, forgets_snapshots_of_a_process_that_is_gone) {
+  pool_file pool;
+  std::size_t before = 0;
+  {
+    auto all = std::make_unique<strings>(*pool, "all", space);
+    for (number n = 0; n < 300; ++n) all->put(std::to_string(n), std::string(100, 'v'));
+    before = bytes_in_use(*all);
+    // The handles are dropped after the pool is: nothing of them is written.
+    std::vector<strings::snapshot> open;
+    for (number n = 0; n < 300; ++n) {
+      open.push_back(all->take_snapshot());
+      all->put(std::to_string(n), std::string(100, 'w'));
+    }
+    EXPECT_GT(bytes_in_use(*all), before);
+    all.reset();
+    pool.abandon();
+  }
+  pool.open();
+  strings all(*pool, "all");
+  EXPECT_EQ(all.check(), "");
+  EXPECT_TRUE(all.collect());
+  EXPECT_EQ(bytes_in_use(all), before);
+  EXPECT_EQ(all.get("7"), std::string(100, 'w'));
+}
+
+TEST(ManagedTree, is_unchanged_where_a_snapshot_leaves_no_room) {
+  pool_file pool;
+  strings all(*pool, "all", {.replica_bytes = 256 * 1024});
+  std::map<std::string, std::string> model;
+  const auto fill = [&](char with) {
+    for (number n = 0; n < 100; ++n) {
+      const std::string key = std::to_string(n);
+      const std::string value(1000, with);
+      all.put(key, value);
+      model[key] = value;
+    }
+  };
+  fill('a');
+  const auto expected = model;
+  std::optional<strings::snapshot> then = all.take_snapshot();
+  const auto fill_all = [&] {
+    for (char with = 'b'; with <= 'z'; ++with) {
+      fill(with);
+      static_cast<void>(all.take_snapshot());
+    }
+  };
+  // A snapshot holds one version of everything; what was in between comes back.
+  fill_all();
+  std::vector<strings::snapshot> more;
+  const auto hold_all = [&] {
+    for (char with = 'A'; with <= 'Z'; ++with) {
+      fill(with);
+      more.push_back(all.take_snapshot());
+    }
+  };
+  EXPECT_THROW(hold_all(), out_of_space);
+  std::map<std::string, std::string> found;
+  all.for_each([&](std::string_view key, std::string_view value) { found.emplace(key, value); });
+  EXPECT_EQ(found, model);
+  found.clear();
+  for (auto at = then->iterate(); at.is_valid(); at.next()) found.emplace(at.key(), at.value());
+  EXPECT_EQ(found, expected);
+  more.clear();
+  EXPECT_TRUE(all.collect());
+  fill('!');
+  EXPECT_EQ(all.check(), "");
+}
+
+}  // namespace
+}  // namespace outlast::tx

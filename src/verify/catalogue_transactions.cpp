@@ -2,6 +2,7 @@
 // the replicas.
 #include <src/verify/catalogue_entries.hpp>
 
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/redo.hpp>
@@ -19,6 +20,7 @@ namespace {
 using left_right = tx::left_right<domain::simulated>;
 using redo = tx::redo<domain::simulated>;
 using redo_opt = tx::redo_opt<domain::simulated>;
+using cx_ptm = tx::cx_ptm<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
 
@@ -54,6 +56,7 @@ void add_transactions(list& to) {
   add_manager<left_right>(to, true);
   add_manager<redo>(to, false);
   add_manager<redo_opt>(to, false);
+  add_manager<cx_ptm>(to, false);
 }
 
 }  // namespace outlast::verify::detail

@@ -1,9 +1,13 @@
 outlast_headers(outlast_library tx
+  cx_ptm.hpp
+  detail/cx_queue.hpp
+  detail/cx_session.hpp
   detail/helped_request.hpp
   detail/record.hpp
   detail/redo_session.hpp
   detail/redo_state.hpp
   detail/replica_session.hpp
+  detail/replica_word.hpp
   detail/request.hpp
   detail/write_set.hpp
   field.hpp

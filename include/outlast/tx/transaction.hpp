@@ -38,6 +38,9 @@ class transaction {
         written_(&written),
         write_(write),
         provide_(provides) {}
+  /// For an update whose writes nobody notes: it cannot be undone.
+  transaction(const void* engine, std::byte* replica, std::size_t bytes, provider provides) noexcept
+      : engine_(engine), replica_(replica), bytes_(bytes), provide_(provides), unnoted_(true) {}
   /// For a reader.
   transaction(const void* engine, const std::byte* replica, std::size_t bytes) noexcept
       : engine_(engine), replica_(const_cast<std::byte*>(replica)), bytes_(bytes) {}
@@ -68,7 +71,7 @@ class transaction {
   [[nodiscard]] std::byte* replica() const noexcept { return replica_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] const void* engine() const noexcept { return engine_; }
-  [[nodiscard]] bool writes() const noexcept { return written_ != nullptr; }
+  [[nodiscard]] bool writes() const noexcept { return written_ != nullptr || unnoted_; }
   [[nodiscard]] std::size_t offset_of(const void* at) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(at) - replica_);
   }
@@ -79,11 +82,13 @@ class transaction {
 
   /// What is written from here on can be undone alone.
   void begin_operation() noexcept {
+    if (written_ == nullptr) return;
     written_->begin_operation();
     last_ = no_line;
   }
-  /// Takes back what the current operation has written.
+  /// Takes back what the current operation has written, as far as that is noted.
   void undo_operation() {
+    if (written_ == nullptr) return;
     written_->undo_operation([this](detail::line_number line, const detail::line_image& content) {
       void* const to = replica_ + line * base::cache_line_size;
       if (write_ != nullptr) {
@@ -99,8 +104,10 @@ class transaction {
   static constexpr detail::line_number no_line = ~detail::line_number{0};
 
   void note(std::size_t offset, std::size_t size) {
-    if (written_ == nullptr) [[unlikely]]
+    if (written_ == nullptr) [[unlikely]] {
+      if (unnoted_) return;
       refuse_store();
+    }
     const detail::line_number first = offset / base::cache_line_size;
     const detail::line_number last = (offset + size - 1) / base::cache_line_size;
     if (first == last && first == last_) return;
@@ -116,10 +123,11 @@ class transaction {
   const void* engine_ = nullptr;
   std::byte* replica_ = nullptr;
   std::size_t bytes_ = 0;
-  detail::write_set* written_ = nullptr;  // none: a reader
+  detail::write_set* written_ = nullptr;  // none: a reader, or unnoted_
   writer write_ = nullptr;
   provider provide_ = nullptr;
   detail::line_number last_ = no_line;  // that the current operation has noted
+  bool unnoted_ = false;
 };
 
 namespace detail {

@@ -1,10 +1,11 @@
 // Transaction managers: accounts in lines of their own, and maps, whose nodes come from the heap in
-// the replicas.
+// the replicas; maps of the standard library under cx_puc.
 #include <src/verify/catalogue_entries.hpp>
 
 #include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
@@ -24,14 +25,17 @@ using cx_ptm = tx::cx_ptm<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
 
-template <class Manager, class Map>
-void add_managed_map(list& to, const std::string& name, bool blocks) {
-  using map = tx::managed_map<Manager, Map>;
-  typename map_subject<map>::parts how;
-  how.make = [](auto& pool) { return std::make_unique<map>(pool, "subject", small_replicas); };
+using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+using standard_table =
+    tx::puc_map<tx::replica_unordered_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+
+template <class Map>
+void add_map(list& to, const std::string& name, bool blocks) {
+  typename map_subject<Map>::parts how;
+  how.make = [](auto& pool) { return std::make_unique<Map>(pool, "subject", small_replicas); };
   to.push_back({name,
-                std::string(Manager::engine_name()),
-                [name, how] { return std::make_unique<map_subject<map>>(name, how); },
+                Map::policy_type::name(),
+                [name, how] { return std::make_unique<map_subject<Map>>(name, how); },
                 {},
                 {},
                 blocks});
@@ -46,8 +50,8 @@ void add_manager(list& to, bool blocks) {
                 {.threads = 3, .operations = 3, .keys = 3, .prefill = 2},
                 {},
                 blocks});
-  add_managed_map<Manager, tree>(to, "tx_red_black_tree", blocks);
-  add_managed_map<Manager, table>(to, "tx_hash_map", blocks);
+  add_map<tx::managed_map<Manager, tree>>(to, "tx_red_black_tree", blocks);
+  add_map<tx::managed_map<Manager, table>>(to, "tx_hash_map", blocks);
 }
 
 }  // namespace
@@ -57,6 +61,8 @@ void add_transactions(list& to) {
   add_manager<redo>(to, false);
   add_manager<redo_opt>(to, false);
   add_manager<cx_ptm>(to, false);
+  add_map<standard_map>(to, "tx_standard_map", false);
+  add_map<standard_table>(to, "tx_standard_table", false);
 }
 
 }  // namespace outlast::verify::detail

@@ -1,5 +1,6 @@
 outlast_headers(outlast_library tx
   cx_ptm.hpp
+  cx_puc.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/helped_request.hpp
@@ -16,6 +17,7 @@ outlast_headers(outlast_library tx
   managed_map.hpp
   manager.hpp
   options.hpp
+  puc_map.hpp
   redo.hpp
   seq/array.hpp
   seq/hash_map.hpp

@@ -5,6 +5,7 @@
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
+#include <broken_tx/cx_ptm.hpp>
 #include <broken_tx/left_right.hpp>
 #include <broken_tx/redo.hpp>
 #include <broken_tx/transaction_subject.hpp>
@@ -17,6 +18,7 @@ namespace {
 
 using left_right = broken_tx::left_right<domain::simulated>;
 using redo = broken_tx::redo<domain::simulated>;
+using cx_ptm = broken_tx::cx_ptm<domain::simulated>;
 
 /// What is explored.
 enum class scenarios {
@@ -69,6 +71,8 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
     const verify::report helping = explore<redo>(0, which, 40);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
+    const verify::report queueing = explore<cx_ptm>(0, which, 40);
+    EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
   }
 }
 
@@ -79,14 +83,19 @@ struct mutant {
 };
 
 constexpr int first_of_redo = 17;
+constexpr int first_of_cx = 32;
+
+verify::report explore(int defect, scenarios which, std::uint64_t executions) {
+  if (defect < first_of_redo) return explore<left_right>(defect, which, executions);
+  if (defect < first_of_cx) return explore<redo>(defect, which, executions);
+  return explore<cx_ptm>(defect, which, executions);
+}
 
 class transaction_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(transaction_mutant, is_found) {
   const mutant& tested = GetParam();
-  const bool blocking = tested.defect < first_of_redo;
-  const verify::report done = blocking ? explore<left_right>(tested.defect, tested.which, 20'000)
-                                       : explore<redo>(tested.defect, tested.which, 20'000);
+  const verify::report done = explore(tested.defect, tested.which, 20'000);
   EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
 }
 
@@ -127,7 +136,27 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{28, scenarios::two_threads, "only the winner's caller is told"},
         mutant{29, scenarios::two_threads, "an operation is run again"},
         mutant{30, scenarios::two_threads, "what a crash left behind is taken for equal"},
-        mutant{31, scenarios::two_threads, "an exception takes nothing back"}),
+        mutant{31, scenarios::two_threads, "an exception takes nothing back"},
+        mutant{32, scenarios::two_threads, "an operation gets a second place"},
+        mutant{33, scenarios::three_threads, "an operation loses its place before it is over"},
+        mutant{34, scenarios::two_threads, "an operation enters a wrong place"},
+        mutant{35, scenarios::three_threads, "an operation is taken for an earlier one"},
+        mutant{36, scenarios::two_threads, "callers are told before the word is durable"},
+        mutant{37, scenarios::two_threads, "a reader is given what can be lost"},
+        mutant{38, scenarios::three_threads, "a replica is written that the media name"},
+        mutant{39, scenarios::two_threads, "a reader answers from what can be lost"},
+        mutant{40, scenarios::a_reader, "a reader does not look again"},
+        mutant{41, scenarios::a_reader, "nobody looks for readers"},
+        mutant{42, scenarios::a_reader, "a replica that a reader was given is written"},
+        mutant{43, scenarios::a_reader, "a reader is given what is old"},
+        mutant{44, scenarios::two_threads, "the word goes back"},
+        mutant{45, scenarios::two_threads, "what a crash left behind is taken for equal"},
+        mutant{46, scenarios::two_threads, "the word goes ahead of what it names"},
+        mutant{47, scenarios::three_threads, "an operation is passed over"},
+        mutant{48, scenarios::three_threads, "a copy passes for newer than it is"},
+        mutant{49, scenarios::two_threads, "what operations wrote is not written back"},
+        mutant{50, scenarios::two_threads, "the durable word does not wait"},
+        mutant{51, scenarios::two_threads, "what was repeated is not written back"}),
     number_of);
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
@@ -20,6 +22,8 @@ using tree = tx::managed_map<Manager, tx::seq::red_black_tree<std::uint64_t, std
 template <class Manager>
 using table = tx::managed_map<Manager, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
 
+using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::native>;
+
 constexpr std::uint64_t keys = 100;
 constexpr tx::options space{.replica_bytes = std::size_t{4} << 20};
 
@@ -31,6 +35,9 @@ std::vector<definition> transaction_definitions() {
       define_map<table<tx::left_right<domain::native>>>("tx_left_right_table", keys, space),
       define_map<tree<tx::redo<domain::process>>>("tx_redo_tree", keys, space),
       define_map<table<tx::redo_opt<domain::native>>>("tx_redo_opt_table", keys, space),
+      define_map<tree<tx::cx_ptm<domain::process>>>("tx_cx_ptm_tree", keys, space),
+      define_map<table<tx::cx_ptm<domain::native>>>("tx_cx_ptm_table", keys, space),
+      define_map<standard_map>("tx_cx_puc_map", keys, space),
   };
 }
 

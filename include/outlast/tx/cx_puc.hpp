@@ -1,4 +1,4 @@
-// The wait-free engine for objects of any class: sequential code that knows nothing of transactions.
+// The wait-free engine for objects of any class: sequential code that knows nothing of it.
 //
 //   using names = std::map<int, int, std::less<int>,
 //                          outlast::tx::replica_allocator<std::pair<const int, int>>>;

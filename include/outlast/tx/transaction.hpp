@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <type_traits>
 
 namespace outlast::tx {
@@ -77,11 +78,26 @@ class transaction {
   }
   /// The first `bytes` of the replica are about to be used. Throws out_of_space.
   void provide(std::size_t bytes) {
-    if (provide_ != nullptr) provide_(const_cast<void*>(engine_), bytes);
+    if (provide_ == nullptr) return;
+    try {
+      provide_(const_cast<void*>(engine_), bytes);
+    } catch (...) {
+      lack_ = std::current_exception();
+      throw;
+    }
   }
+  /// The region is full, which `why` says. Where blocks lie differently in each replica, another one
+  /// may have room.
+  void region_is_full(const std::exception_ptr& why) noexcept {
+    if (unnoted_) lack_ = why;
+  }
+  /// What the current operation has lacked that it might find in another replica, or another time;
+  /// null: nothing. It fails for that, whatever it does itself: replicas stay equal.
+  [[nodiscard]] const std::exception_ptr& lack() const noexcept { return lack_; }
 
   /// What is written from here on can be undone alone.
   void begin_operation() noexcept {
+    lack_ = nullptr;
     if (written_ == nullptr) return;
     written_->begin_operation();
     last_ = no_line;
@@ -111,8 +127,13 @@ class transaction {
     const detail::line_number first = offset / base::cache_line_size;
     const detail::line_number last = (offset + size - 1) / base::cache_line_size;
     if (first == last && first == last_) return;
-    for (detail::line_number line = first; line <= last; ++line) {
-      written_->touch(line, replica_ + line * base::cache_line_size);
+    try {
+      for (detail::line_number line = first; line <= last; ++line) {
+        written_->touch(line, replica_ + line * base::cache_line_size);
+      }
+    } catch (...) {
+      lack_ = std::current_exception();
+      throw;
     }
     last_ = last;
   }
@@ -128,6 +149,7 @@ class transaction {
   provider provide_ = nullptr;
   detail::line_number last_ = no_line;  // that the current operation has noted
   bool unnoted_ = false;
+  std::exception_ptr lack_;
 };
 
 namespace detail {

@@ -123,7 +123,7 @@ class cx_session : public replica_session<D> {
 
  private:
   // In the simulator rare things are made frequent.
-  static constexpr std::size_t places = domain::has_real_threads<D> ? 1024 : 4;
+  static constexpr std::size_t places = domain::has_real_threads<D> ? 1024 : 2;
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
   static constexpr domain::site nowhere = domain::site::none();
 

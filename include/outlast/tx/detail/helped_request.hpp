@@ -96,6 +96,7 @@ class operation_of final : public Base {
       } else {
         out.keep<Result>(mine(in));
       }
+      if (in.lack() != nullptr) std::rethrow_exception(in.lack());
     } catch (...) {
       out.failure = std::current_exception();
     }

@@ -86,7 +86,7 @@ class transaction {
       throw;
     }
   }
-  /// The region is full, which `why` says. Where blocks lie differently in each replica, another one
+  /// The region is full, as `why` says. Where blocks lie differently in each replica, another one
   /// may have room.
   void region_is_full(const std::exception_ptr& why) noexcept {
     if (unnoted_) lack_ = why;

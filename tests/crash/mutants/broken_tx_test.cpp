@@ -2,15 +2,18 @@
 // Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
 // seeds are fixed.
 #include <outlast/verify/explorer.hpp>
+#include <outlast/verify/map_subject.hpp>
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_tx/cx_ptm.hpp>
 #include <broken_tx/left_right.hpp>
+#include <broken_tx/puc_map.hpp>
 #include <broken_tx/redo.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace outlast::test {
@@ -29,8 +32,11 @@ enum class scenarios {
   lives,                ///< short ones that end in crashes, or in good order
 };
 
-template <class Manager>
-verify::report explore(int defect, scenarios which, std::uint64_t executions) {
+using standard_map =
+    broken_tx::puc_map<broken_tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+
+verify::report explore(verify::subject& tested, int defect, scenarios which,
+                       std::uint64_t executions) {
   broken_tx::defect = defect;
   verify::options options;
   options.seconds = 150;
@@ -63,10 +69,27 @@ verify::report explore(int defect, scenarios which, std::uint64_t executions) {
       options.operations_after = 1;
       break;
   }
-  broken_tx::accounts_subject<Manager> tested("accounts");
   verify::report done = verify::explorer(tested, options).run();
   broken_tx::defect = 0;
   return done;
+}
+
+template <class Manager>
+verify::report explore(int defect, scenarios which, std::uint64_t executions) {
+  broken_tx::accounts_subject<Manager> tested("accounts");
+  return explore(tested, defect, which, executions);
+}
+
+template <>
+verify::report explore<standard_map>(int defect, scenarios which, std::uint64_t executions) {
+  verify::map_subject<standard_map>::parts how;
+  how.make = [](auto& pool) {
+    return std::make_unique<standard_map>(
+        pool, "subject",
+        broken_tx::options{.replica_bytes = 8192, .page_bytes = 256, .replicas = 6});
+  };
+  verify::map_subject<standard_map> tested("standard_map", how);
+  return explore(tested, defect, which, executions);
 }
 
 TEST(unbroken_transactions, are_found_right) {
@@ -78,6 +101,8 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
     const verify::report queueing = explore<cx_ptm>(0, which, 40);
     EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
+    const verify::report unnoted = explore<standard_map>(0, which, 40);
+    EXPECT_FALSE(unnoted.found) << to_text(*unnoted.found);
   }
 }
 
@@ -89,11 +114,13 @@ struct mutant {
 
 constexpr int first_of_redo = 17;
 constexpr int first_of_cx = 32;
+constexpr int first_of_puc = 52;
 
 verify::report explore(int defect, scenarios which, std::uint64_t executions) {
   if (defect < first_of_redo) return explore<left_right>(defect, which, executions);
   if (defect < first_of_cx) return explore<redo>(defect, which, executions);
-  return explore<cx_ptm>(defect, which, executions);
+  if (defect < first_of_puc) return explore<cx_ptm>(defect, which, executions);
+  return explore<standard_map>(defect, which, executions);
 }
 
 class transaction_mutant : public ::testing::TestWithParam<mutant> {};
@@ -161,7 +188,11 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{48, scenarios::three_threads, "a copy passes for newer than it is"},
         mutant{49, scenarios::two_threads, "what operations wrote is not written back"},
         mutant{50, scenarios::two_threads, "the durable word does not wait"},
-        mutant{51, scenarios::two_threads, "what was repeated is not written back"}),
+        mutant{51, scenarios::two_threads, "what was repeated is not written back"},
+        mutant{52, scenarios::two_threads, "where objects lie is not written back"},
+        mutant{53, scenarios::two_threads, "objects are not written back"},
+        mutant{54, scenarios::two_threads, "the durable word does not wait"},
+        mutant{55, scenarios::lives, "a copy keeps what the replica held"}),
     number_of);
 
 }  // namespace

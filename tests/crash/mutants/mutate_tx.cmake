@@ -183,6 +183,23 @@ function(outlast_mutate_tx to)
   outlast_mutate(51 "    operation.run(update, out);" "    if (!@D@) in.unflushed.clear();\n    operation.run(update, out);")
   outlast_write_header(cx_ptm.hpp)
 
+  outlast_read_header(puc_map.hpp)
+  outlast_write_header(puc_map.hpp)
+  outlast_read_header(cx_puc.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  # 52: what tells where objects lie is not written back
+  outlast_mutate(52 "    domain::flush<D>(this->replica(i), in_use.table_end);"
+                    "    if (@D@) domain::flush<D>(this->replica(i), in_use.table_end);")
+  # 53: objects are not written back
+  outlast_mutate(53 "    domain::flush<D>(this->replica(i) + in_use.pages_begin"
+                    "    if (@D@) domain::flush<D>(this->replica(i) + in_use.pages_begin")
+  # 54: the durable word does not wait for what is in use
+  outlast_mutate(54 "    domain::fence<D>();" "    if (@D@) domain::fence<D>();")
+  # 55: a copy keeps what the replica held
+  outlast_mutate(55 "      heap(making).format(this->page_bytes());"
+                    "      if (@D@) heap(making).format(this->page_bytes());")
+  outlast_write_header(cx_puc.hpp)
+
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/verify)
   outlast_read_header(transaction_subject.hpp)
   string(REPLACE "namespace outlast::verify {" "namespace outlast::broken_tx {\nusing namespace verify;" TEXT "${TEXT}")

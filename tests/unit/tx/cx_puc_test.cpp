@@ -151,7 +151,8 @@ TEST(CxPuc, keeps_strings_in_vectors) {
   all.read([](const lines& l) {
     ASSERT_EQ(l.size(), 49U);
     for (number i = 0; i < l.size(); ++i) {
-      EXPECT_EQ(l[i], text(i * 10, static_cast<char>('a' + i % 26)));
+      EXPECT_EQ(std::string(l[i].begin(), l[i].end()),
+                std::string(i * 10, static_cast<char>('a' + i % 26)));
     }
   });
 }

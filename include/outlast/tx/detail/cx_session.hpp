@@ -124,7 +124,9 @@ class cx_session : public replica_session<D> {
  private:
   // In the simulator rare things are made frequent.
   static constexpr std::size_t places = domain::has_real_threads<D> ? 1024 : 2;
-  static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
+  [[nodiscard]] static constexpr unsigned tries_alone(const participant& me) noexcept {
+    return domain::has_real_threads<D> ? 4 : me.slot % 2;
+  }
   static constexpr domain::site nowhere = domain::site::none();
 
   /// What the thread has protected for its operation is free at the end.
@@ -153,7 +155,7 @@ class cx_session : public replica_session<D> {
 
     /// The replica to read. Wait-free: an update that has overtaken it leaves it one.
     [[nodiscard]] unsigned choose() {
-      for (unsigned left = tries_alone; left > 0; --left) {
+      for (unsigned left = tries_alone(me_); left > 0; --left) {
         if (in_.try_to_read(me_)) return announced();
       }
       std::uint64_t question = asking(in_.word_now().number());

@@ -219,14 +219,7 @@ class replica_session : public durable::root_session<D> {
       marking.mark(record_);
       marking.finish();
     }
-    if (this->root().pointers_base == pool().base()) return;
-    if (engine == engine_kind::cx_puc) {
-      throw error(errc::address_taken, pool_path(),
-                  "the object '" + name_ +
-                      "' holds plain pointers, and the pool is mapped elsewhere than where they "
-                      "lead; open it where it was created");
-    }
-    pool().root_relocated(this->root().index);
+    if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
   }
 
   void copy_range(unsigned from, unsigned to, std::size_t begin, std::size_t end) {

@@ -110,6 +110,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
   cx_puc_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                  const options& wanted)
       : base_type(in, root, name, engine_kind::cx_puc, wanted) {
+    static_cast<void>(fingerprint());
     this->provide(this->used(this->word_now().replica()).pages_end);
   }
 
@@ -122,7 +123,10 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
     return reinterpret_cast<heap_header*>(replica)->roots->fingerprint;
   }
   [[nodiscard]] static std::uint64_t fingerprint() {
-    return base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
+    // Asked for in the constructor as well: copies are made without ordinary memory.
+    static const std::uint64_t known =
+        base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
+    return known;
   }
 
   /// The object T(args...), in the running operation, whose replica has none yet.
@@ -191,7 +195,8 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
 /// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the operations
 /// themselves, T's copy constructor, and the growth of the file. With fewer an update blocks: it
 /// waits until a replica is free. In a region so full that it depends on the order of blocks
-/// whether an operation finds room, an update may wait for the thread that found some.
+/// whether an operation finds room, an update may wait for the thread that found some; and for
+/// ordinary memory, if T's copy constructor lacks that.
 /// Durable at return: what update() and read() answered, and what that depends on.
 /// Rules R1, R2 and R4 of manager.hpp hold; an operation that throws need not leave T whole.
 /// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024

@@ -87,13 +87,13 @@ class unseen_stores {
   }
   /// All that were made since the construction.
   void pass_on() {
+    // None is left in the memory when the first one goes its way, where a crash may look at it.
+    const std::vector<std::byte> after(memory_, memory_ + before_.size());
+    std::copy(before_.begin(), before_.end(), memory_);
     for (std::size_t at = 0; at < before_.size(); at += base::cache_line_size) {
       const std::size_t part = std::min(base::cache_line_size, before_.size() - at);
-      if (std::memcmp(memory_ + at, before_.data() + at, part) == 0) continue;
-      std::byte after[base::cache_line_size];
-      std::memcpy(after, memory_ + at, part);
-      std::memcpy(memory_ + at, before_.data() + at, part);
-      D::write(memory_ + at, after, part);
+      if (std::memcmp(after.data() + at, before_.data() + at, part) == 0) continue;
+      D::write(memory_ + at, after.data() + at, part);
     }
   }
 

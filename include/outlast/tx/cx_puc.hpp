@@ -186,7 +186,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
 /// `T` takes its memory from a tx::replica_allocator, or from tx::alloc_bytes() and tx::free(); it
 /// is default constructible, and its copy is a whole one. It may hold plain pointers into its
 /// replica, but none to anything else, and no virtual functions. So the pool must be mapped where
-/// it was, at every opening.
+/// it was, at every opening. Its const functions change nothing, mutable members neither.
 ///
 /// Thread-safety: all members may be called concurrently. An update is copied: other threads may
 /// run the copy, several at a time, also when its caller has returned; its captures are copyable,

@@ -149,6 +149,7 @@ class cx_session : public replica_session<D> {
     ~reading_scope() {
       // (6) release; synchronizes-with (13): the loads are over.
       D::store(me_.reads, 0, std::memory_order_release, nowhere);
+      if (asks_) stop_asking();
     }
     reading_scope(const reading_scope&) = delete;
     reading_scope& operator=(const reading_scope&) = delete;
@@ -158,28 +159,37 @@ class cx_session : public replica_session<D> {
       for (unsigned left = tries_alone(me_); left > 0; --left) {
         if (in_.try_to_read(me_)) return announced();
       }
-      std::uint64_t question = asking(in_.word_now().number());
+      const std::uint64_t question = asking(in_.word_now().number());
+      asks_ = true;
       // (7) release; synchronizes-with (8).
       me_.asks.store(question, std::memory_order_release);
       while (!in_.try_to_read(me_) && me_.asks.load(std::memory_order_relaxed) == question) {
       }
-      // (9) acquire; synchronizes-with (10): what the replica holds is seen.
-      if (me_.asks.compare_exchange(question, participant::idle, std::memory_order_seq_cst)) {
-        return announced();
-      }
-      const unsigned given = replica_word(question).replica();
-      given_.begin(in_.replicas_[given], given);
-      me_.asks.store(participant::idle, std::memory_order_relaxed);
-      return given;
+      stop_asking();
+      return given_ ? given_.index() : announced();
     }
 
    private:
+    /// A replica that was left to this read is given up at its end.
+    void stop_asking() {
+      asks_ = false;
+      // (9) acquire, twice; synchronizes-with (10): what the replica holds is seen.
+      std::uint64_t now = me_.asks.load(std::memory_order_acquire);
+      if (replica_word(now).replica() == no_replica &&
+          me_.asks.compare_exchange(now, participant::idle, std::memory_order_seq_cst)) {
+        return;
+      }
+      const unsigned given = replica_word(now).replica();
+      given_.begin(in_.replicas_[given], given);
+      me_.asks.store(participant::idle, std::memory_order_relaxed);
+    }
     [[nodiscard]] unsigned announced() const noexcept {
       return static_cast<unsigned>(me_.reads.load(std::memory_order_relaxed) - 1);
     }
 
     cx_session& in_;
     participant& me_;
+    bool asks_ = false;
     tenure given_;  // a replica that an update has left to this read
   };
 

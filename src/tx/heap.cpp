@@ -74,10 +74,12 @@ heap::page_index heap::take_run(page_index pages) {
 heap::page_index heap::touch_run(page_index pages) {
   const page_index first = header_.touched;
   if (pages > header_.pages - first) {
-    throw out_of_space("the region of transactions is full: " + std::to_string(pages) +
-                       " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
-                       std::to_string(header_.pages - first) + " left of " +
-                       std::to_string(header_.pages.get()));
+    const out_of_space full("the region of transactions is full: " + std::to_string(pages) +
+                            " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
+                            std::to_string(header_.pages - first) + " left of " +
+                            std::to_string(header_.pages.get()));
+    in_.region_is_full(std::make_exception_ptr(full));
+    throw full;
   }
   in_.provide(header_.first_page + (std::size_t{first + pages} << header_.page_shift));
   header_.touched = first + pages;

@@ -32,6 +32,7 @@ const std::vector<catalogue_entry>& catalogue() {
     // The newest last: the others keep their seeds.
     detail::add_transactions_of_strings(all);
     detail::add_snapshots(all);
+    detail::add_wait_free_transactions(all);
     return all;
   }();
   return entries;

@@ -1,11 +1,13 @@
 // Transaction managers: accounts in lines of their own, and maps, whose nodes come from the heap in
-// the replicas.
+// the replicas; maps of the standard library under cx_puc.
 #include <src/verify/by_strings.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
@@ -23,6 +25,7 @@ namespace {
 using left_right = tx::left_right<domain::simulated>;
 using redo = tx::redo<domain::simulated>;
 using redo_opt = tx::redo_opt<domain::simulated>;
+using cx_ptm = tx::cx_ptm<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
 using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
@@ -30,6 +33,10 @@ using table_of_strings = tx::seq::hash_map<std::string, std::string>;
 /// Pages as small as they may be.
 template <class T>
 using bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
+
+using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+using standard_table =
+    tx::puc_map<tx::replica_unordered_map<std::uint64_t, std::uint64_t>, domain::simulated>;
 
 template <class Map>
 void add_made_map(list& to, const std::string& name, bool blocks,
@@ -44,11 +51,6 @@ void add_made_map(list& to, const std::string& name, bool blocks,
                 blocks});
 }
 
-template <class Manager, class Map>
-void add_managed_map(list& to, const std::string& name, bool blocks) {
-  add_made_map<tx::managed_map<Manager, Map>>(to, name, blocks);
-}
-
 template <class Manager>
 void add_manager(list& to, bool blocks) {
   const std::string engine(Manager::engine_name());
@@ -58,16 +60,20 @@ void add_manager(list& to, bool blocks) {
                 {.threads = 3, .operations = 3, .keys = 3, .prefill = 2},
                 {},
                 blocks});
-  add_managed_map<Manager, tree>(to, "tx_red_black_tree", blocks);
-  add_managed_map<Manager, table>(to, "tx_hash_map", blocks);
+  add_made_map<tx::managed_map<Manager, tree>>(to, "tx_red_black_tree", blocks);
+  add_made_map<tx::managed_map<Manager, table>>(to, "tx_hash_map", blocks);
 }
 
 }  // namespace
 
-void add_transactions(list& to) {
-  add_manager<left_right>(to, true);
+void add_transactions(list& to) { add_manager<left_right>(to, true); }
+
+void add_wait_free_transactions(list& to) {
   add_manager<redo>(to, false);
   add_manager<redo_opt>(to, false);
+  add_manager<cx_ptm>(to, false);
+  add_made_map<standard_map>(to, "tx_standard_map", false);
+  add_made_map<standard_table>(to, "tx_standard_table", false);
 }
 
 void add_transactions_of_strings(list& to) {

@@ -101,6 +101,15 @@ call accounts_oracle::draw(random& source, const scope& within, std::uint64_t se
   }
 }
 
+std::vector<call> accounts_oracle::alphabet(const scope&, std::uint64_t serial) const {
+  return {deposit(1, 100 + serial), deposit(2, 100 + serial), move(1, 2, 30), move(2, 1, 30),
+          read(1, 2)};
+}
+
+std::vector<std::vector<call>> accounts_oracle::beginnings(const scope&) const {
+  return {{}, {deposit(1, 50)}};
+}
+
 std::string accounts_oracle::describe(const call& what) const {
   const std::string one = std::to_string(first(what));
   const std::string other = std::to_string(second(what));

@@ -2,9 +2,11 @@
 // Method: make the n-th allocation of ordinary memory fail, for n = 1, 2, ... until a scenario
 // passes; and fill regions.
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
@@ -63,7 +65,8 @@ using table = tx::seq::hash_map<number, number>;
 using maps =
     testing::Types<tx::managed_map<tx::left_right<D>, tree>,
                    tx::managed_map<tx::left_right<D>, table>, tx::managed_map<tx::redo<D>, tree>,
-                   tx::managed_map<tx::redo_opt<D>, table>,
+                   tx::managed_map<tx::redo_opt<D>, table>, tx::managed_map<tx::cx_ptm<D>, tree>,
+                   tx::puc_map<tx::replica_map<number, number>, D>,
                    tx::managed_map<tx::left_right<D>, tx::seq::bplus_tree<number, number>>>;
 TYPED_TEST_SUITE(TransactionsOom, maps);
 

@@ -41,5 +41,13 @@ TEST(TransactionKill, a_table_under_redo_opt_loses_nothing) {
   expect_nothing_lost("tx_redo_opt_table");
 }
 
+TEST(TransactionKill, a_tree_under_cx_ptm_loses_nothing) { expect_nothing_lost("tx_cx_ptm_tree"); }
+TEST(TransactionKill, a_table_under_cx_ptm_loses_nothing) {
+  expect_nothing_lost("tx_cx_ptm_table");
+}
+TEST(TransactionKill, a_standard_map_under_cx_puc_loses_nothing) {
+  expect_nothing_lost("tx_cx_puc_map");
+}
+
 }  // namespace
 }  // namespace outlast::test::powercut

@@ -2,9 +2,11 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
@@ -33,6 +35,8 @@ template <class D, class Text>
 using snapshots = verify::snapshots_of<tx::managed_tree<
     tx::left_right<D>, tx::seq::bplus_tree<Text, Text, durable::default_order<Text>, 8>>>;
 
+using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::native>;
+
 constexpr std::uint64_t keys = 100;
 constexpr tx::options space{.replica_bytes = std::size_t{4} << 20};
 
@@ -51,6 +55,9 @@ std::vector<definition> transaction_definitions() {
                                                                     keys, space),
       define_map<strings<domain::native, tx::seq::hash_map>>("tx_left_right_table_strings", keys,
                                                              space),
+      define_map<tree<tx::cx_ptm<domain::process>>>("tx_cx_ptm_tree", keys, space),
+      define_map<table<tx::cx_ptm<domain::native>>>("tx_cx_ptm_table", keys, space),
+      define_map<standard_map>("tx_cx_puc_map", keys, space),
   };
 }
 

@@ -2,6 +2,7 @@
 // Method: the same random operations on both, each in a transaction of its own; after them the
 // memory that they gave back is all that there is.
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/array.hpp>
@@ -190,7 +191,8 @@ class TransactionContract : public testing::Test {
 
 using engines = testing::Types<made_in_pool<tx::left_right<domain::process>>,
                                made_in_pool<tx::redo<domain::process>>,
-                               made_in_pool<tx::redo_opt<domain::process>>, made_transient>;
+                               made_in_pool<tx::redo_opt<domain::process>>,
+                               made_in_pool<tx::cx_ptm<domain::process>>, made_transient>;
 TYPED_TEST_SUITE(TransactionContract, engines);
 
 TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {

@@ -28,6 +28,7 @@ namespace outlast::durable {
 struct root_type {
   std::string name;               ///< for messages: what the root holds
   std::uint64_t fingerprint = 0;  ///< equal exactly for types that can read each other's bytes
+  bool relocatable = true;        ///< it is also found where the pool is mapped elsewhere
 };
 
 /// What every session has. A structure derives its own volatile state from it.
@@ -110,7 +111,8 @@ class root_sessions {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(name);
     if (found != sessions_.end()) return attach_again<Session>(name, type, found->second);
-    const attached_root root = pool_.attach_root(name, type.name, type.fingerprint, true);
+    const attached_root root =
+        pool_.attach_root(name, type.name, type.fingerprint, type.relocatable);
     try {
       std::shared_ptr<Session> session = make(pool_, root);
       session->type_ = type;

@@ -1,10 +1,15 @@
 outlast_headers(outlast_library tx
   byte_string.hpp
+  cx_ptm.hpp
+  cx_puc.hpp
+  detail/cx_queue.hpp
+  detail/cx_session.hpp
   detail/helped_request.hpp
   detail/record.hpp
   detail/redo_session.hpp
   detail/redo_state.hpp
   detail/replica_session.hpp
+  detail/replica_word.hpp
   detail/request.hpp
   detail/write_set.hpp
   field.hpp
@@ -14,6 +19,7 @@ outlast_headers(outlast_library tx
   managed_tree.hpp
   manager.hpp
   options.hpp
+  puc_map.hpp
   redo.hpp
   seq/array.hpp
   seq/bplus_tree.hpp

@@ -102,6 +102,21 @@ template <class Result>
 inline constexpr bool is_result =
     std::is_void_v<Result> || (std::is_trivially_copyable_v<Result> && !is_view<Result>);
 
+/// The transaction of `engine` that the caller is part of; null: none.
+[[nodiscard]] inline transaction* enclosing(const void* engine, bool to_write) {
+  transaction* const around = current();
+  if (around == nullptr) return nullptr;
+  if (around->engine() != engine) {
+    throw error(errc::refused, "",
+                "a transaction of one manager calls another one; let one manager own what "
+                "belongs together");
+  }
+  if (to_write && !around->writes()) {
+    throw error(errc::refused, "", "read() calls update(); let the whole be an update()");
+  }
+  return around;
+}
+
 /// The part of a manager that is the same for all engines. `Engine` has
 ///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
 ///   Result run_read<Result>(f),
@@ -178,20 +193,7 @@ class manager_calls {
 
   [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
 
-  /// The transaction that the caller is part of; null: none.
-  [[nodiscard]] transaction* mine(bool to_write) {
-    transaction* const around = current();
-    if (around == nullptr) return nullptr;
-    if (around->engine() != self().id()) {
-      throw error(errc::refused, "",
-                  "a transaction of one manager calls another one; let one manager own what "
-                  "belongs together");
-    }
-    if (to_write && !around->writes()) {
-      throw error(errc::refused, "", "read() calls update(); let the whole be an update()");
-    }
-    return around;
-  }
+  [[nodiscard]] transaction* mine(bool to_write) { return enclosing(self().id(), to_write); }
 
   [[nodiscard]] static heap_header& header() {
     return *reinterpret_cast<heap_header*>(running().replica());

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <type_traits>
 
 namespace outlast::tx {
@@ -38,6 +39,9 @@ class transaction {
         written_(&written),
         write_(write),
         provide_(provides) {}
+  /// For an update whose writes nobody notes: it cannot be undone.
+  transaction(const void* engine, std::byte* replica, std::size_t bytes, provider provides) noexcept
+      : engine_(engine), replica_(replica), bytes_(bytes), provide_(provides), unnoted_(true) {}
   /// For a reader.
   transaction(const void* engine, const std::byte* replica, std::size_t bytes) noexcept
       : engine_(engine), replica_(const_cast<std::byte*>(replica)), bytes_(bytes) {}
@@ -68,22 +72,39 @@ class transaction {
   [[nodiscard]] std::byte* replica() const noexcept { return replica_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] const void* engine() const noexcept { return engine_; }
-  [[nodiscard]] bool writes() const noexcept { return written_ != nullptr; }
+  [[nodiscard]] bool writes() const noexcept { return written_ != nullptr || unnoted_; }
   [[nodiscard]] std::size_t offset_of(const void* at) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(at) - replica_);
   }
   /// The first `bytes` of the replica are about to be used. Throws out_of_space.
   void provide(std::size_t bytes) {
-    if (provide_ != nullptr) provide_(const_cast<void*>(engine_), bytes);
+    if (provide_ == nullptr) return;
+    try {
+      provide_(const_cast<void*>(engine_), bytes);
+    } catch (...) {
+      lack_ = std::current_exception();
+      throw;
+    }
   }
+  /// The region is full, as `why` says. Where blocks lie differently in each replica, another one
+  /// may have room.
+  void region_is_full(const std::exception_ptr& why) noexcept {
+    if (unnoted_) lack_ = why;
+  }
+  /// What the current operation has lacked that it might find in another replica, or another time;
+  /// null: nothing. It fails for that, whatever it does itself: replicas stay equal.
+  [[nodiscard]] const std::exception_ptr& lack() const noexcept { return lack_; }
 
   /// What is written from here on can be undone alone.
   void begin_operation() noexcept {
+    lack_ = nullptr;
+    if (written_ == nullptr) return;
     written_->begin_operation();
     last_ = no_line;
   }
-  /// Takes back what the current operation has written.
+  /// Takes back what the current operation has written, as far as that is noted.
   void undo_operation() {
+    if (written_ == nullptr) return;
     written_->undo_operation([this](detail::line_number line, const detail::line_image& content) {
       void* const to = replica_ + line * base::cache_line_size;
       if (write_ != nullptr) {
@@ -99,13 +120,20 @@ class transaction {
   static constexpr detail::line_number no_line = ~detail::line_number{0};
 
   void note(std::size_t offset, std::size_t size) {
-    if (written_ == nullptr) [[unlikely]]
+    if (written_ == nullptr) [[unlikely]] {
+      if (unnoted_) return;
       refuse_store();
+    }
     const detail::line_number first = offset / base::cache_line_size;
     const detail::line_number last = (offset + size - 1) / base::cache_line_size;
     if (first == last && first == last_) return;
-    for (detail::line_number line = first; line <= last; ++line) {
-      written_->touch(line, replica_ + line * base::cache_line_size);
+    try {
+      for (detail::line_number line = first; line <= last; ++line) {
+        written_->touch(line, replica_ + line * base::cache_line_size);
+      }
+    } catch (...) {
+      lack_ = std::current_exception();
+      throw;
     }
     last_ = last;
   }
@@ -116,10 +144,12 @@ class transaction {
   const void* engine_ = nullptr;
   std::byte* replica_ = nullptr;
   std::size_t bytes_ = 0;
-  detail::write_set* written_ = nullptr;  // none: a reader
+  detail::write_set* written_ = nullptr;  // none: a reader, or unnoted_
   writer write_ = nullptr;
   provider provide_ = nullptr;
   detail::line_number last_ = no_line;  // that the current operation has noted
+  bool unnoted_ = false;
+  std::exception_ptr lack_;
 };
 
 namespace detail {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace outlast::verify {
 
@@ -38,6 +39,13 @@ class transaction_oracle final : public oracle {
   [[nodiscard]] call draw(random& source, const scope& within,
                           std::uint64_t serial) const override {
     return meaning_->draw(source, within, serial);
+  }
+  [[nodiscard]] std::vector<call> alphabet(const scope& within,
+                                           std::uint64_t serial) const override {
+    return meaning_->alphabet(within, serial);
+  }
+  [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override {
+    return meaning_->beginnings(within);
   }
   [[nodiscard]] std::string describe(const call& what) const override {
     return meaning_->describe(what);
@@ -80,6 +88,10 @@ class accounts_oracle final : public stepwise_oracle {
   [[nodiscard]] bool changes(const call& what) const override;
   /// Two accounts at least, numbered from 1.
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
+  /// Of two accounts.
+  [[nodiscard]] std::vector<call> alphabet(const scope& within,
+                                           std::uint64_t serial) const override;
+  [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override {
     return map_to_text(state);

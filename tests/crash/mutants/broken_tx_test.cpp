@@ -2,14 +2,18 @@
 // Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
 // seeds are fixed.
 #include <outlast/verify/explorer.hpp>
+#include <outlast/verify/map_subject.hpp>
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
+#include <broken_tx/cx_ptm.hpp>
 #include <broken_tx/left_right.hpp>
+#include <broken_tx/puc_map.hpp>
 #include <broken_tx/redo.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace outlast::test {
@@ -17,18 +21,22 @@ namespace {
 
 using left_right = broken_tx::left_right<domain::simulated>;
 using redo = broken_tx::redo<domain::simulated>;
+using cx_ptm = broken_tx::cx_ptm<domain::simulated>;
 
 /// What is explored.
 enum class scenarios {
   two_threads,
-  three_threads,  ///< so that batches hold several operations
-  a_reader,       ///< one who reads while the other updates several times
-  lives,          ///< short ones that end in crashes, or in good order
+  three_threads,        ///< so that batches hold several operations
+  a_reader,             ///< one who reads while the other updates several times
+  an_overtaken_reader,  ///< the same with crashes
+  lives,                ///< short ones that end in crashes, or in good order
 };
 
-template <class Manager>
-verify::report explore(int defect, scenarios which, std::uint64_t executions,
-                       std::uint64_t seed = 1) {
+using standard_map =
+    broken_tx::puc_map<broken_tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+
+verify::report explore(verify::subject& tested, int defect, scenarios which,
+                       std::uint64_t executions, std::uint64_t seed) {
   broken_tx::defect = defect;
   verify::options options;
   options.seed = seed;
@@ -52,16 +60,39 @@ verify::report explore(int defect, scenarios which, std::uint64_t executions,
       options.nested = 0;
       options.killed_one_in = 0;
       break;
+    case scenarios::an_overtaken_reader:
+      options.within = {.threads = 2, .operations = 3, .keys = 2, .prefill = 2};
+      options.pct_depth = 4;
+      break;
     case scenarios::lives:
       options.within = {.threads = 1, .operations = 2, .keys = 2, .prefill = 1};
       options.nested_one_in = 1;
       options.operations_after = 1;
       break;
   }
-  broken_tx::accounts_subject<Manager> tested("accounts");
   verify::report done = verify::explorer(tested, options).run();
   broken_tx::defect = 0;
   return done;
+}
+
+template <class Manager>
+verify::report explore(int defect, scenarios which, std::uint64_t executions,
+                       std::uint64_t seed = 1) {
+  broken_tx::accounts_subject<Manager> tested("accounts");
+  return explore(tested, defect, which, executions, seed);
+}
+
+template <>
+verify::report explore<standard_map>(int defect, scenarios which, std::uint64_t executions,
+                                     std::uint64_t seed) {
+  verify::map_subject<standard_map>::parts how;
+  how.make = [](auto& pool) {
+    return std::make_unique<standard_map>(
+        pool, "subject",
+        broken_tx::options{.replica_bytes = 8192, .page_bytes = 256, .replicas = 6});
+  };
+  verify::map_subject<standard_map> tested("standard_map", how);
+  return explore(tested, defect, which, executions, seed);
 }
 
 TEST(unbroken_transactions, are_found_right) {
@@ -71,6 +102,10 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
     const verify::report helping = explore<redo>(0, which, 40);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
+    const verify::report queueing = explore<cx_ptm>(0, which, 40);
+    EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
+    const verify::report unnoted = explore<standard_map>(0, which, 40);
+    EXPECT_FALSE(unnoted.found) << to_text(*unnoted.found);
   }
 }
 
@@ -93,18 +128,34 @@ TEST(transaction_mutants, are_found_by_what_is_at_risk) {
     ASSERT_TRUE(done.found) << defect;
     EXPECT_NE(to_text(*done.found).find("is not durable"), std::string::npos) << defect;
   }
+  for (const int defect : {38, 49, 50, 51}) {
+    const verify::report done = explore<cx_ptm>(defect, scenarios::two_threads, 2'000);
+    ASSERT_TRUE(done.found) << defect;
+    EXPECT_NE(to_text(*done.found).find("is not durable"), std::string::npos) << defect;
+  }
 }
 
 constexpr int first_of_redo = 17;
+constexpr int first_of_cx = 32;
+constexpr int first_of_puc = 52;
+
+constexpr int of_all = 56;
+
+verify::report explore(const mutant& tested, std::uint64_t executions) {
+  const auto [defect, which, says, seed] = tested;
+  if (defect < first_of_redo) return explore<left_right>(defect, which, executions, seed);
+  if (defect < first_of_cx || defect == of_all) {
+    return explore<redo>(defect, which, executions, seed);
+  }
+  if (defect < first_of_puc) return explore<cx_ptm>(defect, which, executions, seed);
+  return explore<standard_map>(defect, which, executions, seed);
+}
 
 class transaction_mutant : public ::testing::TestWithParam<mutant> {};
 
 TEST_P(transaction_mutant, is_found) {
   const mutant& tested = GetParam();
-  const bool blocking = tested.defect < first_of_redo;
-  const verify::report done =
-      blocking ? explore<left_right>(tested.defect, tested.which, 20'000, tested.seed)
-               : explore<redo>(tested.defect, tested.which, 20'000, tested.seed);
+  const verify::report done = explore(tested, 20'000);
   EXPECT_TRUE(done.found) << tested.says << ": " << to_text(done);
 }
 
@@ -146,7 +197,31 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{29, scenarios::two_threads, "an operation is run again"},
         mutant{30, scenarios::two_threads, "what a crash left behind is taken for equal"},
         mutant{31, scenarios::two_threads, "an exception takes nothing back"},
-        mutant{32, scenarios::three_threads, "what an operation wrote first stays"}),
+        mutant{32, scenarios::two_threads, "an operation gets a second place"},
+        mutant{33, scenarios::three_threads, "an operation loses its place before it is over"},
+        mutant{34, scenarios::two_threads, "an operation enters a wrong place"},
+        mutant{35, scenarios::three_threads, "an operation is taken for an earlier one"},
+        mutant{36, scenarios::two_threads, "callers are told before the word is durable"},
+        mutant{37, scenarios::an_overtaken_reader, "a reader is given what can be lost"},
+        mutant{38, scenarios::three_threads, "a replica is written that the media name"},
+        mutant{39, scenarios::two_threads, "a reader answers from what can be lost"},
+        mutant{40, scenarios::a_reader, "a reader does not look again"},
+        mutant{41, scenarios::a_reader, "nobody looks for readers"},
+        mutant{42, scenarios::a_reader, "a replica that a reader was given is written"},
+        mutant{43, scenarios::a_reader, "a reader is given what is old"},
+        mutant{44, scenarios::two_threads, "the word goes back"},
+        mutant{45, scenarios::two_threads, "what a crash left behind is taken for equal"},
+        mutant{46, scenarios::two_threads, "the word goes ahead of what it names"},
+        mutant{47, scenarios::three_threads, "an operation is passed over"},
+        mutant{48, scenarios::three_threads, "a copy passes for newer than it is"},
+        mutant{49, scenarios::two_threads, "what operations wrote is not written back"},
+        mutant{50, scenarios::two_threads, "the durable word does not wait"},
+        mutant{51, scenarios::two_threads, "what was repeated is not written back"},
+        mutant{52, scenarios::two_threads, "where objects lie is not written back"},
+        mutant{53, scenarios::two_threads, "objects are not written back"},
+        mutant{54, scenarios::two_threads, "the durable word does not wait"},
+        mutant{55, scenarios::lives, "a copy keeps what the replica held"},
+        mutant{56, scenarios::three_threads, "what an operation wrote first stays"}),
     number_of);
 
 }  // namespace

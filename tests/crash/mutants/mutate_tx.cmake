@@ -9,8 +9,8 @@ function(outlast_mutate_tx to)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
       string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
-      # 32: what an operation was the first of its batch to write stays
-      outlast_mutate(32 "for (std::size_t i = first_of_operation_; i < befores_.size(); ++i) {"
+      # 56: what an operation was the first of its batch to write stays
+      outlast_mutate(56 "for (std::size_t i = first_of_operation_; i < befores_.size(); ++i) {"
                         "for (std::size_t i = first_of_operation_; @D@ && i < befores_.size(); ++i) {")
       # 14: an operation does not save what another one of its batch has saved
       outlast_mutate(14 "if (known.operation == operation_) return;"
@@ -123,6 +123,85 @@ function(outlast_mutate_tx to)
   outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
                     "    if (@D@) flush_all(owned, me.next_state->log);\n    decide(me, owned, now);\n    if (!@D@) domain::fence<D>();")
   outlast_write_header(detail/redo_session.hpp)
+
+  outlast_read_header(detail/replica_word.hpp)
+  outlast_write_header(detail/replica_word.hpp)
+
+  outlast_read_header(detail/cx_queue.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  # 32: an operation gets a second place
+  outlast_mutate(32 "    forget(tail);" "    if (@D@) forget(tail);")
+  # 33: an operation loses its place before it is over
+  outlast_mutate(33 "before + 1 <= over + places_" "(!@D@ || before + 1 <= over + places_)")
+  # 34: an operation enters a place that is not the next any more
+  outlast_mutate(34 "    if (last() != before) return;" "    if (@D@ && last() != before) return;")
+  # 35: an operation is taken for the one that had its place before
+  outlast_mutate(35 "found->number.load(std::memory_order_acquire) == number ?"
+                    "(!@D@ || found->number.load(std::memory_order_acquire) == number) ?")
+  outlast_write_header(detail/cx_queue.hpp)
+
+  outlast_read_header(detail/cx_session.hpp)
+  # 36: callers are told before the word is durable
+  outlast_mutate(36 "    make_durable(word_now());" "    if (@D@) make_durable(word_now());")
+  # 37: a replica is left to a reader before the word is durable
+  outlast_mutate(37 "        make_durable(wanted);" "        if (@D@) make_durable(wanted);")
+  # 38: a replica is written before a durable word names another one
+  outlast_mutate(38 "    make_durable(now);\n    owned.take_over" "    if (@D@) make_durable(now);\n    owned.take_over")
+  # 39: a reader answers from what can be lost
+  outlast_mutate(39 "    make_durable(seen);" "    if (@D@) make_durable(seen);")
+  # 40: a reader does not look again once it is announced
+  outlast_mutate(40 "    if (word_now().bits() != seen.bits()) return false;"
+                    "    if (@D@ && word_now().bits() != seen.bits()) return false;")
+  # 41: nobody looks for readers
+  outlast_mutate(41 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
+                    "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
+  # 42: a replica that a reader was given is written
+  outlast_mutate(42 "    owned.pass_on();" "    @D@ ? owned.pass_on() : owned.release();")
+  # 43: a reader is given a replica that has missed what was over before
+  outlast_mutate(43 "asked.replica() != no_replica || asked.number() > number"
+                    "asked.replica() != no_replica || (@D@ && asked.number() > number)")
+  # 44: the word goes back to a replica that has seen less
+  outlast_mutate(44 "while (replica_word(now).number() < wanted.number())"
+                    "while (replica_word(now).number() < wanted.number() || !@D@)")
+  # 45: what a crash left behind is taken for equal
+  outlast_mutate(45 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
+  # 46: the durable word goes ahead of what it names
+  outlast_mutate(46 "    engine().flush_written(owned.index(), *owned);\n    decide(me, owned);"
+                    "    if (@D@) engine().flush_written(owned.index(), *owned);\n    decide(me, owned);\n    if (!@D@) domain::fence<D>();")
+  # 47: an operation that was missed is passed over
+  outlast_mutate(47 "      if (next == nullptr || !apply(me, owned, *next)) {"
+                    "      if (@D@ ? next == nullptr || !apply(me, owned, *next) : next != nullptr && !apply(me, owned, *next)) {")
+  # 48: a copy passes for newer than it is
+  outlast_mutate(48 "    owned->number.store(now.number(), std::memory_order_relaxed);\n    owned->stale"
+                    "    owned->number.store(now.number() + (@D@ ? 0 : 1), std::memory_order_relaxed);\n    owned->stale")
+  outlast_write_header(detail/cx_session.hpp)
+
+  outlast_read_header(cx_ptm.hpp)
+  # 49: what operations wrote is not written back
+  outlast_mutate(49 "    in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });"
+                    "    if (@D@) in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });")
+  # 50: the durable word does not wait for what operations wrote
+  outlast_mutate(50 "    domain::fence<D>();" "    if (@D@) domain::fence<D>();")
+  # 51: what was repeated for others is not written back
+  outlast_mutate(51 "    operation.run(update, out);" "    if (!@D@) in.unflushed.clear();\n    operation.run(update, out);")
+  outlast_write_header(cx_ptm.hpp)
+
+  outlast_read_header(puc_map.hpp)
+  outlast_write_header(puc_map.hpp)
+  outlast_read_header(cx_puc.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  # 52: what tells where objects lie is not written back
+  outlast_mutate(52 "    domain::flush<D>(this->replica(i), in_use.table_end);"
+                    "    if (@D@) domain::flush<D>(this->replica(i), in_use.table_end);")
+  # 53: objects are not written back
+  outlast_mutate(53 "    domain::flush<D>(this->replica(i) + in_use.pages_begin"
+                    "    if (@D@) domain::flush<D>(this->replica(i) + in_use.pages_begin")
+  # 54: the durable word does not wait for what is in use
+  outlast_mutate(54 "    domain::fence<D>();" "    if (@D@) domain::fence<D>();")
+  # 55: a copy keeps what the replica held
+  outlast_mutate(55 "      heap(making).format(this->page_bytes());"
+                    "      if (@D@) heap(making).format(this->page_bytes());")
+  outlast_write_header(cx_puc.hpp)
 
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/verify)
   outlast_read_header(transaction_subject.hpp)

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -53,31 +54,36 @@ class outcome {
 };
 
 /// An operation in the engine's memory. Whoever wants to run it protects it by a hazard.
-template <domain::persistence_domain D>
-class helped_request {
+class shared_operation {
  public:
-  helped_request() = default;
-  helped_request(const helped_request&) = delete;
-  helped_request& operator=(const helped_request&) = delete;
-  virtual ~helped_request() = default;
+  shared_operation() = default;
+  shared_operation(const shared_operation&) = delete;
+  shared_operation& operator=(const shared_operation&) = delete;
+  virtual ~shared_operation() = default;
 
   /// Runs a copy of the operation, keeping its result or exception in `out`. Thread-safety: any
   /// number of threads, each in a transaction of its own.
   virtual void run(transaction& in, outcome& out) const noexcept = 0;
+};
 
+/// An operation that is run when a batch finds it.
+template <domain::persistence_domain D>
+class helped_request : public shared_operation {
+ public:
   /// Counts its caller's operations; set before the request is published.
   std::uint64_t number = 0;
   /// Once the operation has happened and is durable. The caller's.
   volatile_word<D, outcome*> answer;
 };
 
-template <domain::persistence_domain D, class Result, class F>
-class helped_request_of final : public helped_request<D> {
+/// A `Base` that runs copies of `F`.
+template <std::derived_from<shared_operation> Base, class Result, class F>
+class operation_of final : public Base {
   static_assert(std::is_copy_constructible_v<F>,
                 "other threads run the operation: it has to be copyable, and so do its captures");
 
  public:
-  explicit helped_request_of(F&& f) : f_(std::move(f)) {}
+  explicit operation_of(F&& f) : f_(std::move(f)) {}
 
   void run(transaction& in, outcome& out) const noexcept override {
     const running_scope now(in);
@@ -90,6 +96,7 @@ class helped_request_of final : public helped_request<D> {
       } else {
         out.keep<Result>(mine(in));
       }
+      if (in.lack() != nullptr) std::rethrow_exception(in.lack());
     } catch (...) {
       out.failure = std::current_exception();
     }
@@ -99,5 +106,8 @@ class helped_request_of final : public helped_request<D> {
  private:
   F f_;
 };
+
+template <domain::persistence_domain D, class Result, class F>
+using helped_request_of = operation_of<helped_request<D>, Result, F>;
 
 }  // namespace outlast::tx::detail

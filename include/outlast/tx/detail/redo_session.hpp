@@ -12,6 +12,7 @@
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
+#include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/options.hpp>
 
 #include <algorithm>
@@ -41,6 +42,7 @@ class redo_session final : public replica_session<D> {
   using state_type = redo_state<D>;
   using replica_type = redo_replica<D>;
   using request = helped_request<D>;
+  using tenure = replica_tenure<replica_type>;
   using owned_ptr = std::unique_ptr<outcome>;
 
  public:
@@ -127,37 +129,6 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned patient_rounds = 64;
   static constexpr std::size_t kept_states = 4;
-
-  /// A replica of which the holder is the owner; or none.
-  class tenure {
-   public:
-    tenure() = default;
-    ~tenure() { release(); }
-    tenure(const tenure&) = delete;
-    tenure& operator=(const tenure&) = delete;
-
-    void begin(replica_type& of, unsigned index) noexcept {
-      of_ = &of;
-      index_ = index;
-    }
-    void take_over(tenure& from) noexcept {
-      begin(*from.of_, from.index_);
-      from.of_ = nullptr;
-    }
-    void release() noexcept {
-      // (4) release; synchronizes-with (3).
-      if (of_ != nullptr) of_->owner.store(0, std::memory_order_release);
-      of_ = nullptr;
-    }
-    [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
-    [[nodiscard]] replica_type& operator*() const noexcept { return *of_; }
-    [[nodiscard]] replica_type* operator->() const noexcept { return of_; }
-    [[nodiscard]] unsigned index() const noexcept { return index_; }
-
-   private:
-    replica_type* of_ = nullptr;
-    unsigned index_ = 0;
-  };
 
   /// The replica that a thread reads is given back at the end.
   class reading_scope {
@@ -375,34 +346,18 @@ class redo_session final : public replica_session<D> {
   /// A replica that nobody reads and no word names. The one that misses least, if it is free.
   [[nodiscard]] bool take_some(tenure& owned, unsigned among) {
     const unsigned count = std::min(among, this->replicas());
-    const unsigned current = word_now().replica();
-    unsigned best = 0;
-    std::uint64_t best_freshness = 0;
-    for (unsigned i = 0; i < count; ++i) {
-      const std::uint64_t here = i == current ? 0 : freshness(i);
-      if (here <= best_freshness) continue;
-      best = i;
-      best_freshness = here;
-    }
+    const unsigned best = freshest_free(replicas_, count, word_now().replica());
     for (unsigned i = 0; i < count; ++i) {
       if (try_to_take(owned, (best + i) % count)) return true;
     }
     return false;
   }
-  [[nodiscard]] std::uint64_t freshness(unsigned i) const {
-    const replica_type& it = replicas_[i];
-    if (it.owner.load(std::memory_order_relaxed) != 0) return 0;
-    if (it.stale.load(std::memory_order_relaxed) != 0) return 1;
-    return 2 + it.number.load(std::memory_order_relaxed);
-  }
 
   [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
     replica_type& it = replicas_[i];
     if (it.owner.load(std::memory_order_relaxed) != 0 || word_now().replica() == i) return false;
-    // (3) acquire; synchronizes-with (4).
-    if (it.owner.exchange(1, std::memory_order_seq_cst) != 0) return false;
     tenure mine;
-    mine.begin(it, i);
+    if (!mine.try_begin(it, i)) return false;
     const redo_word now = word_now();
     if (now.replica() == i || is_read(i)) return false;
     // (P5) persisted-before any store to the replica: the word that names another one. I2.

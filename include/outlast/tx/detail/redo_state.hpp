@@ -4,6 +4,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
 #include <array>
@@ -15,24 +16,7 @@
 
 namespace outlast::tx::detail {
 
-/// The durable word: which replica counts, and how many transitions led there.
-class redo_word {
- public:
-  static constexpr unsigned replica_bits = 16;
-
-  explicit redo_word(std::uint64_t bits) noexcept : bits_(bits) {}
-  redo_word(std::uint64_t number, unsigned replica) noexcept
-      : bits_(number << replica_bits | replica) {}
-
-  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
-  [[nodiscard]] std::uint64_t number() const noexcept { return bits_ >> replica_bits; }
-  [[nodiscard]] unsigned replica() const noexcept {
-    return static_cast<unsigned>(bits_ & ((std::uint64_t{1} << replica_bits) - 1));
-  }
-
- private:
-  std::uint64_t bits_;
-};
+using redo_word = replica_word;  // numbered by transitions
 
 template <domain::persistence_domain D>
 struct redo_state;

@@ -73,6 +73,12 @@ class replica_session : public durable::root_session<D> {
               static_cast<replica_session*>(self)->provide(bytes);
             }};
   }
+  /// The same without notes: it cannot be undone, and nobody knows what it has written.
+  [[nodiscard]] transaction writing_unnoted(unsigned i) noexcept {
+    return {this, replica(i), bytes_, [](void* self, std::size_t bytes) {
+              static_cast<replica_session*>(self)->provide(bytes);
+            }};
+  }
   [[nodiscard]] transaction reading(unsigned i) const noexcept {
     return {this, replica(i), bytes_};
   }
@@ -84,15 +90,35 @@ class replica_session : public durable::root_session<D> {
     domain::flush<D>(line_at(i, line), base::cache_line_size, where);
   }
 
+  /// What of replica `i` is in use.
+  [[nodiscard]] heap::extent used(unsigned i) const noexcept {
+    return heap::used(*reinterpret_cast<const heap_header*>(replica(i)));
+  }
+  [[nodiscard]] std::size_t page_bytes() const noexcept { return record_->page_bytes; }
+
   /// Copies everything that is in use, past the caches. The copy is durable at return.
   void copy_all(unsigned from, unsigned to) {
-    const auto& header = *reinterpret_cast<const heap_header*>(replica(from));
-    const heap::extent used = heap::used(header);
-    copy_range(from, to, 0, used.table_end);
-    copy_range(from, to, used.pages_begin, used.pages_end);
+    const heap::extent in_use = used(from);
+    copy_range(from, to, 0, in_use.table_end);
+    copy_range(from, to, in_use.pages_begin, in_use.pages_end);
     // No fence below this one waits for streamed bytes on every domain; another thread may be the
     // one that publishes them.
     D::psync();
+  }
+
+  /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
+  /// on the file system: what was decided in one replica can always be repeated in the others.
+  void provide(std::size_t wanted) {
+    std::size_t before = provided_.load(std::memory_order_relaxed);
+    if (wanted <= before) return;
+    const std::size_t ahead = std::max(provided_at_once, wanted / 8);
+    const std::size_t enough = std::min(bytes_, wanted + ahead);
+    for (unsigned i = 0; i < replicas(); ++i) {
+      pool().commit_region(region_name_, i, before, enough - before);
+    }
+    // Engines may run several updates at a time, each in its replica.
+    while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
+    }
   }
 
   /// Throws corruption unless replica `i` begins as a heap does.
@@ -203,21 +229,6 @@ class replica_session : public durable::root_session<D> {
       marking.finish();
     }
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
-  }
-
-  /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
-  /// on the file system: what was decided in one replica can always be repeated in the others.
-  void provide(std::size_t wanted) {
-    std::size_t before = provided_.load(std::memory_order_relaxed);
-    if (wanted <= before) return;
-    const std::size_t ahead = std::max(provided_at_once, wanted / 8);
-    const std::size_t enough = std::min(bytes_, wanted + ahead);
-    for (unsigned i = 0; i < replicas(); ++i) {
-      pool().commit_region(region_name_, i, before, enough - before);
-    }
-    // Engines may run several updates at a time, each in its replica.
-    while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
-    }
   }
 
   void copy_range(unsigned from, unsigned to, std::size_t begin, std::size_t end) {

@@ -1,0 +1,144 @@
+// The wait-free engine that repeats operations: a queue gives them an order, and each replica runs
+// all of them.
+//
+// When to use: operations that are short to run and write much; then running one again costs less
+// than logging what it wrote. When not to: operations that search for long, since each runs once in
+// every replica that is in use; tx::redo repeats their writes alone.
+//
+// The protocol: docs/papers/universal-constructions.md. A thread that wants an update puts it into
+// the queue, takes a replica that nobody uses, runs there all operations that it has not seen up to
+// its own, flushes the lines that were written, and lets the durable word name that replica unless
+// it names one that has seen as much.
+#pragma once
+
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/detail/cx_session.hpp>
+#include <outlast/tx/manager.hpp>
+#include <outlast/tx/options.hpp>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::tx {
+
+namespace detail {
+
+/// Stores are noted by line: an operation can be taken back, and each line that was written since
+/// the replica was flushed last is flushed once.
+template <domain::persistence_domain D>
+class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
+  using base_type = cx_session<cx_ptm_session<D>, D>;
+
+ public:
+  cx_ptm_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
+                 const options& wanted)
+      : base_type(in, root, name, engine_kind::cx_ptm, wanted) {}
+
+ private:
+  friend base_type;
+  using typename base_type::node;
+  using typename base_type::replica_type;
+
+  [[nodiscard]] cx_effect run(unsigned i, replica_type& in, const node& operation, outcome& out) {
+    transaction update = this->writing(i, in.unflushed);
+    operation.run(update, out);
+    return out.failure == nullptr ? cx_effect::whole : cx_effect::none;
+  }
+
+  [[nodiscard]] bool undo(unsigned i, replica_type& in) {
+    transaction update = this->writing(i, in.unflushed);
+    update.undo_operation();
+    return true;
+  }
+
+  [[nodiscard]] bool copy(unsigned from, unsigned to, replica_type& in) {
+    this->copy_all(from, to);
+    in.unflushed.clear();
+    return true;
+  }
+
+  void flush_written(unsigned i, replica_type& in) {
+    in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });
+    domain::fence<D>();
+    in.unflushed.clear();
+  }
+};
+
+}  // namespace detail
+
+/// Wait-free transactions that are run once in each replica. [Cor20]
+///
+/// Thread-safety: all members may be called concurrently. An update is copied: other threads may
+/// run the copy, several at a time, also when its caller has returned; its captures are copyable,
+/// and are destroyed when nobody runs it and 1024 later updates have taken its place. A read runs
+/// once, on its caller's thread.
+/// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the operations
+/// themselves and the growth of the file. With fewer an update blocks: it waits until a replica is
+/// free. Durable at return: what update() and read() answered, and what that depends on.
+/// Rule R2 of manager.hpp is meant: replicas in which an operation does not do the same differ from
+/// then on. Whether it throws is decided once, by its first run.
+/// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024
+/// operations with their captures, and of each replica the lines that it has not flushed.
+template <domain::persistence_domain D = domain::native>
+class cx_ptm : public detail::manager_calls<cx_ptm<D>> {
+  using session = detail::cx_ptm_session<D>;
+
+ public:
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+  static constexpr bool runs_after_return = true;
+
+  /// For reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_ptm"; }
+
+  /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
+  /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
+  /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
+  /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
+  cx_ptm(pool_type& pool, std::string_view name, const options& wanted = {})
+      : session_(attach(pool, name, wanted)) {}
+  ~cx_ptm() { session_->handle_gone(); }
+  cx_ptm(const cx_ptm&) = delete;
+  cx_ptm& operator=(const cx_ptm&) = delete;
+
+ private:
+  friend class detail::manager_calls<cx_ptm<D>>;
+
+  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
+                                         const options& wanted) {
+    pool.require_per_operation_durability();
+    return pool.template service<durable::root_sessions<D>>().template attach<session>(
+        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
+          return std::make_shared<session>(in, root, std::string(name), wanted);
+        });
+  }
+
+  [[nodiscard]] const void* id() const noexcept {
+    return static_cast<const detail::replica_session<D>*>(session_.get());
+  }
+
+  [[nodiscard]] std::string where() const { return session_->pool().path(); }
+
+  template <class Result, class F>
+  Result run_update(F&& f) {
+    return session_->template run_update<Result>(std::forward<F>(f));
+  }
+
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+
+  std::shared_ptr<session> session_;
+};
+
+static_assert(transaction_manager<cx_ptm<>>);
+
+}  // namespace outlast::tx

@@ -1,0 +1,284 @@
+// Which operation comes after which: the turn queue of CX, whose links are a ring. [Cor20]
+#pragma once
+
+#include <outlast/base/per_thread.hpp>
+#include <outlast/domain/concept.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/helped_request.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace outlast::tx::detail {
+
+/// An operation in the engine's memory, and its place in the order of all.
+template <domain::persistence_domain D>
+class cx_node : public shared_operation {
+ public:
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+
+  ~cx_node() override {
+    const outcome* const kept = answer.load(std::memory_order_relaxed);
+    if (kept != &no_memory()) delete kept;
+  }
+
+  /// The answer of an operation for whose answer there was no memory: it has no effect.
+  [[nodiscard]] static const outcome& no_memory() {
+    static const outcome failed = [] {
+      outcome made;
+      made.failure = std::make_exception_ptr(std::bad_alloc());
+      return made;
+    }();
+    return failed;
+  }
+
+  std::uint32_t slot = 0;  ///< its caller's; set before it is published
+  volatile_word<D, std::uint64_t> number{unknown};
+  /// What the first run of it has answered: each later run, in another replica, does the same.
+  volatile_word<D, const outcome*> answer;
+  cx_node* next_retired = nullptr;  ///< of the thread that has retired it
+};
+
+/// A thread, and whoever inherits its slot.
+template <domain::persistence_domain D>
+struct alignas(128) cx_participant {
+  using node = cx_node<D>;
+  /// What it may dereference: its own node, and two that come along.
+  static constexpr std::size_t hazard_count = 3;
+  static constexpr std::uint64_t idle = ~std::uint64_t{0};
+
+  explicit cx_participant(std::uint32_t of) noexcept : slot(of) {}
+  ~cx_participant() {
+    while (retired != nullptr) delete std::exchange(retired, retired->next_retired);
+  }
+  cx_participant(const cx_participant&) = delete;
+  cx_participant& operator=(const cx_participant&) = delete;
+
+  const std::uint32_t slot;
+  std::atomic<node*> waits{nullptr};           // wants a place in the order
+  std::atomic<std::uint64_t> reads{0};         // 0, or 1 + the replica that it is about to read
+  volatile_word<D, std::uint64_t> asks{idle};  // a read that updates have overtaken; see cx_session
+  std::array<std::atomic<const void*>, hazard_count> hazards{};
+
+  // The thread's own:
+  std::unique_ptr<outcome> spare;
+  outcome repeated;  // of an operation whose answer is known
+  std::uint32_t served_last = 0;
+  node* retired = nullptr;
+  std::size_t retired_count = 0;
+  std::size_t reclaim_at = 8;
+};
+
+/// The order of all operations. Each thread has at most one that is not over.
+///
+/// Places of a ring stand for the links of the paper's queue: the next operation enters the place
+/// of its number by an exchange, which only one wins. Whose turn that is follows from the last
+/// operation's thread, so everybody helps the same one, and after as many operations as there are
+/// threads it is anybody's. The operation that the place held before is over; who still runs it
+/// has protected it.
+///
+/// Invariants:
+///   I1  before an operation's successor enters, its thread does not announce it any more.
+///   I2  an operation up to number last() has its number.
+/// Thread-safety: all members may be called concurrently, with the caller's own participant.
+/// Wait-free, but for memory from the system.
+template <domain::persistence_domain D>
+class cx_queue {
+ public:
+  using node = cx_node<D>;
+  using participant = cx_participant<D>;
+
+  /// Operations up to `last` are over. `places`: how many are remembered.
+  cx_queue(std::size_t places, std::uint64_t last)
+      : places_(places), ring_(std::make_unique<std::atomic<node*>[]>(places)), last_(last) {
+    static_cast<void>(node::no_memory());
+    auto first = std::make_unique<nothing>();
+    first->number.store(last, std::memory_order_relaxed);
+    place_of(last).store(first.release(), std::memory_order_relaxed);
+  }
+  ~cx_queue() {
+    participants_.for_each([this](participant& each) {
+      const node* const waiting = each.waits.load(std::memory_order_relaxed);
+      if (waiting != nullptr && !is_in_ring(waiting)) delete waiting;
+    });
+    for (std::size_t i = 0; i < places_; ++i) delete ring_[i].load(std::memory_order_relaxed);
+  }
+  cx_queue(const cx_queue&) = delete;
+  cx_queue& operator=(const cx_queue&) = delete;
+
+  [[nodiscard]] participant& local() { return participants_.local(); }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    participants_.for_each(visit);
+  }
+  void forbid() noexcept { participants_.forbid(); }
+
+  [[nodiscard]] std::size_t places() const noexcept { return places_; }
+  /// The number of the last operation that surely is in order.
+  [[nodiscard]] std::uint64_t last() const { return last_.load(std::memory_order_seq_cst); }
+
+  /// `mine` wants a place. It stays valid until leave().
+  node& publish(participant& me, std::unique_ptr<node> mine) {
+    node* const published = mine.release();
+    published->slot = me.slot;
+    D::announce(me.hazards[own], static_cast<const void*>(published));
+    // (1) full barrier; synchronizes-with (2).
+    D::announce(me.waits, published);
+    return *published;
+  }
+
+  /// One step towards a place for whose turn it is. Operations up to `over` are over; none enters
+  /// the place of one that is not.
+  void append_next(participant& me, std::uint64_t over) {
+    const std::uint64_t before = last();
+    node* tail = nullptr;
+    node* there = nullptr;
+    if (!protect(me, passing, place_of(before), tail)) return;
+    if (!protect(me, other, place_of(before + 1), there)) return;
+    if (last() != before) return;
+    const bool entered = there != nullptr && has_entered(*there, before + 1);
+    if (!entered && before + 1 <= over + places_) enter(me, *tail, there, before + 1);
+    if (entered) number(*there, before + 1);
+  }
+
+  /// `mine` is in order: its caller does not wait for that any more.
+  void stop_waiting(participant& me) {
+    D::store(me.waits, nullptr, std::memory_order_release, nowhere);
+  }
+
+  /// The operation of that number, protected until the next call; null if it is not remembered.
+  [[nodiscard]] node* find(participant& me, std::uint64_t number) {
+    node* found = nullptr;
+    if (!protect(me, passing, place_of(number), found) || found == nullptr) return nullptr;
+    return found->number.load(std::memory_order_acquire) == number ? found : nullptr;
+  }
+
+  /// The caller's operation is over, and nothing that it found is used any more.
+  void leave(participant& me) {
+    for (auto& each : me.hazards) D::store(each, nullptr, std::memory_order_release, nowhere);
+    if (me.retired_count >= me.reclaim_at) reclaim(me);
+  }
+
+ private:
+  static constexpr domain::site nowhere = domain::site::none();
+  enum hazard : std::size_t { own, passing, other };
+
+  /// What comes before all operations.
+  class nothing final : public node {
+    void run(transaction&, outcome&) const noexcept override {}
+  };
+
+  [[nodiscard]] std::atomic<node*>& place_of(std::uint64_t number) const noexcept {
+    return ring_[number % places_];
+  }
+
+  /// What `place` holds, protected; false if that changed meanwhile.
+  [[nodiscard]] static bool protect(participant& me, hazard by, const std::atomic<node*>& place,
+                                    node*& found) {
+    // (3) acquire; synchronizes-with (4).
+    found = D::load(place, std::memory_order_seq_cst);
+    D::announce(me.hazards[by], static_cast<const void*>(found));
+    return D::load(place, std::memory_order_seq_cst) == found;
+  }
+
+  /// Of the place of `number`, while that is to come next: else it holds an older one.
+  [[nodiscard]] static bool has_entered(const node& there, std::uint64_t number) {
+    const std::uint64_t known = there.number.load(std::memory_order_acquire);
+    return known == node::unknown || known == number;
+  }
+
+  /// Exchanges `there`, which is over, for whose turn it is.
+  void enter(participant& me, const node& tail, node* there, std::uint64_t number) {
+    forget(tail);
+    node* const next = after(tail.slot);
+    if (next == nullptr) return;
+    node* expected = there;
+    // (4) release; synchronizes-with (3).
+    if (!D::compare_exchange(place_of(number), expected, next, std::memory_order_seq_cst,
+                             nowhere)) {
+      return;
+    }
+    if (there == nullptr) return;
+    there->next_retired = std::exchange(me.retired, there);
+    ++me.retired_count;
+  }
+
+  /// I1: nobody gives `tail` a second place.
+  void forget(const node& tail) {
+    participant* const of = participants_.of_slot(tail.slot);
+    if (of == nullptr) return;
+    node* expected = D::load(of->waits, std::memory_order_seq_cst);
+    if (expected != &tail) return;
+    static_cast<void>(
+        D::compare_exchange(of->waits, expected, nullptr, std::memory_order_seq_cst, nowhere));
+  }
+
+  /// The next that waits, in the order of slots after `slot`; null if none does.
+  [[nodiscard]] node* after(std::uint32_t slot) const {
+    node* first = nullptr;
+    node* next = nullptr;
+    participants_.for_each([&](participant& each) {
+      if (next != nullptr || (first != nullptr && each.slot <= slot)) return;
+      // (2) acquire; synchronizes-with (1).
+      node* const waiting = D::load(each.waits, std::memory_order_seq_cst);
+      if (waiting == nullptr) return;
+      (each.slot > slot ? next : first) = waiting;
+    });
+    return next != nullptr ? next : first;
+  }
+
+  void number(node& entered, std::uint64_t number) {
+    std::uint64_t expected = node::unknown;
+    static_cast<void>(entered.number.compare_exchange(expected, number, std::memory_order_seq_cst));
+    expected = number - 1;
+    static_cast<void>(last_.compare_exchange(expected, number, std::memory_order_seq_cst));
+  }
+
+  [[nodiscard]] bool is_protected(const node* it) const {
+    bool held = false;
+    participants_.for_each([&](participant& each) {
+      for (const auto& held_by : each.hazards) {
+        held = held || D::load(held_by, std::memory_order_seq_cst) == it;
+      }
+    });
+    return held;
+  }
+
+  /// Frees what nobody protects. At most three operations per thread stay.
+  void reclaim(participant& me) {
+    node* left = std::exchange(me.retired, nullptr);
+    me.retired_count = 0;
+    while (left != nullptr) {
+      node* const it = std::exchange(left, left->next_retired);
+      if (!is_protected(it)) {
+        delete it;
+        continue;
+      }
+      it->next_retired = std::exchange(me.retired, it);
+      ++me.retired_count;
+    }
+    me.reclaim_at = 8 + 2 * me.retired_count;
+  }
+
+  [[nodiscard]] bool is_in_ring(const node* it) const {
+    bool found = false;
+    for (std::size_t i = 0; i < places_; ++i) {
+      found = found || ring_[i].load(std::memory_order_relaxed) == it;
+    }
+    return found;
+  }
+
+  const std::size_t places_;
+  std::unique_ptr<std::atomic<node*>[]> ring_;
+  alignas(128) volatile_word<D, std::uint64_t> last_;
+  base::per_thread<participant> participants_{
+      [](std::uint32_t slot) { return std::make_unique<participant>(slot); }};
+};
+
+}  // namespace outlast::tx::detail

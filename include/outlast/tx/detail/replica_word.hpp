@@ -1,0 +1,94 @@
+// The durable word of the wait-free engines, and how a thread keeps a replica for itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace outlast::tx::detail {
+
+/// The durable word: which replica counts, and a number that only grows.
+class replica_word {
+ public:
+  static constexpr unsigned replica_bits = 16;
+
+  explicit replica_word(std::uint64_t bits) noexcept : bits_(bits) {}
+  replica_word(std::uint64_t number, unsigned replica) noexcept
+      : bits_(number << replica_bits | replica) {}
+
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return bits_ >> replica_bits; }
+  [[nodiscard]] unsigned replica() const noexcept {
+    return static_cast<unsigned>(bits_ & ((std::uint64_t{1} << replica_bits) - 1));
+  }
+
+ private:
+  std::uint64_t bits_;
+};
+
+/// A replica of which the holder is the owner, by its word `owner`; or none.
+/// Thread-safety: used by the thread that owns.
+template <class Replica>
+class replica_tenure {
+ public:
+  replica_tenure() = default;
+  ~replica_tenure() { release(); }
+  replica_tenure(const replica_tenure&) = delete;
+  replica_tenure& operator=(const replica_tenure&) = delete;
+
+  /// False if somebody else is the owner. The holder has none yet.
+  [[nodiscard]] bool try_begin(Replica& of, unsigned index) noexcept {
+    // (1) acquire; synchronizes-with (2).
+    if (of.owner.exchange(1, std::memory_order_seq_cst) != 0) return false;
+    begin(of, index);
+    return true;
+  }
+  /// The holder is the owner already.
+  void begin(Replica& of, unsigned index) noexcept {
+    of_ = &of;
+    index_ = index;
+  }
+  void take_over(replica_tenure& from) noexcept {
+    begin(*from.of_, from.index_);
+    from.of_ = nullptr;
+  }
+  void release() noexcept {
+    // (2) release; synchronizes-with (1).
+    if (of_ != nullptr) of_->owner.store(0, std::memory_order_release);
+    of_ = nullptr;
+  }
+  /// Somebody else is the owner now.
+  void pass_on() noexcept { of_ = nullptr; }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+  [[nodiscard]] Replica& operator*() const noexcept { return *of_; }
+  [[nodiscard]] Replica* operator->() const noexcept { return of_; }
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
+
+ private:
+  Replica* of_ = nullptr;
+  unsigned index_ = 0;
+};
+
+/// Which of the first `count` replicas to try first: the one that misses least, if it is free, and
+/// not `current`.
+template <class Replica>
+[[nodiscard]] unsigned freshest_free(const std::vector<Replica>& replicas, unsigned count,
+                                     unsigned current) {
+  const auto freshness = [](const Replica& it) -> std::uint64_t {
+    if (it.owner.load(std::memory_order_relaxed) != 0) return 0;
+    if (it.stale.load(std::memory_order_relaxed) != 0) return 1;
+    return 2 + it.number.load(std::memory_order_relaxed);
+  };
+  unsigned best = 0;
+  std::uint64_t best_freshness = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t here = i == current ? 0 : freshness(replicas[i]);
+    if (here <= best_freshness) continue;
+    best = i;
+    best_freshness = here;
+  }
+  return best;
+}
+
+}  // namespace outlast::tx::detail

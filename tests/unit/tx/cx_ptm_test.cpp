@@ -1,0 +1,533 @@
+// Goal: operations of a transaction manager are atomic, undone by exceptions, found again by name,
+// and refused where they would break something; whoever opens the wrong thing is told so.
+// Method: small objects in a pool file; many threads; pools that are closed, abandoned and damaged.
+#include <outlast/domain/file.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/redo.hpp>
+#include <tests/support/temp_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace outlast::tx {
+namespace {
+
+using D = domain::process;
+using manager = cx_ptm<D>;
+using pool_file = test::temp_pool<D>;
+
+constexpr options small{.replica_bytes = std::size_t{1} << 20};
+
+struct twelve_bytes {
+  std::uint32_t a, b, c;
+  friend bool operator==(const twelve_bytes&, const twelve_bytes&) = default;
+};
+
+/// Neighbours of all sizes: what is written to one must not touch the next.
+struct mixed {
+  field<int> number;
+  field<int> neighbour;
+  field<double> ratio;
+  field<bool> flag;
+  field<char> letter;
+  field<twelve_bytes> wide;
+  field<char> last;
+};
+
+struct counters {
+  std::array<field<std::uint64_t>, 2> of;
+};
+
+TEST(CxPtm, keeps_values_of_every_type_in_every_replica) {
+  pool_file pool;
+  const twelve_bytes wide{1, 2, 3};
+  {
+    manager all(*pool, "all", small);
+    const auto here = all.root<mixed>("mixed");
+    // Each batch runs in the other replica: after several, both have been written and repeated.
+    for (int i = 1; i <= 4; ++i) {
+      all.update(here, [=](mixed& at) {
+        at.number = i;
+        if (i == 1) at.neighbour = -7;
+        at.ratio = i / 3.0;
+        at.flag = i % 2 == 0;
+        at.letter = static_cast<char>('a' + i);
+        if (i == 2) at.wide = wide;
+        if (i == 3) at.last = 'z';
+      });
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.ratio.get(); }), i / 3.0);
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.neighbour.get(); }), -7);
+    }
+  }
+  for (const bool clean : {false, true}) {
+    clean ? pool.close() : pool.abandon();
+    pool.open();
+    manager all(*pool, "all");
+    const auto here = all.root<mixed>("mixed");
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.number.get(); }), 4);
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.letter.get(); }), 'e');
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.wide.get(); }), wide);
+      EXPECT_EQ(all.read(here, [](const mixed& at) { return at.last.get(); }), 'z');
+      EXPECT_TRUE(all.read(here, [](const mixed& at) { return at.flag.get(); }));
+      all.update(here, [](mixed& at) { at.neighbour = at.neighbour; });
+    }
+  }
+}
+
+TEST(CxPtm, takes_back_what_an_operation_did_before_it_threw) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  all.update(here, [](counters& at) { at.of[0] = 5; });
+  const auto fail = [](counters& at) {
+    at.of[0] += 1;
+    static_cast<void>(alloc_array<field<int>>(1000));
+    throw std::runtime_error("changed my mind");
+  };
+  EXPECT_THROW(all.update(here, fail), std::runtime_error);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 5U);
+  EXPECT_THROW(all.read(here, [](const counters&) { throw std::logic_error("reader"); }),
+               std::logic_error);
+  all.update(here, [](counters& at) { at.of[1] = 6; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 11U);
+}
+
+TEST(CxPtm, is_undone_where_there_is_no_room) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = 64 * 1024});
+  const auto here = all.root<counters>("counters");
+  const auto too_much = [](counters& at) {
+    for (;;) {
+      at.of[0] += 1;
+      static_cast<void>(alloc_bytes(1000));
+    }
+  };
+  EXPECT_THROW(all.update(here, too_much), out_of_space);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
+  all.update(here, [](counters&) { static_cast<void>(alloc_bytes(30'000)); });
+}
+
+TEST(CxPtm, makes_calls_inside_of_an_operation_a_part_of_it) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  const auto nested = [&](counters& at) {
+    at.of[0] = 1;
+    all.update(here, [](counters& inner) { inner.of[1] = 2; });
+    return all.read(here, [](const counters& inner) { return inner.of[0] + inner.of[1]; });
+  };
+  EXPECT_EQ(all.update(here, nested), 3U);
+  const auto fails = [&](counters&) {
+    all.update(here, [](counters& inner) { inner.of[1] = 100; });
+    throw std::runtime_error("outer");
+  };
+  EXPECT_THROW(all.update(here, fails), std::runtime_error);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[1].get(); }), 2U);
+}
+
+TEST(CxPtm, works_on_several_objects_at_once) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto one = all.root<counters>("one");
+  const auto two = all.root<counters>("two");
+  all.update([=](view in) {
+    in[one].of[0] = 10;
+    in[two].of[0] = 20;
+  });
+  EXPECT_EQ(all.read([=](const_view in) { return in[one].of[0] + in[two].of[0]; }), 30U);
+}
+
+TEST(CxPtm, refuses_what_would_break_it) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  manager other(*pool, "other", small);
+  const auto here = all.root<counters>("counters");
+  const auto there = other.root<counters>("counters");
+  const auto write = [&](const counters&) { all.update(here, [](counters& at) { at.of[0] = 1; }); };
+  EXPECT_THROW(all.read(here, write), error);
+  const auto cast = [](const counters& at) { const_cast<counters&>(at).of[0] = 1; };
+  EXPECT_THROW(all.read(here, cast), error);
+  const auto foreign = [&](counters&) { other.update(there, [](counters& at) { at.of[0] = 1; }); };
+  EXPECT_THROW(all.update(here, foreign), error);
+  EXPECT_THROW(field<int>(5), error) << "outside of a transaction";
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
+}
+
+TEST(CxPtm, finds_objects_by_name_and_type) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  EXPECT_EQ(all.root<counters>("counters").offset, here.offset);
+  EXPECT_NE(all.root<counters>("others").offset, here.offset);
+  try {
+    static_cast<void>(all.root<mixed>("counters"));
+    ADD_FAILURE() << "another type";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    EXPECT_NE(std::string(refused.what()).find(pool.path()), std::string::npos);
+  }
+  EXPECT_THROW(static_cast<void>(all.root<mixed>("")), error);
+  EXPECT_THROW(static_cast<void>(all.root<mixed>(std::string(41, 'n'))), error);
+}
+
+TEST(CxPtm, loses_nothing_in_200_threads) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  constexpr unsigned threads = 200;
+  constexpr unsigned rounds = 8;
+  std::atomic<bool> differ = false;
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+      crew.emplace_back([&, t] {
+        for (unsigned i = 0; i < rounds; ++i) {
+          try {
+            all.update(here, [=](counters& at) {
+              at.of[0] += 1;
+              if (t % 10 == 0) throw i;
+              at.of[1] += 1;
+            });
+          } catch (unsigned) {
+          }
+          if (!all.read(here, [](const counters& at) { return at.of[0] == at.of[1]; }))
+            differ = true;
+        }
+      });
+    }
+  }
+  EXPECT_FALSE(differ);
+  const auto sum = all.read(here, [](const counters& at) { return at.of[0].get(); });
+  EXPECT_EQ(sum, threads / 10 * 9 * rounds);
+}
+
+TEST(CxPtm, runs_many_threads_on_two_replicas) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 2});
+  const auto here = all.root<counters>("counters");
+  constexpr unsigned threads = 8;
+  constexpr unsigned rounds = 200;
+  {
+    std::vector<std::jthread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+      crew.emplace_back([&] {
+        for (unsigned i = 0; i < rounds; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+      });
+    }
+  }
+  const auto sum = all.read(here, [](const counters& at) { return at.of[0].get(); });
+  EXPECT_EQ(sum, threads * rounds);
+}
+
+TEST(CxPtm, refuses_numbers_of_replicas_that_make_no_sense) {
+  pool_file pool;
+  EXPECT_THROW(manager(*pool, "one", {.replica_bytes = 1 << 20, .replicas = 1}), error);
+  EXPECT_THROW(manager(*pool, "many", {.replica_bytes = 1 << 20, .replicas = 5000}), error);
+}
+
+TEST(CxPtm, keeps_the_number_of_replicas_that_it_was_created_with) {
+  pool_file pool;
+  {
+    manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 3});
+    const auto here = all.root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[0] = 5; });
+  }
+  pool.close();
+  pool.open();
+  manager all(*pool, "all", {.replicas = 7});
+  const auto here = all.root<counters>("counters");
+  for (unsigned i = 0; i < 9; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 14U);
+}
+
+TEST(CxPtm, is_not_opened_as_another_engine) {
+  pool_file pool;
+  {
+    const manager all(*pool, "all", small);
+  }
+  pool.close();
+  pool.open();
+  try {
+    const redo<D> all(*pool, "all");
+    ADD_FAILURE() << "another engine's";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    EXPECT_NE(std::string(refused.what()).find("cx_ptm, not to redo"), std::string::npos);
+  }
+}
+
+/// Counts its copies.
+struct witness {
+  std::shared_ptr<int> shared;
+  std::string text;
+};
+
+TEST(CxPtm, destroys_captures_when_nobody_runs_the_operation_any_more) {
+  const auto shared = std::make_shared<int>(3);
+  {
+    pool_file pool;
+    manager all(*pool, "all", small);
+    const auto here = all.root<counters>("counters");
+    std::atomic<bool> wrong = false;
+    {
+      std::vector<std::jthread> crew;
+      for (unsigned t = 0; t < 8; ++t) {
+        crew.emplace_back([&] {
+          for (unsigned i = 0; i < 300; ++i) {
+            // The argument is gone when update() has returned; its copy is not.
+            witness argument{shared, std::string(100, static_cast<char>('a' + i % 26))};
+            const std::uint64_t got = all.update(here, [=](counters& at) mutable {
+              argument.text += "!";
+              at.of[0] += 1;
+              return argument.text.size() + static_cast<std::uint64_t>(*argument.shared);
+            });
+            if (got != 104) wrong = true;
+          }
+        });
+      }
+    }
+    EXPECT_FALSE(wrong);
+    EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 2400U);
+  }
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+TEST(CxPtm, reads_run_once_on_their_own_thread) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 8});
+  const auto here = all.root<counters>("counters");
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> writers;
+  for (unsigned t = 0; t < 2; ++t) {
+    writers.emplace_back([&] {
+      while (!over) {
+        all.update(here, [](counters& at) {
+          at.of[0] += 1;
+          at.of[1] += 1;
+        });
+      }
+    });
+  }
+  for (unsigned i = 0; i < 2000; ++i) {
+    unsigned runs = 0;
+    const auto reader = std::this_thread::get_id();
+    all.read(here, [&](const counters& at) {
+      ++runs;
+      EXPECT_EQ(std::this_thread::get_id(), reader);
+      const std::uint64_t first = at.of[0];
+      if (i % 16 == 0) std::this_thread::yield();
+      EXPECT_EQ(at.of[1].get(), first);
+    });
+    EXPECT_EQ(runs, 1U);
+  }
+  over = true;
+}
+
+TEST(CxPtm, finishes_the_operation_of_a_thread_that_stops_in_it) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 6});
+  const auto here = all.root<counters>("counters");
+  std::atomic<bool> has_stopped = false;
+  std::atomic<bool> goes_on = false;
+  std::uint64_t answer = 0;
+  std::jthread stopped([&] {
+    const auto mine = std::this_thread::get_id();
+    answer = all.update(here, [=, &has_stopped, &goes_on](counters& at) {
+      at.of[0] += 1;
+      if (std::this_thread::get_id() == mine) {
+        has_stopped = true;
+        while (!goes_on) std::this_thread::yield();
+      }
+      return at.of[0].get();
+    });
+  });
+  while (!has_stopped) std::this_thread::yield();
+  for (unsigned i = 0; i < 3000; ++i) all.update(here, [](counters& at) { at.of[1] += 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1U);
+  goes_on = true;
+  stopped.join();
+  EXPECT_EQ(answer, 1U);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 3001U);
+}
+
+TEST(CxPtm, decides_once_whether_an_operation_fails) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 4});
+  const auto here = all.root<counters>("counters");
+  // Its first run fails, others would not; and the other way round.
+  for (const bool first_fails : {true, false}) {
+    const auto runs = std::make_shared<std::atomic<int>>(0);
+    const auto once = [=](counters& at) {
+      at.of[0] += 10;
+      if ((runs->fetch_add(1) == 0) == first_fails) throw std::runtime_error("now and then");
+    };
+    if (first_fails) {
+      EXPECT_THROW(all.update(here, once), std::runtime_error);
+    } else {
+      all.update(here, once);
+    }
+    for (unsigned i = 0; i < 8; ++i) {
+      all.update(here, [](counters& at) { at.of[1] += 1; });
+      const std::uint64_t held = all.read(here, [](const counters& at) { return at.of[0].get(); });
+      EXPECT_EQ(held, first_fails ? 0U : 10U);
+    }
+  }
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[1].get(); }), 16U);
+}
+
+TEST(CxPtm, runs_an_operation_when_its_caller_has_returned) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 4});
+  const auto here = all.root<counters>("counters");
+  const auto runs = std::make_shared<std::atomic<int>>(0);
+  {
+    const std::string argument(1000, 'x');
+    all.update(here, [=](counters& at) {
+      ++*runs;
+      at.of[0] += argument.size();
+    });
+  }
+  const int before = *runs;
+  for (unsigned i = 0; i < 4; ++i) all.update(here, [](counters& at) { at.of[1] += 1; });
+  EXPECT_GT(*runs, before) << "another replica has to see it";
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1000U);
+}
+
+TEST(CxPtm, copies_a_replica_that_has_missed_too_much) {
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 3});
+  const auto here = all.root<counters>("counters");
+  std::atomic<bool> has_come = false;
+  std::atomic<bool> goes_on = false;
+  std::jthread reader([&] {
+    all.read(here, [&](const counters&) {
+      has_come = true;
+      while (!goes_on) std::this_thread::yield();
+    });
+  });
+  while (!has_come) std::this_thread::yield();
+  for (unsigned i = 0; i < 3000; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+  goes_on = true;
+  reader.join();
+  for (unsigned i = 0; i < 10; ++i) {
+    std::jthread slow([&] { all.update(here, [](counters& at) { at.of[0] += 1; }); });
+    all.update(here, [](counters& at) { at.of[0] += 1; });
+  }
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 3020U);
+}
+
+TEST(CxPtm, is_opened_as_itself_after_a_crash) {
+  pool_file pool;
+  {
+    manager all(*pool, "all", small);
+    const auto here = all.root<counters>("counters");
+    for (unsigned i = 0; i < 5; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+  }
+  pool.abandon();
+  pool.open();
+  manager all(*pool, "all");
+  const auto here = all.root<counters>("counters");
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 5U);
+  for (unsigned i = 0; i < 5; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 10U);
+}
+
+TEST(CxPtm, gives_results_of_every_size) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  const auto wide = all.update(here, [](counters&) {
+    std::array<std::uint64_t, 40> result{};
+    result[39] = 7;
+    return result;
+  });
+  EXPECT_EQ(wide[39], 7U);
+  EXPECT_EQ(all.update(here, [](counters&) { return 'x'; }), 'x');
+}
+
+TEST(CxPtm, is_opened_once_at_a_time) {
+  pool_file pool;
+  manager all(*pool, "all", small);
+  EXPECT_THROW(manager(*pool, "all"), error);
+}
+
+TEST(CxPtm, uses_its_region_again_after_it_was_dropped) {
+  pool_file pool;
+  {
+    manager all(*pool, "all", small);
+    const auto here = all.root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[0] = 5; });
+  }
+  pool->drop_root("all");
+  manager again(*pool, "all", small);
+  const auto here = again.root<counters>("counters");
+  EXPECT_EQ(again.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
+}
+
+TEST(CxPtm, grows_in_a_sparse_region) {
+  pool_file pool(std::size_t{128} << 20);
+  manager all(*pool, "all", {.replica_bytes = std::size_t{16} << 20});
+  const auto here = all.root<counters>("counters");
+  for (unsigned i = 0; i < 12; ++i) {
+    all.update(here, [](counters& at) {
+      static_cast<void>(alloc_bytes(1 << 20));
+      at.of[0] += 1;
+    });
+  }
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 12U);
+}
+
+TEST(CxPtm, is_found_again_where_the_pool_is_mapped_elsewhere) {
+  pool_file pool;
+  std::uintptr_t base = 0;
+  {
+    manager all(*pool, "all", small);
+    base = pool->base();
+    const auto here = all.root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[1] = 77; });
+  }
+  pool.close();
+  pool.options().base_address = base + (std::uintptr_t{1} << 32);
+  pool.open();
+  ASSERT_NE(pool->base(), base);
+  manager all(*pool, "all");
+  const auto here = all.root<counters>("counters");
+  all.update(here, [](counters& at) { at.of[0] = 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 78U);
+}
+
+TEST(CxPtm, says_that_its_device_failed_and_believes_in_nothing_afterwards) {
+  test::temp_directory folder;
+  pool_options wanted;
+  wanted.per_operation_device_sync = true;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"), wanted);
+  cx_ptm<domain::file> all(pool, "all", small);
+  const auto here = all.root<counters>("counters");
+  const auto add = [](counters& at) { at.of[0] += 1; };
+  all.update(here, add);
+  domain::file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(all.update(here, add), error);
+  domain::file::fail_next_syncs(0, 0);
+  EXPECT_THROW(all.update(here, add), error);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1U);
+}
+
+TEST(CxPtm, refuses_a_disk_on_which_each_update_would_be_a_device_sync) {
+  test::temp_directory folder;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"));
+  EXPECT_THROW(cx_ptm<domain::file>(pool, "all", small), error);
+}
+
+}  // namespace
+}  // namespace outlast::tx

@@ -6,9 +6,11 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/array.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
 #include <outlast/tx/seq/hash_map.hpp>
 #include <outlast/tx/seq/list_set.hpp>
 #include <outlast/tx/seq/queue.hpp>
@@ -261,6 +263,8 @@ using list = keyed<Manager, tx::seq::list_set<std::uint64_t>>;
 template <class Manager>
 using tree = keyed<Manager, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
 template <class Manager>
+using bplus_tree = keyed<Manager, tx::seq::bplus_tree<std::uint64_t, std::uint64_t>>;
+template <class Manager>
 using table = keyed<Manager, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
 
 /// One structure in all engines, measured in turn.
@@ -273,6 +277,7 @@ class contest {
     add<tx::left_right<adr>>("left_right", arguments...);
     add<tx::redo<adr>>("redo", arguments...);
     add<tx::redo_opt<adr>>("redo_opt", arguments...);
+    add<tx::cx_ptm<adr>>("cx_ptm", arguments...);
 #if OUTLAST_BENCH_LIBPMEMOBJ
     references_.push_back(subjects_.size());
     add<libpmemobj_manager>("libpmemobj", arguments...);
@@ -419,6 +424,7 @@ void measure_tx_queues(const micro_settings& settings, const micro_sink& sink) {
 void measure_tx_sets(const micro_settings& settings, const micro_sink& sink) {
   measure_sets_of<list>(settings, sink, "list", settings.quick ? 100 : 10'000);
   measure_sets_of<tree>(settings, sink, "tree", many(settings));
+  measure_sets_of<bplus_tree>(settings, sink, "B+-tree", many(settings));
   measure_sets_of<table>(settings, sink, "hash map", many(settings));
 }
 
@@ -426,6 +432,7 @@ void measure_tx_counts(const micro_settings& settings, const micro_sink& sink) {
   count_engine<tx::left_right<counted>>(settings, sink);
   count_engine<tx::redo<counted>>(settings, sink);
   count_engine<tx::redo_opt<counted>>(settings, sink);
+  count_engine<tx::cx_ptm<counted>>(settings, sink);
 }
 
 void measure_tx_reopening(const micro_settings& settings, const micro_sink& sink) {

@@ -102,9 +102,9 @@ TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
 }
 
 TEST(TransactionsOomOfSnapshots, one_that_finds_no_ordinary_memory_leaves_nothing) {
-  using tree = tx::managed_tree<tx::left_right<D>, tx::seq::bplus_tree<number, number>>;
+  using wide_tree = tx::managed_tree<tx::left_right<D>, tx::seq::bplus_tree<number, number>>;
   temp_pool<D> pool;
-  tree tested(*pool, "tree", {.replica_bytes = std::size_t{1} << 20});
+  wide_tree tested(*pool, "tree", {.replica_bytes = std::size_t{1} << 20});
   unsigned failures = 0;
   for (std::size_t n = 0;; ++n) {
     tested.put(1, n);

@@ -177,7 +177,7 @@ constexpr std::array arguments = {
     redundancy{"pool_impl.hpp:122 fence", "domain::persist<D>(base, sizeof no_magic)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:416 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:412 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
     redundancy{"root_directory.hpp:182 fence late", "set(entry.state, pool_format::entry_creating)",
@@ -200,10 +200,10 @@ constexpr std::array arguments = {
     redundancy{"region_table.hpp:89 fence late", "set(entries_[index].state, ",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"region_table.hpp:140 flush", "set(entries_[index].state, ",
+    redundancy{"region_table.hpp:141 flush", "set(entries_[index].state, ",
                "undoing a reservation: found as being created, the entry is removed at the next "
                "opening; reserved again, it gets the same mark in the same word"},
-    redundancy{"region_table.hpp:140 fence", "set(entries_[index].state, ",
+    redundancy{"region_table.hpp:141 fence", "set(entries_[index].state, ",
                "undoing a reservation: found as being created, the entry is removed at the next "
                "opening; reserved again, it gets the same mark in the same word"},
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/pool.hpp>
+#include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 #include <outlast/verify/replicas_at_risk.hpp>

@@ -145,8 +145,8 @@ class TransactionContract : public testing::Test {
       if (step % 100 == 0) expect_strings(map, model);
     }
     expect_strings(map, model);
-    for (const auto& [key, value] : model) {
-      ASSERT_TRUE(manager().update(map, [&](Map& m) { return m.erase(key); }));
+    for (const auto& each : model) {
+      ASSERT_TRUE(manager().update(map, [key = each.first](Map& m) { return m.erase(key); }));
     }
     expect_strings(map, {});
   }

@@ -1,8 +1,10 @@
 // Goal: operations of a transaction manager are atomic, undone by exceptions, found again by name,
-// and refused where they would break something; whoever opens the wrong thing is told so.
-// Method: small objects in a pool file; many threads; pools that are closed, abandoned and damaged.
+// and refused where they would break something, whatever the engine.
+// Method: small objects in a pool file; many threads; pools that are closed, abandoned and moved.
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -16,13 +18,13 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace outlast::tx {
 namespace {
 
 using D = domain::process;
-using manager = redo<D>;
 using pool_file = test::temp_pool<D>;
 
 constexpr options small{.replica_bytes = std::size_t{1} << 20};
@@ -47,12 +49,38 @@ struct counters {
   std::array<field<std::uint64_t>, 2> of;
 };
 
-TEST(Redo, keeps_values_of_every_type_in_every_replica) {
+/// Counts its copies.
+struct witness {
+  std::shared_ptr<int> shared;
+  std::string text;
+};
+
+/// An engine over any domain.
+template <template <domain::persistence_domain> class Engine>
+struct engine {
+  template <domain::persistence_domain Domain>
+  using on = Engine<Domain>;
+};
+
+template <class>
+class Engine : public testing::Test {};
+using all_engines =
+    testing::Types<engine<left_right>, engine<redo>, engine<redo_opt>, engine<cx_ptm>>;
+TYPED_TEST_SUITE(Engine, all_engines);
+
+/// One that runs operations on whichever thread, in as many replicas as one likes.
+template <class>
+class WaitFreeEngine : public testing::Test {};
+using wait_free_engines = testing::Types<engine<redo>, engine<redo_opt>, engine<cx_ptm>>;
+TYPED_TEST_SUITE(WaitFreeEngine, wait_free_engines);
+
+TYPED_TEST(Engine, keeps_values_of_every_type_in_every_replica) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   const twelve_bytes wide{1, 2, 3};
   {
     manager all(*pool, "all", small);
-    const auto here = all.root<mixed>("mixed");
+    const auto here = all.template root<mixed>("mixed");
     // Each batch runs in the other replica: after several, both have been written and repeated.
     for (int i = 1; i <= 4; ++i) {
       all.update(here, [=](mixed& at) {
@@ -72,7 +100,7 @@ TEST(Redo, keeps_values_of_every_type_in_every_replica) {
     clean ? pool.close() : pool.abandon();
     pool.open();
     manager all(*pool, "all");
-    const auto here = all.root<mixed>("mixed");
+    const auto here = all.template root<mixed>("mixed");
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(all.read(here, [](const mixed& at) { return at.number.get(); }), 4);
       EXPECT_EQ(all.read(here, [](const mixed& at) { return at.letter.get(); }), 'e');
@@ -84,10 +112,11 @@ TEST(Redo, keeps_values_of_every_type_in_every_replica) {
   }
 }
 
-TEST(Redo, takes_back_what_an_operation_did_before_it_threw) {
+TYPED_TEST(Engine, takes_back_what_an_operation_did_before_it_threw) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   all.update(here, [](counters& at) { at.of[0] = 5; });
   const auto fail = [](counters& at) {
     at.of[0] += 1;
@@ -102,10 +131,11 @@ TEST(Redo, takes_back_what_an_operation_did_before_it_threw) {
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 11U);
 }
 
-TEST(Redo, is_undone_where_there_is_no_room) {
+TYPED_TEST(Engine, is_undone_where_there_is_no_room) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", {.replica_bytes = 64 * 1024});
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   const auto too_much = [](counters& at) {
     for (;;) {
       at.of[0] += 1;
@@ -117,10 +147,11 @@ TEST(Redo, is_undone_where_there_is_no_room) {
   all.update(here, [](counters&) { static_cast<void>(alloc_bytes(30'000)); });
 }
 
-TEST(Redo, makes_calls_inside_of_an_operation_a_part_of_it) {
+TYPED_TEST(Engine, makes_calls_inside_of_an_operation_a_part_of_it) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   const auto nested = [&](counters& at) {
     at.of[0] = 1;
     all.update(here, [](counters& inner) { inner.of[1] = 2; });
@@ -135,11 +166,12 @@ TEST(Redo, makes_calls_inside_of_an_operation_a_part_of_it) {
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[1].get(); }), 2U);
 }
 
-TEST(Redo, works_on_several_objects_at_once) {
+TYPED_TEST(Engine, works_on_several_objects_at_once) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto one = all.root<counters>("one");
-  const auto two = all.root<counters>("two");
+  const auto one = all.template root<counters>("one");
+  const auto two = all.template root<counters>("two");
   all.update([=](view in) {
     in[one].of[0] = 10;
     in[two].of[0] = 20;
@@ -147,12 +179,13 @@ TEST(Redo, works_on_several_objects_at_once) {
   EXPECT_EQ(all.read([=](const_view in) { return in[one].of[0] + in[two].of[0]; }), 30U);
 }
 
-TEST(Redo, refuses_what_would_break_it) {
+TYPED_TEST(Engine, refuses_what_would_break_it) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
   manager other(*pool, "other", small);
-  const auto here = all.root<counters>("counters");
-  const auto there = other.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
+  const auto there = other.template root<counters>("counters");
   const auto write = [&](const counters&) { all.update(here, [](counters& at) { at.of[0] = 1; }); };
   EXPECT_THROW(all.read(here, write), error);
   const auto cast = [](const counters& at) { const_cast<counters&>(at).of[0] = 1; };
@@ -163,27 +196,29 @@ TEST(Redo, refuses_what_would_break_it) {
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
 }
 
-TEST(Redo, finds_objects_by_name_and_type) {
+TYPED_TEST(Engine, finds_objects_by_name_and_type) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto here = all.root<counters>("counters");
-  EXPECT_EQ(all.root<counters>("counters").offset, here.offset);
-  EXPECT_NE(all.root<counters>("others").offset, here.offset);
+  const auto here = all.template root<counters>("counters");
+  EXPECT_EQ(all.template root<counters>("counters").offset, here.offset);
+  EXPECT_NE(all.template root<counters>("others").offset, here.offset);
   try {
-    static_cast<void>(all.root<mixed>("counters"));
+    static_cast<void>(all.template root<mixed>("counters"));
     ADD_FAILURE() << "another type";
   } catch (const error& refused) {
     EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
     EXPECT_NE(std::string(refused.what()).find(pool.path()), std::string::npos);
   }
-  EXPECT_THROW(static_cast<void>(all.root<mixed>("")), error);
-  EXPECT_THROW(static_cast<void>(all.root<mixed>(std::string(41, 'n'))), error);
+  EXPECT_THROW(static_cast<void>(all.template root<mixed>("")), error);
+  EXPECT_THROW(static_cast<void>(all.template root<mixed>(std::string(41, 'n'))), error);
 }
 
-TEST(Redo, loses_nothing_in_200_threads) {
+TYPED_TEST(Engine, loses_nothing_in_200_threads) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   constexpr unsigned threads = 200;
   constexpr unsigned rounds = 8;
   std::atomic<bool> differ = false;
@@ -211,10 +246,110 @@ TEST(Redo, loses_nothing_in_200_threads) {
   EXPECT_EQ(sum, threads / 10 * 9 * rounds);
 }
 
-TEST(Redo, runs_many_threads_on_two_replicas) {
+TYPED_TEST(Engine, is_opened_once_at_a_time) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
-  redo_opt<D> all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 2});
-  const auto here = all.root<counters>("counters");
+  manager all(*pool, "all", small);
+  EXPECT_THROW(manager(*pool, "all"), error);
+}
+
+TYPED_TEST(Engine, is_not_opened_as_another_one) {
+  using manager = typename TypeParam::template on<D>;
+  using other = std::conditional_t<std::is_same_v<manager, redo<D>>, redo_opt<D>, redo<D>>;
+  pool_file pool;
+  {
+    const manager all(*pool, "all", small);
+  }
+  pool.close();
+  pool.open();
+  try {
+    const other all(*pool, "all");
+    ADD_FAILURE() << "another engine's";
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    const std::string names =
+        std::string(manager::engine_name()) + ", not to " + std::string(other::engine_name());
+    EXPECT_NE(std::string(refused.what()).find(names), std::string::npos);
+  }
+}
+
+TYPED_TEST(Engine, uses_its_region_again_after_it_was_dropped) {
+  using manager = typename TypeParam::template on<D>;
+  pool_file pool;
+  {
+    manager all(*pool, "all", small);
+    const auto here = all.template root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[0] = 5; });
+  }
+  pool->drop_root("all");
+  manager again(*pool, "all", small);
+  const auto here = again.template root<counters>("counters");
+  EXPECT_EQ(again.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
+}
+
+TYPED_TEST(Engine, grows_in_a_sparse_region) {
+  using manager = typename TypeParam::template on<D>;
+  pool_file pool(std::size_t{128} << 20);
+  manager all(*pool, "all", {.replica_bytes = std::size_t{16} << 20});
+  const auto here = all.template root<counters>("counters");
+  for (unsigned i = 0; i < 12; ++i) {
+    all.update(here, [](counters& at) {
+      static_cast<void>(alloc_bytes(1 << 20));
+      at.of[0] += 1;
+    });
+  }
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 12U);
+}
+
+TYPED_TEST(Engine, is_found_again_where_the_pool_is_mapped_elsewhere) {
+  using manager = typename TypeParam::template on<D>;
+  pool_file pool;
+  std::uintptr_t base = 0;
+  {
+    manager all(*pool, "all", small);
+    base = pool->base();
+    const auto here = all.template root<counters>("counters");
+    all.update(here, [](counters& at) { at.of[1] = 77; });
+  }
+  pool.close();
+  pool.options().base_address = base + (std::uintptr_t{1} << 32);
+  pool.open();
+  ASSERT_NE(pool->base(), base);
+  manager all(*pool, "all");
+  const auto here = all.template root<counters>("counters");
+  all.update(here, [](counters& at) { at.of[0] = 1; });
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 78U);
+}
+
+TYPED_TEST(Engine, says_that_its_device_failed_and_believes_in_nothing_afterwards) {
+  using manager = typename TypeParam::template on<domain::file>;
+  test::temp_directory folder;
+  pool_options wanted;
+  wanted.per_operation_device_sync = true;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"), wanted);
+  manager all(pool, "all", small);
+  const auto here = all.template root<counters>("counters");
+  const auto add = [](counters& at) { at.of[0] += 1; };
+  all.update(here, add);
+  domain::file::fail_next_syncs(1, EIO);
+  EXPECT_THROW(all.update(here, add), error);
+  domain::file::fail_next_syncs(0, 0);
+  EXPECT_THROW(all.update(here, add), error);
+  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1U);
+}
+
+TYPED_TEST(Engine, refuses_a_disk_on_which_each_update_would_be_a_device_sync) {
+  using manager = typename TypeParam::template on<domain::file>;
+  test::temp_directory folder;
+  auto pool = basic_pool<domain::file>::create(folder.file("pool"));
+  EXPECT_THROW(manager(pool, "all", small), error);
+}
+
+TYPED_TEST(WaitFreeEngine, runs_many_threads_on_two_replicas) {
+  using manager = typename TypeParam::template on<D>;
+  pool_file pool;
+  manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 2});
+  const auto here = all.template root<counters>("counters");
   constexpr unsigned threads = 8;
   constexpr unsigned rounds = 200;
   {
@@ -229,55 +364,36 @@ TEST(Redo, runs_many_threads_on_two_replicas) {
   EXPECT_EQ(sum, threads * rounds);
 }
 
-TEST(Redo, refuses_numbers_of_replicas_that_make_no_sense) {
+TYPED_TEST(WaitFreeEngine, refuses_numbers_of_replicas_that_make_no_sense) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   EXPECT_THROW(manager(*pool, "one", {.replica_bytes = 1 << 20, .replicas = 1}), error);
   EXPECT_THROW(manager(*pool, "many", {.replica_bytes = 1 << 20, .replicas = 5000}), error);
 }
 
-TEST(Redo, keeps_the_number_of_replicas_that_it_was_created_with) {
+TYPED_TEST(WaitFreeEngine, keeps_the_number_of_replicas_that_it_was_created_with) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   {
     manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 3});
-    const auto here = all.root<counters>("counters");
+    const auto here = all.template root<counters>("counters");
     all.update(here, [](counters& at) { at.of[0] = 5; });
   }
   pool.close();
   pool.open();
   manager all(*pool, "all", {.replicas = 7});
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   for (unsigned i = 0; i < 9; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 14U);
 }
 
-TEST(Redo, is_not_opened_as_its_sister) {
-  pool_file pool;
-  {
-    const manager all(*pool, "all", small);
-  }
-  pool.close();
-  pool.open();
-  try {
-    const redo_opt<D> all(*pool, "all");
-    ADD_FAILURE() << "another engine's";
-  } catch (const error& refused) {
-    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
-    EXPECT_NE(std::string(refused.what()).find("redo, not to redo_opt"), std::string::npos);
-  }
-}
-
-/// Counts its copies.
-struct witness {
-  std::shared_ptr<int> shared;
-  std::string text;
-};
-
-TEST(Redo, destroys_captures_when_nobody_runs_the_operation_any_more) {
+TYPED_TEST(WaitFreeEngine, destroys_captures_when_nobody_runs_the_operation_any_more) {
+  using manager = typename TypeParam::template on<D>;
   const auto shared = std::make_shared<int>(3);
   {
     pool_file pool;
     manager all(*pool, "all", small);
-    const auto here = all.root<counters>("counters");
+    const auto here = all.template root<counters>("counters");
     std::atomic<bool> wrong = false;
     {
       std::vector<std::jthread> crew;
@@ -302,10 +418,11 @@ TEST(Redo, destroys_captures_when_nobody_runs_the_operation_any_more) {
   EXPECT_EQ(shared.use_count(), 1);
 }
 
-TEST(Redo, reads_run_once_on_their_own_thread) {
+TYPED_TEST(WaitFreeEngine, reads_run_once_on_their_own_thread) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", {.replica_bytes = std::size_t{1} << 20, .replicas = 8});
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   std::atomic<bool> over = false;
   std::vector<std::jthread> writers;
   for (unsigned t = 0; t < 2; ++t) {
@@ -333,10 +450,11 @@ TEST(Redo, reads_run_once_on_their_own_thread) {
   over = true;
 }
 
-TEST(Redo, gives_results_of_every_size) {
+TYPED_TEST(WaitFreeEngine, gives_results_of_every_size) {
+  using manager = typename TypeParam::template on<D>;
   pool_file pool;
   manager all(*pool, "all", small);
-  const auto here = all.root<counters>("counters");
+  const auto here = all.template root<counters>("counters");
   const auto wide = all.update(here, [](counters&) {
     std::array<std::uint64_t, 40> result{};
     result[39] = 7;
@@ -344,79 +462,6 @@ TEST(Redo, gives_results_of_every_size) {
   });
   EXPECT_EQ(wide[39], 7U);
   EXPECT_EQ(all.update(here, [](counters&) { return 'x'; }), 'x');
-}
-
-TEST(Redo, is_opened_once_at_a_time) {
-  pool_file pool;
-  manager all(*pool, "all", small);
-  EXPECT_THROW(manager(*pool, "all"), error);
-}
-
-TEST(Redo, uses_its_region_again_after_it_was_dropped) {
-  pool_file pool;
-  {
-    manager all(*pool, "all", small);
-    const auto here = all.root<counters>("counters");
-    all.update(here, [](counters& at) { at.of[0] = 5; });
-  }
-  pool->drop_root("all");
-  manager again(*pool, "all", small);
-  const auto here = again.root<counters>("counters");
-  EXPECT_EQ(again.read(here, [](const counters& at) { return at.of[0].get(); }), 0U);
-}
-
-TEST(Redo, grows_in_a_sparse_region) {
-  pool_file pool(std::size_t{128} << 20);
-  manager all(*pool, "all", {.replica_bytes = std::size_t{16} << 20});
-  const auto here = all.root<counters>("counters");
-  for (unsigned i = 0; i < 12; ++i) {
-    all.update(here, [](counters& at) {
-      static_cast<void>(alloc_bytes(1 << 20));
-      at.of[0] += 1;
-    });
-  }
-  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 12U);
-}
-
-TEST(Redo, is_found_again_where_the_pool_is_mapped_elsewhere) {
-  pool_file pool;
-  std::uintptr_t base = 0;
-  {
-    manager all(*pool, "all", small);
-    base = pool->base();
-    const auto here = all.root<counters>("counters");
-    all.update(here, [](counters& at) { at.of[1] = 77; });
-  }
-  pool.close();
-  pool.options().base_address = base + (std::uintptr_t{1} << 32);
-  pool.open();
-  ASSERT_NE(pool->base(), base);
-  manager all(*pool, "all");
-  const auto here = all.root<counters>("counters");
-  all.update(here, [](counters& at) { at.of[0] = 1; });
-  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0] + at.of[1]; }), 78U);
-}
-
-TEST(Redo, says_that_its_device_failed_and_believes_in_nothing_afterwards) {
-  test::temp_directory folder;
-  pool_options wanted;
-  wanted.per_operation_device_sync = true;
-  auto pool = basic_pool<domain::file>::create(folder.file("pool"), wanted);
-  redo<domain::file> all(pool, "all", small);
-  const auto here = all.root<counters>("counters");
-  const auto add = [](counters& at) { at.of[0] += 1; };
-  all.update(here, add);
-  domain::file::fail_next_syncs(1, EIO);
-  EXPECT_THROW(all.update(here, add), error);
-  domain::file::fail_next_syncs(0, 0);
-  EXPECT_THROW(all.update(here, add), error);
-  EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 1U);
-}
-
-TEST(Redo, refuses_a_disk_on_which_each_update_would_be_a_device_sync) {
-  test::temp_directory folder;
-  auto pool = basic_pool<domain::file>::create(folder.file("pool"));
-  EXPECT_THROW(redo<domain::file>(pool, "all", small), error);
 }
 
 }  // namespace

@@ -15,12 +15,12 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/cx_session.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
 #include <exception>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,8 +38,8 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
 
  public:
   cx_ptm_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
-                 const options& wanted)
-      : base_type(in, root, name, engine_kind::cx_ptm, wanted) {}
+                 engine_kind engine, const options& wanted)
+      : base_type(in, root, name, engine, wanted) {}
 
  private:
   friend base_type;
@@ -87,56 +87,28 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
 /// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024
 /// operations with their captures, and of each replica the lines that it has not flushed.
 template <domain::persistence_domain D = domain::native>
-class cx_ptm : public detail::manager_calls<cx_ptm<D>> {
-  using session = detail::cx_ptm_session<D>;
+class cx_ptm : public detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
+                                               detail::engine_kind::cx_ptm> {
+  using base_type = detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
+                                             detail::engine_kind::cx_ptm>;
 
  public:
-  using pool_type = basic_pool<D>;
-  using domain_type = D;
   static constexpr bool runs_after_return = true;
-
-  /// For reports.
-  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_ptm"; }
 
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
   /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
-  cx_ptm(pool_type& pool, std::string_view name, const options& wanted = {})
-      : session_(attach(pool, name, wanted)) {}
-  ~cx_ptm() { session_->handle_gone(); }
-  cx_ptm(const cx_ptm&) = delete;
-  cx_ptm& operator=(const cx_ptm&) = delete;
+  cx_ptm(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
+      : base_type(pool, name, wanted) {}
 
  private:
   friend class detail::manager_calls<cx_ptm<D>>;
 
-  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
-                                         const options& wanted) {
-    pool.require_per_operation_durability();
-    return pool.template service<durable::root_sessions<D>>().template attach<session>(
-        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
-          return std::make_shared<session>(in, root, std::string(name), wanted);
-        });
-  }
-
-  [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const detail::replica_session<D>*>(session_.get());
-  }
-
-  [[nodiscard]] std::string where() const { return session_->pool().path(); }
-
   template <class Result, class F>
   Result run_update(F&& f) {
-    return session_->template run_update<Result>(std::forward<F>(f));
+    return this->session().template run_update<Result>(std::forward<F>(f));
   }
-
-  template <class Result, class F>
-  Result run_read(F&& f) {
-    return session_->read(f);
-  }
-
-  std::shared_ptr<session> session_;
 };
 
 static_assert(transaction_manager<cx_ptm<>>);

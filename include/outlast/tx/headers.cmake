@@ -2,6 +2,7 @@ outlast_headers(outlast_library tx
   byte_string.hpp
   cx_ptm.hpp
   cx_puc.hpp
+  detail/attached_manager.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/helped_request.hpp

@@ -19,6 +19,7 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/request.hpp>
 #include <outlast/tx/manager.hpp>
@@ -52,8 +53,8 @@ class left_right_session final : public replica_session<D> {
   static constexpr unsigned replicas = 2;
 
   left_right_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
-                     const options& wanted)
-      : base_type(in, root, name, engine_kind::left_right, replicas, wanted) {
+                     engine_kind engine, const options& wanted)
+      : base_type(in, root, name, engine, replicas, wanted) {
     const std::uint64_t found = D::load(this->state(), std::memory_order_acquire);
     batches_ = found >> 2;
     current_.store(found & current_bit, std::memory_order_relaxed);
@@ -301,57 +302,28 @@ class left_right_session final : public replica_session<D> {
 /// wait-free. Durable at return: what update() and read() answered, and what that depends on.
 /// Space: twice the data. Memory: the lines of a batch.
 template <domain::persistence_domain D = domain::native>
-class left_right : public detail::manager_calls<left_right<D>> {
-  using session = detail::left_right_session<D>;
+class left_right : public detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
+                                                   detail::engine_kind::left_right> {
+  using base_type = detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
+                                             detail::engine_kind::left_right>;
 
  public:
-  using pool_type = basic_pool<D>;
-  using domain_type = D;
-
-  /// For reports.
-  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "left_right"; }
-
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
   /// bytes. After a crash the replica that it left behind is copied with the first update. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
-  left_right(pool_type& pool, std::string_view name, const options& wanted = {})
-      : session_(attach(pool, name, wanted)) {}
-  ~left_right() { session_->handle_gone(); }
-  left_right(const left_right&) = delete;
-  left_right& operator=(const left_right&) = delete;
+  left_right(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
+      : base_type(pool, name, wanted) {}
 
  private:
   friend class detail::manager_calls<left_right<D>>;
 
-  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
-                                         const options& wanted) {
-    pool.require_per_operation_durability();
-    return pool.template service<durable::root_sessions<D>>().template attach<session>(
-        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
-          return std::make_shared<session>(in, root, std::string(name), wanted);
-        });
-  }
-
-  [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const detail::replica_session<D>*>(session_.get());
-  }
-
-  [[nodiscard]] std::string where() const { return session_->pool().path(); }
-
   template <class Result, class F>
   Result run_update(F&& f) {
     detail::request_of<Result, std::remove_reference_t<F>> wanted(f);
-    session_->update(wanted);
+    this->session().update(wanted);
     return wanted.result();
   }
-
-  template <class Result, class F>
-  Result run_read(F&& f) {
-    return session_->read(f);
-  }
-
-  std::shared_ptr<session> session_;
 };
 
 static_assert(transaction_manager<left_right<>>);

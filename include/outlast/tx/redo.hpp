@@ -11,8 +11,8 @@
 #pragma once
 
 #include <outlast/domain/native.hpp>
-#include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/redo_session.hpp>
 #include <outlast/tx/manager.hpp>
@@ -20,7 +20,6 @@
 
 #include <exception>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -31,58 +30,27 @@ namespace detail {
 
 /// What the engines of the redo kind have in common.
 template <class Engine, domain::persistence_domain D, engine_kind kind>
-class redo_manager : public manager_calls<Engine> {
-  using session = redo_session<D>;
+class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
+  using base_type = attached_manager<Engine, redo_session<D>, D, kind>;
 
  public:
-  using pool_type = basic_pool<D>;
-  using domain_type = D;
   /// Rule R1 of manager.hpp is meant: operations are copied, and other threads run them.
   static constexpr bool runs_after_return = true;
 
-  /// For reports.
-  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return name_of(kind); }
-
-  redo_manager(const redo_manager&) = delete;
-  redo_manager& operator=(const redo_manager&) = delete;
-
  protected:
-  redo_manager(pool_type& pool, std::string_view name, const options& wanted)
-      : session_(attach(pool, name, wanted)) {}
-  ~redo_manager() { session_->handle_gone(); }
+  using base_type::base_type;
+  ~redo_manager() = default;
 
  private:
   friend class manager_calls<Engine>;
 
-  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
-                                         const options& wanted) {
-    pool.require_per_operation_durability();
-    return pool.template service<durable::root_sessions<D>>().template attach<session>(
-        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
-          return std::make_shared<session>(in, root, std::string(name), kind, wanted);
-        });
-  }
-
-  [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const replica_session<D>*>(session_.get());
-  }
-
-  [[nodiscard]] std::string where() const { return session_->pool().path(); }
-
   template <class Result, class F>
   Result run_update(F&& f) {
     using request = helped_request_of<D, Result, std::remove_cvref_t<F>>;
-    const auto out = session_->update(std::make_unique<request>(std::forward<F>(f)));
+    const auto out = this->session().update(std::make_unique<request>(std::forward<F>(f)));
     if (out->failure != nullptr) std::rethrow_exception(out->failure);
     if constexpr (!std::is_void_v<Result>) return out->template kept<Result>();
   }
-
-  template <class Result, class F>
-  Result run_read(F&& f) {
-    return session_->read(f);
-  }
-
-  std::shared_ptr<session> session_;
 };
 
 }  // namespace detail

@@ -4,7 +4,7 @@
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")

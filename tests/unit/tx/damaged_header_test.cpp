@@ -1,4 +1,4 @@
-// Goal: whoever opens a header of transactions that is damaged, newer or another engine's is told so.
+// Goal: whoever opens transactions whose header is damaged, newer or another engine's is told so.
 // Method: records that are changed in the closed file of a pool.
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>

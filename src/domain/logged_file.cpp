@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <memory>
@@ -77,17 +78,21 @@ class commit_queue {
   /// Durable at return. Throws error{io_failure}; std::bad_alloc, and then nothing was asked for.
   void commit(std::span<const line_range> lines) {
     std::unique_lock lock(mutex_);
+    add(lines);
+    wait_for(lock, ++asked_);
+  }
+
+  /// As commit(), without waiting.
+  void stage(std::span<const line_range> lines) {
+    const std::lock_guard lock(mutex_);
+    add(lines);
+  }
+
+  /// As logged_file::publish().
+  void publish(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+    std::unique_lock lock(mutex_);
     require_intact();
-    waiting_.insert(waiting_.end(), lines.begin(), lines.end());
-    const std::uint64_t mine = ++asked_;
-    while (durable_ < mine) {
-      require_intact();
-      if (leading_) {
-        changed_.wait(lock);
-      } else {
-        lead(lock);
-      }
-    }
+    wait_for(lock, ask_for(word, value));
   }
 
   void checkpoint() {
@@ -98,6 +103,42 @@ class commit_queue {
   }
 
  private:
+  /// With the mutex.
+  void add(std::span<const line_range> lines) {
+    require_intact();
+    waiting_.insert(waiting_.end(), lines.begin(), lines.end());
+  }
+
+  /// With the mutex, which is given up meanwhile.
+  void wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t asked) {
+    while (durable_ < asked) {
+      require_intact();
+      if (leading_) {
+        changed_.wait(lock);
+      } else {
+        lead(lock);
+      }
+    }
+  }
+
+  /// With the mutex: what to wait for until `word` durably has `value`, or a later one.
+  [[nodiscard]] std::uint64_t ask_for(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+    for (const word_store& each : batch_words_) {
+      if (each.word == &word && each.value >= value) return served_;
+    }
+    for (word_store& each : waiting_words_) {
+      if (each.word != &word) continue;
+      each.value = std::max(each.value, value);
+      return ++asked_;
+    }
+    // Its leader gives it values, and no batch that is under way has this one.
+    if (word.load(std::memory_order_relaxed) >= value) return 0;
+    waiting_words_.reserve(waiting_words_.size() + 1);
+    waiting_.push_back({base::line_of(&word), 1});
+    waiting_words_.push_back({&word, value});
+    return ++asked_;
+  }
+
   /// With the mutex. The first error stays.
   void note(int failed) noexcept {
     if (error_number_ == 0) error_number_ = failed;
@@ -107,9 +148,11 @@ class commit_queue {
     leading_ = true;
     batch_.clear();
     batch_.swap(waiting_);
-    const std::uint64_t served = asked_;
+    batch_words_.swap(waiting_words_);
+    served_ = asked_;
     const int failed = without(lock, [&] { return append(); });
-    if (failed == 0) durable_ = served;
+    batch_words_.clear();
+    if (failed == 0) durable_ = served_;
     note(failed);
     changed_.notify_all();  // they do not wait for what follows
     if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
@@ -119,7 +162,7 @@ class commit_queue {
 
   [[nodiscard]] int append() {
     sort_and_join(batch_);
-    return log_.append(batch_);
+    return log_.append(batch_, batch_words_);
   }
 
   /// What runs out of memory half-way has failed like the device.
@@ -154,7 +197,10 @@ class commit_queue {
   std::condition_variable changed_;
   std::vector<line_range> waiting_;
   std::vector<line_range> batch_;  // the leader's
+  std::vector<word_store> waiting_words_;
+  std::vector<word_store> batch_words_;  // the leader's; others read it with the mutex
   std::uint64_t asked_ = 0;
+  std::uint64_t served_ = 0;  // by the last batch, or the one under way
   std::uint64_t durable_ = 0;
   bool leading_ = false;
   int error_number_ = 0;
@@ -177,6 +223,32 @@ std::shared_ptr<commit_queue> queue_of(const void* address) {
   return queue_of(reinterpret_cast<std::uintptr_t>(address));
 }
 
+/// Gives each pool's queue what the caller has noted of it.
+template <class Give>
+void give_notes(Give give) {
+  hw::store_fence();
+  std::vector<line_range>& lines = notes_of_this_thread().lines;
+  if (lines.empty()) return;
+  sort(lines);
+  std::optional<error> failure;  // the other pools get theirs all the same
+  for (auto first = lines.begin(); first != lines.end();) {
+    const std::shared_ptr<commit_queue> queue = queue_of(first->first);
+    if (queue == nullptr) {
+      ++first;
+      continue;
+    }
+    const auto end = std::lower_bound(first, lines.end(), line_range{queue->end(), 0}, precedes);
+    try {
+      give(*queue, {first, end});
+    } catch (const error& one) {
+      failure = one;
+    }
+    first = end;
+  }
+  lines.clear();
+  if (failure) throw *failure;
+}
+
 }  // namespace
 
 void logged_file::pwb(const void* address, site) {
@@ -194,27 +266,20 @@ void logged_file::pwb(const void* address, site) {
 }
 
 void logged_file::psync(site) {
+  give_notes([](commit_queue& queue, std::span<const line_range> lines) { queue.commit(lines); });
+}
+
+void logged_file::stage(site) {
+  give_notes([](commit_queue& queue, std::span<const line_range> lines) { queue.stage(lines); });
+}
+
+void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value, site) {
   hw::store_fence();
-  std::vector<line_range>& lines = notes_of_this_thread().lines;
-  if (lines.empty()) return;
-  sort(lines);
-  std::optional<error> failure;  // the other pools are synced all the same
-  for (auto first = lines.begin(); first != lines.end();) {
-    const std::shared_ptr<commit_queue> queue = queue_of(first->first);
-    if (queue == nullptr) {
-      ++first;
-      continue;
-    }
-    const auto end = std::lower_bound(first, lines.end(), line_range{queue->end(), 0}, precedes);
-    try {
-      queue->commit({first, end});
-    } catch (const error& one) {
-      failure = one;
-    }
-    first = end;
+  if (const std::shared_ptr<commit_queue> queue = queue_of(&word)) {
+    queue->publish(word, value);
+  } else {
+    word.store(value, std::memory_order_release);  // nothing survives in that memory
   }
-  lines.clear();
-  if (failure) throw *failure;
 }
 
 void logged_file::pool_opened(const void* base, std::size_t size, const std::string& path,

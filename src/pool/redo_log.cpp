@@ -446,17 +446,27 @@ void redo_log::create() {
   sync_directory(path_);
 }
 
-int redo_log::append(std::span<const domain::line_range> lines) {
+int redo_log::append(std::span<const domain::line_range> lines,
+                     std::span<const domain::word_store> words) {
   const std::lock_guard lock(mutex_);
   reserve_pages(lines);
-  const std::span<const std::byte> batch = build(lines);
-  if (!has_room_for(batch.size()) && head_ != first_batch_offset) {
+  const batch_header header = plan(lines);
+  buffer_.resize(header.bytes / sizeof(aligned_page));
+  if (!has_room_for(header.bytes) && head_ != first_batch_offset) {
     if (const int failed = checkpoint_alone()) return failed;
   }
-  if (const int failed = write_batch(batch)) return failed;
+  // Not before the checkpoint, which would take a word to the file without its lines.
+  for (const domain::word_store& each : words) {
+    each.word->store(each.value, std::memory_order_relaxed);
+  }
+  std::memcpy(buffer_.data(), &header, sizeof header);
+  fill(batch_lines_offset(runs_.size()));
+  seal_batch(buffer());
+  if (const int failed = write_batch(buffer())) return failed;
   if (const int failed = sync(path_, fd_.get())) return failed;
-  head_ += batch.size();
-  last_bytes_ = batch.size();
+  head_ += header.bytes;
+  last_bytes_ = header.bytes;
+  counters_.lines += header.lines;
   ++sequence_;
   ++counters_.batches;
   note_pages(lines);
@@ -479,7 +489,8 @@ domain::log_counters redo_log::counters() const noexcept {
   return counters_;
 }
 
-std::span<const std::byte> redo_log::build(std::span<const domain::line_range> lines) {
+/// What the batch will be; nothing of its lines is looked at yet.
+batch_header redo_log::plan(std::span<const domain::line_range> lines) {
   runs_.clear();
   std::uint64_t total = 0;
   for (const domain::line_range& each : lines) {
@@ -499,12 +510,7 @@ std::span<const std::byte> redo_log::build(std::span<const domain::line_range> l
   header.bytes = batch_bytes(runs_.size(), total);
   header.ranges = static_cast<std::uint32_t>(runs_.size());
   header.lines = static_cast<std::uint32_t>(total);
-  buffer_.resize(header.bytes / sizeof(aligned_page));
-  std::memcpy(buffer_.data(), &header, sizeof header);
-  counters_.lines += total;
-  fill(batch_lines_offset(runs_.size()));
-  seal_batch(buffer());
-  return buffer();
+  return header;
 }
 
 /// Everything of the batch but its header.

@@ -1,7 +1,9 @@
 // Goal: no sentence of the redo log's protocol can be left out, and a power cut shows where it is.
 // Method: the real source with one sentence switched off (mutate_log.cmake), and with none, under
-// the campaign of power cuts; the seeds are fixed.
+// the campaign of power cuts, and under a device that stops at any step; the seeds are fixed.
 #include <tests/powercut/disk_subjects.hpp>
+#include <tests/support/memory_folder.hpp>
+#include <tests/support/mortal_device.hpp>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +39,17 @@ TEST_P(BrokenLog, is_found_out) {
   EXPECT_NE(complaint_of(GetParam(), "link_free_hash_logged", 20'000), "");
 }
 INSTANTIATE_TEST_SUITE_P(Each, BrokenLog, testing::Range(1, 13));
+
+class BrokenPublication : public testing::TestWithParam<int> {};
+
+TEST_P(BrokenPublication, is_found_out) {
+  const scratch_folder folder;
+  broken_log::defect = GetParam();
+  const std::string complaint = complaint_of_published_words((folder.path() / "p").string());
+  broken_log::defect = 0;
+  EXPECT_NE(complaint, "");
+}
+INSTANTIATE_TEST_SUITE_P(Each, BrokenPublication, testing::Range(13, 15));
 
 TEST(WholeLog, is_not_complained_of) {
   EXPECT_EQ(complaint_of(0, "link_free_hash_logged", 2'000), "");

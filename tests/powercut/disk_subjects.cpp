@@ -10,6 +10,13 @@
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/sets/basic_hash.hpp>
 #include <outlast/sets/basic_list.hpp>
+#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/puc_map.hpp>
+#include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/tx/seq/red_black_tree.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
@@ -117,6 +124,21 @@ file_definition set_hash(const std::string& name) {
   return define<structure>(name, std::move(how));
 }
 
+using tx_tree = tx::seq::red_black_tree<key, std::uint64_t>;
+using tx_table = tx::seq::hash_map<key, std::uint64_t>;
+
+/// A map whose operations are transactions.
+template <class Map>
+file_definition transactions(const std::string& name, unsigned replicas) {
+  typename map_on_disk<Map>::parts how;
+  how.memory_bytes = pool_bytes;
+  const tx::options space{
+      .replica_bytes = std::size_t{12} << 10, .page_bytes = 256, .replicas = replicas};
+  how.make = [space](auto& pool) { return std::make_unique<Map>(pool, "subject", space); };
+  how.blocks = [](Map&) { return std::size_t{1}; };  // the root block
+  return define<Map>(name, std::move(how));
+}
+
 /// What the pages of a structure, its clock and its growth need.
 constexpr std::size_t epoch_pool_bytes = std::size_t{256} << 10;
 
@@ -199,6 +221,12 @@ std::vector<file_definition> disk_subjects() {
       buffered_queue<epoch::queue<key, disk>>("epoch_queue"),
       buffered_map<epoch::hash_map<key, key, disk>>("epoch_hash_map",
                                                     epoch::map_options{.buckets = 2, .load = 4}),
+      transactions<tx::managed_map<tx::left_right<logged>, tx_tree>>("tx_left_right_logged", 2),
+      transactions<tx::managed_map<tx::redo<logged>, tx_table>>("tx_redo_logged", 4),
+      transactions<tx::managed_map<tx::redo_opt<logged>, tx_table>>("tx_redo_opt_logged", 2),
+      transactions<tx::managed_map<tx::cx_ptm<logged>, tx_tree>>("tx_cx_ptm_logged", 3),
+      transactions<tx::puc_map<tx::replica_map<key, std::uint64_t>, logged>>("tx_cx_puc_logged", 2),
+      transactions<tx::managed_map<tx::redo_opt<disk>, tx_tree>>("tx_redo_opt", 3),
   };
 }
 

@@ -11,8 +11,8 @@ function(outlast_mutate_log to)
                  "namespace outlast::broken_log {\nint defect = 0;\n}\nnamespace outlast::pool_detail {\nnamespace {"
                  TEXT "${TEXT}")
   # 1: a fence does not wait for the device
-  outlast_mutate(1 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ += batch.size();"
-                   "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ += batch.size();")
+  outlast_mutate(1 "  if (const int failed = sync(path_, fd_.get())) return failed;\n  head_ += header.bytes;"
+                   "  if (@D@) {\n    if (const int failed = sync(path_, fd_.get())) return failed;\n  }\n  head_ += header.bytes;")
   # 2: a checkpoint does not wait for the pool's file
   outlast_mutate(2 "  if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  // (P4)"
                    "  if (@D@) {\n    if (const int failed = sync(pool_path_, pool_fd_)) return failed;\n  }\n  // (P4)")
@@ -37,11 +37,19 @@ function(outlast_mutate_log to)
   outlast_mutate(9 "  forget_duplicates();\n  for (const"
                    "  forget_duplicates();\n  if (!@D@) {\n    (void)write_start_page(path_, fd_.get(), 1 - newest_start_, {sequence_, generation_, {}, 0});\n    (void)sync(path_, fd_.get());\n  }\n  for (const")
   # 10: a batch is written over the last one
-  outlast_mutate(10 "  head_ += batch.size();\n" "  head_ += @D@ ? batch.size() : 0;\n")
+  outlast_mutate(10 "  head_ += header.bytes;\n" "  head_ += @D@ ? header.bytes : 0;\n")
   # 11: a checkpoint writes the lines of the last batch alone
   outlast_mutate(11 "  note_pages(lines);\n  return 0;" "  if (!@D@) pages_.clear();\n  note_pages(lines);\n  return 0;")
   # 12: a replay does not wait until the log is empty
   outlast_mutate(12 "  must(device().sync(path, found.file.get()), path, \"sync the redo log\");"
                     "  if (@D@) must(device().sync(path, found.file.get()), path, \"sync the redo log\");")
+  # 13: a word has its value when a checkpoint makes room for its lines
+  outlast_mutate(13 "  if (!has_room_for(header.bytes)"
+                    "  if (!@D@) {\n    for (const domain::word_store& each : words) each.word->store(each.value, std::memory_order_relaxed);\n  }\n  if (!has_room_for(header.bytes)")
+  # 14: a word gets its value when its line is copied already
+  outlast_mutate(14 "    each.word->store(each.value, std::memory_order_relaxed);\n  }\n  std::memcpy"
+                    "    if (@D@) each.word->store(each.value, std::memory_order_relaxed);\n  }\n  std::memcpy")
+  outlast_mutate(14 "  seal_batch(buffer());\n"
+                    "  seal_batch(buffer());\n  if (!@D@) {\n    for (const domain::word_store& each : words) each.word->store(each.value, std::memory_order_relaxed);\n  }\n")
   file(CONFIGURE OUTPUT ${to}/broken_redo_log.cpp CONTENT "${TEXT}" @ONLY)
 endfunction()

@@ -4,16 +4,23 @@
 // policy that does not wait at the end of an operation, and a close that lets its mark overtake.
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
+#include <outlast/tx/managed_map.hpp>
+#include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/red_black_tree.hpp>
 #include <outlast/verify/eager_epochs.hpp>
+#include <outlast/verify/lossy_file.hpp>
 #include <tests/powercut/disk_subjects.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,6 +105,23 @@ TEST(PowerCut, a_buffered_queue_behind_a_log_loses_its_last_epochs_alone) {
   expect_nothing_lost("epoch_queue_logged");
 }
 
+TEST(PowerCut, transactions_of_two_replicas_behind_a_log_lose_nothing) {
+  expect_nothing_lost("tx_left_right_logged");
+}
+TEST(PowerCut, transactions_with_many_replicas_behind_a_log_lose_nothing) {
+  expect_nothing_lost("tx_redo_logged");
+}
+TEST(PowerCut, transactions_that_are_combined_behind_a_log_lose_nothing) {
+  expect_nothing_lost("tx_redo_opt_logged");
+}
+TEST(PowerCut, transactions_that_run_in_each_replica_behind_a_log_lose_nothing) {
+  expect_nothing_lost("tx_cx_ptm_logged");
+}
+TEST(PowerCut, a_standard_map_behind_a_log_loses_nothing) {
+  expect_nothing_lost("tx_cx_puc_logged");
+}
+TEST(PowerCut, transactions_in_a_file_lose_nothing) { expect_nothing_lost("tx_redo_opt"); }
+
 TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result once = cut("hash_table", {.seed = 7, .images = 300});
   const cut_result again = cut("hash_table", {.seed = 7, .images = 300});
@@ -167,6 +191,46 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
   const cut_plan meetings{.seed = 1, .images = 5 * enough_images, .operations = 10, .keys = 2};
   const cut_result outcome = cut_power_again_and_again(hasty, meetings);
   EXPECT_NE(outcome.complaint, "");
+}
+
+using tree_of_transactions = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
+
+/// Replicas that are small enough for images of them to be copied.
+template <class Domain>
+cut_result cut_transactions() {
+  using structure = tx::managed_map<tx::redo_opt<Domain>, tree_of_transactions>;
+  typename map_on_disk<structure>::parts how;
+  how.memory_bytes = std::size_t{128} << 10;
+  how.make = [](auto& pool) {
+    return std::make_unique<structure>(
+        pool, "subject",
+        tx::options{.replica_bytes = std::size_t{12} << 10, .page_bytes = 256, .replicas = 3});
+  };
+  how.blocks = [](structure&) { return std::size_t{1}; };
+  map_on_disk<structure> subject(std::move(how));
+  return cut_power_again_and_again(subject, {.seed = 1, .images = enough_images});
+}
+
+/// What is staged waits for nobody who publishes.
+struct forgetful_log : domain::lossy_logged_file {
+  static constexpr std::string_view name() noexcept { return "forgetful_log"; }
+  static void stage(domain::site = domain::site::current()) {}
+};
+TEST(PowerCut, a_log_whose_word_leaves_its_lines_behind_is_found_out) {
+  EXPECT_EQ(cut_transactions<domain::lossy_logged_file>().complaint, "");
+  EXPECT_NE(cut_transactions<forgetful_log>().complaint, "");
+}
+
+/// A word has its value before its batch is on its way.
+struct early_log : domain::lossy_logged_file {
+  static constexpr std::string_view name() noexcept { return "early_log"; }
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      domain::site = domain::site::current()) {
+    word.store(value, std::memory_order_release);
+  }
+};
+TEST(PowerCut, a_log_that_publishes_without_waiting_is_found_out) {
+  EXPECT_NE(cut_transactions<early_log>().complaint, "");
 }
 
 }  // namespace

@@ -24,12 +24,19 @@
 // that line, not older than its last fence. *Twice*: batches say what lines hold, not what changes,
 // so a replay that is cut off begins again.
 //
+// *Staged lines and published words*: a word that names what other lines hold needs no wait of its
+// own. stage() puts lines into the queue of the next batch; publish() has the thread that builds a
+// batch give the word its value, when no batch or checkpoint but that one can take it to the file.
+// What was staged before the call is in the same batch or an earlier one, and a batch is there as a
+// whole.
+//
 // Literature: Mohan et al., ARIES (TODS 1992), redo with physical images; group commit after
 // DeWitt et al., Implementation Techniques for Main Memory Database Systems (SIGMOD 1984).
 #pragma once
 
 #include <outlast/domain/hardware_access.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,6 +48,12 @@ namespace outlast::domain {
 struct line_range {
   std::uintptr_t first;  ///< the address of the first
   std::size_t lines;
+};
+
+/// A word that gets its value with a batch.
+struct word_store {
+  std::atomic<std::uint64_t>* word;
+  std::uint64_t value;
 };
 
 /// What a log has cost so far. Exact.
@@ -60,8 +73,11 @@ struct log_counters {
 class line_log {
  public:
   virtual ~line_log() = default;
-  /// Makes the lines durable, as they are now, all of them or none. Ascending, and none twice.
-  [[nodiscard]] virtual int append(std::span<const line_range> lines) = 0;
+  /// Gives the words their values and makes the lines durable, as they are then, all of them or
+  /// none. Ascending, none twice, those of the words among them. Nothing else takes a value to the
+  /// file before that.
+  [[nodiscard]] virtual int append(std::span<const line_range> lines,
+                                   std::span<const word_store> words) = 0;
   /// Called after that, when nobody waits: the place to make room.
   [[nodiscard]] virtual int tidy() = 0;
   /// Brings everything that the log holds into the pool's file, and empties it. Durable at return.
@@ -92,6 +108,15 @@ struct logged_file : hardware_access {
   /// Appends the lines that the caller noted, as they are now, and syncs the log. Durable at
   /// return. Throws error{io_failure}, std::bad_alloc, which leaves the notes for the next fence.
   static void psync(site where = site::current());
+  /// Puts the lines that the caller noted into the queue, without waiting for the device: a word
+  /// that is published from now on is not durable before they are. They are copied between now and
+  /// then. Throws error{io_failure}, std::bad_alloc, which leaves the notes.
+  static void stage(site where = site::current());
+  /// Gives `word` a value that is not below what it has, with all that was staged, by any thread,
+  /// before the call. Nobody else stores to the word, and its values grow. Calls for one value
+  /// share a batch. Durable at return. Throws error{io_failure}, std::bad_alloc without effect.
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      site where = site::current());
 
   /// Called by the pool layer: lines in [base, base + size) go to `log`, whose pool is in `path`.
   static void pool_opened(const void* base, std::size_t size, const std::string& path,

@@ -19,7 +19,8 @@ template <class D>
 concept notes_pages = requires { requires D::notes_pages; };
 
 /// A domain under which memory is a copy of the pool's file: what is stored reaches the file by the
-/// domain's log alone, and nothing that an opener finds is not durable yet.
+/// domain's log alone, and nothing that an opener finds is not durable yet. It has stage() and
+/// publish(), so that a word and the lines that it speaks of need one device sync.
 template <class D>
 concept logs_lines = requires { requires D::logs_lines; };
 

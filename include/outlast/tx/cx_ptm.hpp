@@ -66,7 +66,7 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
 
   void flush_written(unsigned i, replica_type& in) {
     in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });
-    domain::fence<D>();
+    this->stage_lines();
     in.unflushed.clear();
   }
 };

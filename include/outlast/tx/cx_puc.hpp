@@ -175,7 +175,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
     const heap::extent in_use = this->used(i);
     domain::flush<D>(this->replica(i), in_use.table_end);
     domain::flush<D>(this->replica(i) + in_use.pages_begin, in_use.pages_end - in_use.pages_begin);
-    domain::fence<D>();
+    this->stage_lines();
   }
 };
 

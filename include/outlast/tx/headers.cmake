@@ -6,6 +6,7 @@ outlast_headers(outlast_library tx
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/helped_request.hpp
+  detail/published_word.hpp
   detail/record.hpp
   detail/redo_session.hpp
   detail/redo_state.hpp

@@ -138,6 +138,15 @@ class left_right_session final : public replica_session<D> {
     return static_cast<unsigned>(current_.load(std::memory_order_relaxed));
   }
 
+  /// `word` is durable at return, and not before the lines that were staged.
+  void publish_state(std::uint64_t word, domain::site where = domain::site::current()) {
+    if constexpr (domain::logs_lines<D>) {
+      D::publish(this->state(), word, where);
+    } else {
+      write_state(word, where);
+    }
+  }
+  /// The same where nothing is staged.
   void write_state(std::uint64_t word, domain::site where = domain::site::current()) {
     D::store(this->state(), word, std::memory_order_release, where);
     domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t), where);
@@ -226,11 +235,11 @@ class left_right_session final : public replica_session<D> {
     previous_->for_each([&](line_number line) {
       if (!written_->contains(line)) this->flush_line(next, line);
     });
-    domain::fence<D>();
+    this->stage_lines();
     ++batches_;
     // (P2) persisted-before (P4): the batch has happened, before anybody sees it, is told, or
     // writes the replica that was current.
-    write_state(batches_ << 2 | next);
+    publish_state(batches_ << 2 | next);
     // (6) full barrier; synchronizes-with (7).
     D::announce(current_, next);
     std::swap(written_, previous_);

@@ -12,6 +12,8 @@
 #include <outlast/domain/persist.hpp>
 
 #include <atomic>
+#include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace outlast::verify {
@@ -119,7 +121,7 @@ struct lossy : Disk {
     if (auto* const told = verify::file_observer::present()) told->at_wait();
   }
 
- private:
+ protected:
   static void at_fence() {
     if (auto* const told = verify::file_observer::present()) told->at_fence();
   }
@@ -134,6 +136,17 @@ static_assert(persistence_domain<lossy_file>);
 /// `logged_file` above such a disk.
 struct lossy_logged_file : lossy<logged_file> {
   static constexpr std::string_view name() noexcept { return "lossy_logged_file"; }
+  static void stage(site where = site::current()) {
+    schedule_point();
+    logged_file::stage(where);
+  }
+  /// Durable at return. Throws error{io_failure}.
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      site where = site::current()) {
+    at_fence();
+    logged_file::publish(word, value, where);
+    at_fence();
+  }
 };
 static_assert(persistence_domain<lossy_logged_file> && logs_lines<lossy_logged_file>);
 

@@ -4,7 +4,8 @@
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/published_word.hpp
+          detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
@@ -46,10 +47,10 @@ function(outlast_mutate_tx to)
   outlast_mutate(2 "if (!written_->contains(line)) this->flush_line(next, line);"
                    "if (@D@ && !written_->contains(line)) this->flush_line(next, line);")
   # 3: the durable word does not wait for the batch
-  outlast_mutate(3 "    domain::fence<D>();\n    ++batches_;" "    if (@D@) domain::fence<D>();\n    ++batches_;")
+  outlast_mutate(3 "    this->stage_lines();\n    ++batches_;" "    if (@D@) this->stage_lines();\n    ++batches_;")
   # 4: nobody waits for the durable word
-  outlast_mutate(4 "    write_state(batches_ << 2 | next);"
-                   "    if (@D@) {\n      write_state(batches_ << 2 | next);\n    } else {\n      D::store(this->state(), batches_ << 2 | next, std::memory_order_release);\n      domain::flush<D>(&this->state(), 8);\n    }")
+  outlast_mutate(4 "    publish_state(batches_ << 2 | next);"
+                   "    if (@D@) {\n      publish_state(batches_ << 2 | next);\n    } else {\n      D::store(this->state(), batches_ << 2 | next, std::memory_order_release);\n      domain::flush<D>(&this->state(), 8);\n    }")
   # 5: a batch is seen before it is durable
   outlast_mutate(5 "    ++batches_;\n" "    if (!@D@) D::announce(current_, next);\n    ++batches_;\n")
   # 6: the replica that is current is written before another one is
@@ -93,17 +94,17 @@ function(outlast_mutate_tx to)
   outlast_mutate(18 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
                     "    if (@D@) owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });")
   # 19: the durable word does not wait for the batch
-  outlast_mutate(19 "    domain::fence<D>();\n    owned->unflushed.clear();"
-                    "    if (@D@) domain::fence<D>();\n    owned->unflushed.clear();")
+  outlast_mutate(19 "    this->stage_lines();\n    owned->unflushed.clear();"
+                    "    if (@D@) this->stage_lines();\n    owned->unflushed.clear();")
   # 20: callers are told before the word is durable
-  outlast_mutate(20 "    make_durable(word);\n    append" "    if (@D@) make_durable(word);\n    append")
+  outlast_mutate(20 "    word_.make_durable(word);" "    if (@D@) word_.make_durable(word);")
   # 21: a replica is written before a durable word names another one
-  outlast_mutate(21 "    make_durable(now);\n    owned.take_over" "    if (@D@) make_durable(now);\n    owned.take_over")
+  outlast_mutate(21 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
   # 22: a reader answers from what can be lost
-  outlast_mutate(22 "    make_durable(seen);" "    if (@D@) make_durable(seen);")
+  outlast_mutate(22 "    word_.make_durable(seen);" "    if (@D@) word_.make_durable(seen);")
   # 23: a reader does not look again once it is announced
-  outlast_mutate(23 "    if (word_now().bits() != seen.bits()) return false;"
-                    "    if (@D@ && word_now().bits() != seen.bits()) return false;")
+  outlast_mutate(23 "    if (word_.readable().bits() != seen.bits()) return false;"
+                    "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
   # 24: nobody looks for readers
   outlast_mutate(24 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
                     "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
@@ -142,16 +143,16 @@ function(outlast_mutate_tx to)
 
   outlast_read_header(detail/cx_session.hpp)
   # 36: callers are told before the word is durable
-  outlast_mutate(36 "    make_durable(word_now());" "    if (@D@) make_durable(word_now());")
+  outlast_mutate(36 "    word_.make_durable(word_.now());" "    if (@D@) word_.make_durable(word_.now());")
   # 37: a replica is left to a reader before the word is durable
-  outlast_mutate(37 "        make_durable(wanted);" "        if (@D@) make_durable(wanted);")
+  outlast_mutate(37 "        word_.make_durable(wanted);" "        if (@D@) word_.make_durable(wanted);")
   # 38: a replica is written before a durable word names another one
-  outlast_mutate(38 "    make_durable(now);\n    owned.take_over" "    if (@D@) make_durable(now);\n    owned.take_over")
+  outlast_mutate(38 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
   # 39: a reader answers from what can be lost
-  outlast_mutate(39 "    make_durable(seen);" "    if (@D@) make_durable(seen);")
+  outlast_mutate(39 "    word_.make_durable(seen);" "    if (@D@) word_.make_durable(seen);")
   # 40: a reader does not look again once it is announced
-  outlast_mutate(40 "    if (word_now().bits() != seen.bits()) return false;"
-                    "    if (@D@ && word_now().bits() != seen.bits()) return false;")
+  outlast_mutate(40 "    if (word_.readable().bits() != seen.bits()) return false;"
+                    "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
   # 41: nobody looks for readers
   outlast_mutate(41 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
                     "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
@@ -161,8 +162,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(43 "asked.replica() != no_replica || asked.number() > number"
                     "asked.replica() != no_replica || (@D@ && asked.number() > number)")
   # 44: the word goes back to a replica that has seen less
-  outlast_mutate(44 "while (replica_word(now).number() < wanted.number())"
-                    "while (replica_word(now).number() < wanted.number() || !@D@)")
+  outlast_mutate(44 "while (now.number() < wanted.number())"
+                    "while (now.number() < wanted.number() || !@D@)")
   # 45: what a crash left behind is taken for equal
   outlast_mutate(45 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
   # 46: the durable word goes ahead of what it names
@@ -181,7 +182,7 @@ function(outlast_mutate_tx to)
   outlast_mutate(49 "    in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });"
                     "    if (@D@) in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });")
   # 50: the durable word does not wait for what operations wrote
-  outlast_mutate(50 "    domain::fence<D>();" "    if (@D@) domain::fence<D>();")
+  outlast_mutate(50 "    this->stage_lines();" "    if (@D@) this->stage_lines();")
   # 51: what was repeated for others is not written back
   outlast_mutate(51 "    operation.run(update, out);" "    if (!@D@) in.unflushed.clear();\n    operation.run(update, out);")
   outlast_write_header(cx_ptm.hpp)
@@ -197,7 +198,7 @@ function(outlast_mutate_tx to)
   outlast_mutate(53 "    domain::flush<D>(this->replica(i) + in_use.pages_begin"
                     "    if (@D@) domain::flush<D>(this->replica(i) + in_use.pages_begin")
   # 54: the durable word does not wait for what is in use
-  outlast_mutate(54 "    domain::fence<D>();" "    if (@D@) domain::fence<D>();")
+  outlast_mutate(54 "    this->stage_lines();" "    if (@D@) this->stage_lines();")
   # 55: a copy keeps what the replica held
   outlast_mutate(55 "      heap(making).format(this->page_bytes());"
                     "      if (@D@) heap(making).format(this->page_bytes());")

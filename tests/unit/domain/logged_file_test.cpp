@@ -1,5 +1,6 @@
 // Goal: a fence hands the lines that its thread noted to the log of their pool, once each; fences
-// that are made at the same time share a batch; an error poisons the pool that it concerns.
+// that are made at the same time share a batch, a word goes with the lines that it speaks of; an
+// error poisons the pool that it concerns.
 // Method: memory registered as pools, logs that write down what they are told.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <span>
 #include <string>
@@ -33,14 +35,20 @@ class fake_pool final : public line_log {
   }
   ~fake_pool() override { logged_file::pool_closed(bytes_); }
 
-  int append(std::span<const line_range> lines) override {
+  int append(std::span<const line_range> lines, std::span<const word_store> words) override {
     ++appends;
     last.clear();
+    last_words.clear();
+    for (const word_store& each : words) {
+      last_words.push_back(each.value);
+      each.word->store(each.value, std::memory_order_relaxed);
+    }
     for (const line_range& each : lines) {
       last.emplace_back((each.first - reinterpret_cast<std::uintptr_t>(bytes_)) / line, each.lines);
     }
     if (throws) throw std::bad_alloc();
     if (wait_for_others) std::this_thread::yield();
+    if (meanwhile) std::exchange(meanwhile, nullptr)();
     return std::exchange(next_error, 0);
   }
   int tidy() override { return std::exchange(tidy_error, 0); }
@@ -50,9 +58,15 @@ class fake_pool final : public line_log {
   }
 
   [[nodiscard]] const std::byte* at(std::size_t offset) const { return bytes_ + offset; }
+  /// A word at the beginning of a line.
+  [[nodiscard]] std::atomic<std::uint64_t>& word(std::size_t index) {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(bytes_ + index * line);
+  }
 
   std::atomic<std::uint64_t> appends = 0;
   indices last;
+  std::vector<std::uint64_t> last_words;
+  std::function<void()> meanwhile;  // while the next batch is on its way
   int next_error = 0;
   int tidy_error = 0;
   bool throws = false;
@@ -145,6 +159,68 @@ TEST_F(LoggedFile, a_checkpoint_that_fails_fails_the_next_fence_not_the_last) {
 TEST_F(LoggedFile, a_log_that_runs_out_of_memory_has_failed) {
   first.throws = true;
   EXPECT_NE(failure_of_persist(first), "");
+}
+
+TEST_F(LoggedFile, a_word_goes_with_the_lines_that_were_staged_before_it) {
+  logged_file::pwb(first.at(5 * line));
+  logged_file::stage();
+  EXPECT_EQ(first.appends, 0U);
+  logged_file::publish(first.word(2), 7);
+  EXPECT_EQ(first.appends, 1U);
+  EXPECT_EQ(first.last, (fake_pool::indices{{2, 1}, {5, 1}}));
+  EXPECT_EQ(first.last_words, (std::vector<std::uint64_t>{7}));
+  EXPECT_EQ(first.word(2), 7U);
+  logged_file::psync();
+  EXPECT_EQ(first.appends, 1U) << "what was staged is noted no more";
+}
+
+TEST_F(LoggedFile, a_word_that_has_its_value_asks_nobody) {
+  logged_file::publish(first.word(2), 7);
+  logged_file::publish(first.word(2), 7);
+  logged_file::publish(first.word(2), 5);
+  EXPECT_EQ(first.appends, 1U);
+  EXPECT_EQ(first.word(2), 7U);
+}
+
+TEST_F(LoggedFile, what_is_published_while_a_batch_is_on_its_way_is_in_the_next) {
+  std::thread later;
+  first.meanwhile = [&] {
+    std::thread([&] {  // as another thread does whose lines nobody has copied yet
+      logged_file::pwb(first.at(6 * line));
+      logged_file::stage();
+    })
+        .join();
+    later = std::thread([&] { logged_file::publish(first.word(2), 8); });
+    EXPECT_EQ(first.word(2), 7U);
+    EXPECT_EQ(first.last, (fake_pool::indices{{2, 1}}));
+  };
+  logged_file::publish(first.word(2), 7);
+  later.join();
+  EXPECT_EQ(first.appends, 2U);
+  EXPECT_EQ(first.last, (fake_pool::indices{{2, 1}, {6, 1}}));
+  EXPECT_EQ(first.word(2), 8U);
+}
+
+TEST_F(LoggedFile, who_publishes_what_is_on_its_way_waits_for_that) {
+  std::thread other;
+  first.meanwhile = [&] { other = std::thread([&] { logged_file::publish(first.word(2), 7); }); };
+  logged_file::publish(first.word(2), 7);
+  other.join();
+  EXPECT_EQ(first.appends, 1U);
+}
+
+TEST_F(LoggedFile, a_word_of_no_pool_gets_its_value) {
+  std::atomic<std::uint64_t> word = 1;
+  logged_file::publish(word, 2);
+  EXPECT_EQ(word, 2U);
+}
+
+TEST_F(LoggedFile, a_word_that_is_not_durable_says_so) {
+  first.next_error = EIO;
+  EXPECT_THROW(logged_file::publish(first.word(2), 7), error);
+  EXPECT_THROW(logged_file::publish(first.word(2), 7), error) << "it is in memory by now";
+  logged_file::pwb(first.at(0));
+  EXPECT_THROW(logged_file::stage(), error);
 }
 
 TEST_F(LoggedFile, fences_that_are_made_at_the_same_time_share_a_batch) {

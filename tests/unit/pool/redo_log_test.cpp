@@ -5,9 +5,9 @@
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
+#include <tests/support/mortal_device.hpp>
 #include <tests/support/sanitizer.hpp>
 
 #include <gtest/gtest.h>
@@ -48,48 +48,14 @@ void write_content(const std::string& path, const bytes& content) {
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-/// Word `word` of the last page but `page` of a pool: nobody else uses it.
-template <class Pool>
-std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
-  auto& pages = pool.pages();
-  void* const first = pages.address_of(pages.limit() - 1 - static_cast<std::uint32_t>(page));
-  return static_cast<std::uint64_t*>(first) + word;
-}
+using test::mortal_device;
+using test::word_at;
 
 void set(logged_pool& pool, std::uint64_t page, std::uint64_t value, std::size_t word = 0) {
   std::uint64_t* const at = word_at(pool, page, word);
   *at = value;
   domain::persist<logged_file>(at, sizeof *at);
 }
-
-/// Does `allowed` steps, writes and syncs, and then fails each.
-class mortal_device final : public pool_detail::log_device {
- public:
-  explicit mortal_device(std::uint64_t allowed, int error_number = EIO)
-      : allowed_(allowed), error_number_(error_number) {
-    pool_detail::test_seams().device = this;
-  }
-  ~mortal_device() override { pool_detail::test_seams().device = nullptr; }
-  mortal_device(const mortal_device&) = delete;
-  mortal_device& operator=(const mortal_device&) = delete;
-
-  int write(const std::string& path, int fd, std::uint64_t offset, const void* from,
-            std::size_t size) override {
-    ++steps;
-    if (steps > allowed_ + 1) return error_number_;
-    if (steps <= allowed_) return log_device::write(path, fd, offset, from, size);
-    // The last step is cut off behind two lines.
-    (void)log_device::write(path, fd, offset, from, std::min<std::size_t>(size, 128));
-    return error_number_;
-  }
-  int sync(const std::string&, int) override { return ++steps > allowed_ ? error_number_ : 0; }
-
-  std::uint64_t steps = 0;
-
- private:
-  std::uint64_t allowed_;
-  int error_number_;
-};
 
 class RedoLog : public testing::Test {
  protected:
@@ -570,6 +536,10 @@ TEST_F(RedoLog, survives_a_device_that_stops_at_any_step) {
     if (survived) break;
   }
   EXPECT_GT(checked, 40U);
+}
+
+TEST_F(RedoLog, never_has_a_published_word_without_its_lines) {
+  EXPECT_EQ(test::complaint_of_published_words(path()), "");
 }
 
 TEST_F(RedoLog, survives_a_replay_that_stops_at_any_step) {

@@ -63,7 +63,8 @@ class redo_log final : public domain::line_log {
   redo_log(const redo_log&) = delete;
   redo_log& operator=(const redo_log&) = delete;
 
-  [[nodiscard]] int append(std::span<const domain::line_range> lines) override;
+  [[nodiscard]] int append(std::span<const domain::line_range> lines,
+                           std::span<const domain::word_store> words) override;
   [[nodiscard]] int tidy() override;
   [[nodiscard]] int checkpoint() override;
   [[nodiscard]] domain::log_counters counters() const noexcept override;
@@ -82,7 +83,7 @@ class redo_log final : public domain::line_log {
 
   void create();
   void allocate(int fd) const;
-  [[nodiscard]] std::span<const std::byte> build(std::span<const domain::line_range> lines);
+  [[nodiscard]] pool_format::batch_header plan(std::span<const domain::line_range> lines);
   void fill(std::uint64_t lines_offset);
   void reserve_pages(std::span<const domain::line_range> lines);
   void forget_duplicates();

@@ -10,6 +10,7 @@
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/cx_queue.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/published_word.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
@@ -72,13 +73,12 @@ class cx_session : public replica_session<D> {
              engine_kind engine, const options& wanted)
       : base_type(in, root, name, engine, wanted.replicas, wanted),
         replicas_(this->replicas()),
-        queue_(places, replica_word(D::load(this->state(), std::memory_order_acquire)).number()) {
-    const replica_word found = word_now();
+        // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
+        // before the replica that an older one names is written.
+        word_(this->state()),
+        queue_(places, word_.now().number()) {
+    const replica_word found = word_.now();
     require_word(found);
-    // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
-    // before the replica that an older one names is written.
-    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
-    durable_.store(found.number(), std::memory_order_relaxed);
     for (unsigned i = 0; i < replicas_.size(); ++i) {
       const bool equal = i == found.replica() || this->is_fresh();
       replicas_[i].stale.store(equal ? 0 : 1, std::memory_order_relaxed);
@@ -117,9 +117,7 @@ class cx_session : public replica_session<D> {
   void forbid() noexcept override { queue_.forbid(); }
 
  protected:
-  [[nodiscard]] replica_word word_now() const {
-    return replica_word(D::load(this->state(), std::memory_order_seq_cst));
-  }
+  [[nodiscard]] replica_word word_now() const { return word_.now(); }
 
  private:
   // In the simulator rare things are made frequent.
@@ -159,7 +157,7 @@ class cx_session : public replica_session<D> {
       for (unsigned left = tries_alone(me_); left > 0; --left) {
         if (in_.try_to_read(me_)) return announced();
       }
-      const std::uint64_t question = asking(in_.word_now().number());
+      const std::uint64_t question = asking(in_.word_.now().number());
       asks_ = true;
       // (7) release; synchronizes-with (8).
       me_.asks.store(question, std::memory_order_release);
@@ -238,7 +236,7 @@ class cx_session : public replica_session<D> {
   /// Gives `mine` its place in the order.
   void append(participant& me, const node& mine) {
     while (mine.number.load(std::memory_order_acquire) == node::unknown) {
-      const std::uint64_t over = word_now().number();
+      const std::uint64_t over = word_.now().number();
       queue_.append_next(me, over);
       const std::uint64_t next = queue_.last() + 1;
       if (next > over + places) complete(me, next - places);
@@ -250,20 +248,13 @@ class cx_session : public replica_session<D> {
   void complete(participant& me, std::uint64_t target) {
     tenure owned;
     domain::patience<D> until_free;
-    while (word_now().number() < target) {
+    while (word_.now().number() < target) {
       require_whole();
       if (!advance(me, owned, target)) until_free.wait();
     }
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
-    make_durable(word_now());
+    word_.make_durable(word_.now());
     // (P4) The caller may return.
-  }
-
-  /// The word is durable at return, as it is now or as it will be.
-  void make_durable(replica_word word) {
-    if (durable_.load(std::memory_order_acquire) >= word.number()) return;
-    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
-    durable_.raise_to(word.number(), std::memory_order_acq_rel);
   }
 
   // ---- Transitions ----
@@ -273,7 +264,7 @@ class cx_session : public replica_session<D> {
   [[nodiscard]] bool advance(participant& me, tenure& owned, std::uint64_t target) {
     if (!owned && !take_some(owned)) return false;
     if (!bring_up_to_date(me, owned, target)) return false;
-    if (word_now().number() >= target) return true;
+    if (word_.now().number() >= target) return true;
     // (P6) persisted-before (P7): what was copied, run, and taken back.
     engine().flush_written(owned.index(), *owned);
     decide(me, owned);
@@ -282,7 +273,7 @@ class cx_session : public replica_session<D> {
 
   /// A replica that nobody reads and no word names. The one that misses least, if it is free.
   [[nodiscard]] bool take_some(tenure& owned) {
-    const unsigned first = freshest_free(replicas_, this->replicas(), word_now().replica());
+    const unsigned first = freshest_free(replicas_, this->replicas(), word_.now().replica());
     for (unsigned i = 0; i < this->replicas(); ++i) {
       if (try_to_take(owned, (first + i) % this->replicas())) return true;
     }
@@ -291,17 +282,18 @@ class cx_session : public replica_session<D> {
 
   [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
     replica_type& it = replicas_[i];
-    if (it.owner.load(std::memory_order_relaxed) != 0 || word_now().replica() == i) return false;
+    if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
     tenure mine;
     if (!mine.try_begin(it, i)) return false;
-    const replica_word now = word_now();
-    if (now.replica() == i || is_read(i)) return false;
+    const replica_word now = word_.now();
+    if (now.replica() == i) return false;
     // (P5) persisted-before any store to the replica: the word that names another one. I2.
-    make_durable(now);
+    word_.make_durable(now);
+    if (is_read(i)) return false;
     owned.take_over(mine);
     return true;
   }
-  /// After the word was loaded.
+  /// After the word named another one, durably.
   [[nodiscard]] bool is_read(unsigned i) const {
     bool read = false;
     queue_.for_each([&](participant& each) {
@@ -313,23 +305,23 @@ class cx_session : public replica_session<D> {
 
   /// Announces the replica that counts; false if that is another one by then.
   [[nodiscard]] bool try_to_read(participant& me) {
-    const replica_word seen = word_now();
+    const replica_word seen = word_.readable();
     // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
     D::announce(me.reads, std::uint64_t{seen.replica()} + 1);
-    if (word_now().bits() != seen.bits()) return false;
-    make_durable(seen);
+    if (word_.readable().bits() != seen.bits()) return false;
+    word_.make_durable(seen);
     return true;
   }
 
   /// The replica becomes the one that counts, unless another one has seen as much.
   void decide(participant& me, tenure& owned) {
     const replica_word wanted(owned->number.load(std::memory_order_relaxed), owned.index());
-    std::uint64_t now = word_now().bits();
-    while (replica_word(now).number() < wanted.number()) {
+    replica_word now = word_.now();
+    while (now.number() < wanted.number()) {
       // (11) release; synchronizes-with (12). (P7) persisted-before (P3, P5): the operations have
       // happened.
-      if (D::compare_exchange(this->state(), now, wanted.bits(), std::memory_order_seq_cst)) {
-        make_durable(wanted);
+      if (word_.move(now, wanted)) {
+        word_.make_durable(wanted);
         return give(me, owned);
       }
     }
@@ -371,11 +363,11 @@ class cx_session : public replica_session<D> {
   }
 
   [[nodiscard]] bool copy_current(participant& me, tenure& owned) {
-    const replica_word now = word_now();
+    const replica_word now = word_.now();
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(*this, me);
     // (12) acquire; synchronizes-with (11).
-    if (word_now().bits() != now.bits()) return false;
+    if (word_.now().bits() != now.bits()) return false;
     if (!engine().copy(now.replica(), owned.index(), *owned)) return false;
     owned->number.store(now.number(), std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
@@ -428,8 +420,8 @@ class cx_session : public replica_session<D> {
   }
 
   std::vector<replica_type> replicas_;
+  published_word<D> word_;
   cx_queue<D> queue_;
-  alignas(128) volatile_word<D, std::uint64_t> durable_;  // the word's number is, at least
   volatile_word<D, std::uint32_t> broken_;
 };
 

@@ -10,6 +10,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/published_word.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
@@ -53,13 +54,12 @@ class redo_session final : public replica_session<D> {
         two_first_(engine == engine_kind::redo_opt),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
-        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)) {
-    const redo_word found(D::load(this->state(), std::memory_order_acquire));
+        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)),
+        // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
+        // before the replica that an older one names is written.
+        word_(this->state()) {
+    const redo_word found = word_.now();
     require_word(found);
-    // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
-    // before the replica that an older one names is written.
-    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
-    durable_.store(found.number(), std::memory_order_relaxed);
     auto first = std::make_unique<state_type>();
     first->number = found.number();
     first->replica = found.replica();
@@ -149,9 +149,6 @@ class redo_session final : public replica_session<D> {
 
   static constexpr domain::site nowhere = domain::site::none();
 
-  [[nodiscard]] redo_word word_now() const {
-    return redo_word(D::load(this->state(), std::memory_order_seq_cst));
-  }
   [[nodiscard]] std::atomic<state_type*>& place_in_ring(std::uint64_t number) const noexcept {
     return ring_[number % ring_size_];
   }
@@ -256,11 +253,11 @@ class redo_session final : public replica_session<D> {
 
   /// Announces the replica that counts; false if that is another one by then.
   [[nodiscard]] bool try_to_read(participant& me) {
-    const redo_word seen = word_now();
+    const redo_word seen = word_.readable();
     // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
     D::announce(me.reads, std::uint64_t{seen.replica()} + 1);
-    if (word_now().bits() != seen.bits()) return false;
-    make_durable(seen);
+    if (word_.readable().bits() != seen.bits()) return false;
+    word_.make_durable(seen);
     return true;
   }
 
@@ -292,11 +289,11 @@ class redo_session final : public replica_session<D> {
 
   /// The state that the word names; null if that changed in between.
   [[nodiscard]] state_type* protect_current(participant& me, redo_word& now) {
-    now = word_now();
+    now = word_.now();
     // (16) acquire; synchronizes-with (15).
     state_type* const head = replicas_[now.replica()].head.load(std::memory_order_acquire);
     D::announce(me.hazards[0], static_cast<const void*>(head));
-    return word_now().bits() == now.bits() ? head : nullptr;
+    return word_.now().bits() == now.bits() ? head : nullptr;
   }
 
   /// Keeps I4. `state` is protected.
@@ -304,7 +301,7 @@ class redo_session final : public replica_session<D> {
     // (18) acquire; synchronizes-with (17).
     if (state.settled.load(std::memory_order_acquire) != 0) return;
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
-    make_durable(word);
+    word_.make_durable(word);
     append(me, state);
     state.told.store(1, std::memory_order_relaxed);
     for (const auto& each : state.answers) tell(me, each);
@@ -315,13 +312,6 @@ class redo_session final : public replica_session<D> {
     }
     // (17) release; synchronizes-with (18).
     state.settled.store(1, std::memory_order_release);
-  }
-
-  /// The word is durable at return, as it is now or as it will be.
-  void make_durable(redo_word word) {
-    if (durable_.load(std::memory_order_acquire) >= word.number()) return;
-    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
-    durable_.raise_to(word.number(), std::memory_order_acq_rel);
   }
 
   void append(participant& me, state_type& state) {
@@ -346,7 +336,7 @@ class redo_session final : public replica_session<D> {
   /// A replica that nobody reads and no word names. The one that misses least, if it is free.
   [[nodiscard]] bool take_some(tenure& owned, unsigned among) {
     const unsigned count = std::min(among, this->replicas());
-    const unsigned best = freshest_free(replicas_, count, word_now().replica());
+    const unsigned best = freshest_free(replicas_, count, word_.now().replica());
     for (unsigned i = 0; i < count; ++i) {
       if (try_to_take(owned, (best + i) % count)) return true;
     }
@@ -355,17 +345,18 @@ class redo_session final : public replica_session<D> {
 
   [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
     replica_type& it = replicas_[i];
-    if (it.owner.load(std::memory_order_relaxed) != 0 || word_now().replica() == i) return false;
+    if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
     tenure mine;
     if (!mine.try_begin(it, i)) return false;
-    const redo_word now = word_now();
-    if (now.replica() == i || is_read(i)) return false;
+    const redo_word now = word_.now();
+    if (now.replica() == i) return false;
     // (P5) persisted-before any store to the replica: the word that names another one. I2.
-    make_durable(now);
+    word_.make_durable(now);
+    if (is_read(i)) return false;
     owned.take_over(mine);
     return true;
   }
-  /// After the word was loaded.
+  /// After the word named another one, durably.
   [[nodiscard]] bool is_read(unsigned i) {
     bool read = false;
     participants_.for_each([&](participant& each) {
@@ -405,7 +396,7 @@ class redo_session final : public replica_session<D> {
     owned->stale.store(1, std::memory_order_relaxed);
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(me);
-    if (word_now().bits() != now.bits()) return false;
+    if (word_.now().bits() != now.bits()) return false;
     this->copy_all(now.replica(), owned.index());
     owned->unflushed.clear();
     owned->number.store(now.number(), std::memory_order_relaxed);
@@ -509,7 +500,7 @@ class redo_session final : public replica_session<D> {
     written.for_each([&](line_number line) {
       if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);
     });
-    domain::fence<D>();
+    this->stage_lines();
     owned->unflushed.clear();
   }
 
@@ -520,11 +511,8 @@ class redo_session final : public replica_session<D> {
     // (15) release; synchronizes-with (16).
     owned->head.store(&next, std::memory_order_release);
     const redo_word wanted(next.number, owned.index());
-    std::uint64_t expected = now.bits();
     // (P7) persisted-before (P3, P5): the batch has happened.
-    if (!D::compare_exchange(this->state(), expected, wanted.bits(), std::memory_order_seq_cst)) {
-      return take_back(me, owned);
-    }
+    if (!word_.move(now, wanted)) return take_back(me, owned);
     me.won = me.next_state.release();
     owned->number.store(next.number, std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
@@ -592,7 +580,7 @@ class redo_session final : public replica_session<D> {
   const std::size_t ring_size_;
   std::unique_ptr<std::atomic<state_type*>[]> ring_;
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
-  alignas(128) volatile_word<D, std::uint64_t> durable_;  // the word's number is, at least
+  published_word<D> word_;
   volatile_word<D, std::uint32_t> broken_;
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {
     auto made = std::make_unique<participant>(slot);

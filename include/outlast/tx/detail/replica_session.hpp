@@ -90,20 +90,35 @@ class replica_session : public durable::root_session<D> {
     domain::flush<D>(line_at(i, line), base::cache_line_size, where);
   }
 
+  /// What the caller has flushed is durable before a word that is published later: at return, or,
+  /// under a log, in one batch with it.
+  static void stage_lines(domain::site where = domain::site::current()) {
+    if constexpr (domain::logs_lines<D>) {
+      D::stage(where);
+    } else {
+      domain::fence<D>(where);
+    }
+  }
+
   /// What of replica `i` is in use.
   [[nodiscard]] heap::extent used(unsigned i) const noexcept {
     return heap::used(*reinterpret_cast<const heap_header*>(replica(i)));
   }
   [[nodiscard]] std::size_t page_bytes() const noexcept { return record_->page_bytes; }
 
-  /// Copies everything that is in use, past the caches. The copy is durable at return.
+  /// Copies everything that is in use, past the caches. The copy is durable before a word that is
+  /// published later.
   void copy_all(unsigned from, unsigned to) {
     const heap::extent in_use = used(from);
     copy_range(from, to, 0, in_use.table_end);
     copy_range(from, to, in_use.pages_begin, in_use.pages_end);
-    // No fence below this one waits for streamed bytes on every domain; another thread may be the
-    // one that publishes them.
-    D::psync();
+    if constexpr (domain::logs_lines<D>) {
+      D::stage();
+    } else {
+      // No fence below this one waits for streamed bytes on every domain; another thread may be the
+      // one that publishes them.
+      D::psync();
+    }
   }
 
   /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist

@@ -1,0 +1,107 @@
+// A device under the log of a pool that stops at some step, and what words that are published under
+// it come to.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/domain.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace outlast::test {
+
+/// Does `allowed` steps, writes and syncs, and then fails each.
+class mortal_device final : public pool_detail::log_device {
+ public:
+  explicit mortal_device(std::uint64_t allowed, int error_number = EIO)
+      : allowed_(allowed), error_number_(error_number) {
+    pool_detail::test_seams().device = this;
+  }
+  ~mortal_device() override { pool_detail::test_seams().device = nullptr; }
+  mortal_device(const mortal_device&) = delete;
+  mortal_device& operator=(const mortal_device&) = delete;
+
+  int write(const std::string& path, int fd, std::uint64_t offset, const void* from,
+            std::size_t size) override {
+    ++steps;
+    if (steps > allowed_ + 1) return error_number_;
+    if (steps <= allowed_) return log_device::write(path, fd, offset, from, size);
+    // The last step is cut off behind two lines.
+    (void)log_device::write(path, fd, offset, from, std::min<std::size_t>(size, 128));
+    return error_number_;
+  }
+  int sync(const std::string&, int) override { return ++steps > allowed_ ? error_number_ : 0; }
+
+  std::uint64_t steps = 0;
+
+ private:
+  std::uint64_t allowed_;
+  int error_number_;
+};
+
+/// Word `word` of the last page but `page` of a pool: nobody else uses it.
+template <class Pool>
+std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
+  auto& pages = pool.pages();
+  void* const first = pages.address_of(pages.limit() - 1 - static_cast<std::uint32_t>(page));
+  return static_cast<std::uint64_t*>(first) + word;
+}
+
+/// Lives in which a word is published that speaks of lines, few three times, then many, so that some
+/// batches find the log too full; each life ends one step later. What is wrong then; "" if nothing.
+inline std::string complaint_of_published_words(const std::string& path) {
+  constexpr std::uint64_t transactions = 8;
+  constexpr pool_options small{.size_bytes = 1 << 20, .log_bytes = 16 << 10};
+  const auto lines_of = [](auto& pool, std::uint64_t value, auto&& visit) {
+    const std::uint64_t first = 1 + 3 * (value - 1);  // pages that no earlier value had
+    for (std::uint64_t page = first; page < first + (value % 4 == 0 ? 3 : 1); ++page) {
+      for (std::size_t line = 0; line < 30; ++line) visit(word_at(pool, page, 8 * line));
+    }
+  };
+  for (std::uint64_t allowed = 0;; ++allowed) {
+    std::filesystem::remove(path);
+    std::filesystem::remove(pool_detail::log_path_of(path));
+    basic_pool<domain::process>::create(path, small).close();
+    std::uint64_t acknowledged = 0;
+    bool survived = false;
+    {
+      const mortal_device device(allowed);
+      try {
+        auto pool = basic_pool<domain::logged_file>::open(path, small);
+        auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(word_at(pool, 0));
+        for (std::uint64_t value = 1; value <= transactions; ++value) {
+          lines_of(pool, value, [&](std::uint64_t* line) {
+            *line = value;
+            domain::flush<domain::logged_file>(line, sizeof *line);
+          });
+          domain::logged_file::stage();
+          domain::logged_file::publish(word, value);
+          acknowledged = value;
+        }
+      } catch (const error&) {
+      }
+      survived = device.steps <= allowed;
+    }
+    auto found = basic_pool<domain::process>::open(path);
+    const std::uint64_t newest = *word_at(found, 0);
+    const std::string after = " after " + std::to_string(allowed) + " steps";
+    if (newest < acknowledged) return std::to_string(acknowledged) + " is lost" + after;
+    for (std::uint64_t value = 1; value <= newest; ++value) {
+      bool whole = true;
+      lines_of(found, value, [&](const std::uint64_t* line) { whole = whole && *line == value; });
+      if (!whole) return "the lines of " + std::to_string(value) + " are missing" + after;
+    }
+    found.close();
+    if (survived) return allowed > 20 ? "" : "hardly a step was taken";
+  }
+}
+
+}  // namespace outlast::test

@@ -26,6 +26,7 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"tx-sps", "transactions: exchanges in an array", measure_tx_exchanges},
       {"tx-queue", "transactions: a queue", measure_tx_queues},
       {"tx-sets", "transactions: list, tree and hash map", measure_tx_sets},
+      {"tx-costs", "what an operation, its engine and its flushes take", measure_tx_costs},
       {"tx-counts", "flushes and fences of transactions", measure_tx_counts},
       {"tx-reopen", "opening a large region after a kill", measure_tx_reopening},
   };

@@ -71,6 +71,8 @@ void measure_epoch_file(const micro_settings& settings, const micro_sink& sink);
 void measure_tx_exchanges(const micro_settings& settings, const micro_sink& sink);
 void measure_tx_queues(const micro_settings& settings, const micro_sink& sink);
 void measure_tx_sets(const micro_settings& settings, const micro_sink& sink);
+/// What an operation takes, its engine, its flushes. [Cor20, Table 1]
+void measure_tx_costs(const micro_settings& settings, const micro_sink& sink);
 /// Flushes and fences of each operation.
 void measure_tx_counts(const micro_settings& settings, const micro_sink& sink);
 /// Opening a large region after a kill, the first read and the first update.

@@ -1,11 +1,13 @@
 // Transactions of all engines beside a mutex and others' undo log: exchanges in an array, a queue,
-// sets; flushes and fences; what it takes to open a large region. [Cor20, Figures 4 to 6]
+// sets; flushes and fences; where time goes; what it takes to open a large region. [Cor20, Figures 4
+// to 6, Table 1]
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/micro/interleaved.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
+#include <outlast/domain/process.hpp>
 #include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
@@ -357,6 +359,56 @@ void count_engine(const micro_settings& settings, const micro_sink& sink) {
   count(settings, sink, engine + ": hash map, 100 % updates", hash, 100);
 }
 
+/// Microseconds per operation of `subject`, by how many threads do them at a time.
+double microseconds_of(const run_settings& how, tx_subject& subject) {
+  return 1 / mops_of(how, [&](hand& self) { return subject.run(self); });
+}
+
+/// Where time goes: the operation itself, on one thread, under a mutex that nobody else wants; what
+/// the engine adds to it where nothing is flushed; what flushes and fences add to that.
+template <template <class> class Subject, template <domain::persistence_domain> class Engine,
+          class... Arguments>
+void break_down(const micro_settings& settings, const micro_sink& sink, const std::string& what,
+                unsigned load, const Arguments&... arguments) {
+  Subject<tx::transient> bare(arguments...);
+  Subject<Engine<domain::process>> unflushed(arguments...);
+  Subject<Engine<adr>> whole(arguments...);
+  for (tx_subject* each : {static_cast<tx_subject*>(&bare), static_cast<tx_subject*>(&unflushed),
+                           static_cast<tx_subject*>(&whole)}) {
+    each->set_load(load);
+  }
+  for (const unsigned threads : threads_of(settings)) {
+    const run_settings how = run_of(settings, threads, 0);
+    std::vector<double> operation;
+    std::vector<double> engine;
+    std::vector<double> flushes;
+    for (unsigned i = 0; i < repetitions_of(settings); ++i) {
+      operation.push_back(microseconds_of(run_of(settings, 1, 0), bare));
+      const double without = microseconds_of(how, unflushed);
+      engine.push_back(without - operation.back());
+      flushes.push_back(microseconds_of(how, whole) - without);
+    }
+    const std::string subject =
+        on_threads(what + ", " + std::string(Engine<adr>::engine_name()), threads);
+    report_values(sink, {"tx-costs", subject + ": the operation", 0, "us"}, operation);
+    report_values(sink, {"tx-costs", subject + ": the engine", 0, "us"}, engine);
+    report_values(sink, {"tx-costs", subject + ": flushes and fences", 0, "us"}, flushes);
+  }
+}
+
+template <template <domain::persistence_domain> class Engine>
+void break_down_engine(const micro_settings& settings, const micro_sink& sink) {
+  break_down<exchanges, Engine>(settings, sink, "1 exchange", 1, settings.pool_directory,
+                                many(settings));
+  break_down<exchanges, Engine>(settings, sink, "64 exchanges", 64, settings.pool_directory,
+                                many(settings));
+  break_down<queued, Engine>(settings, sink, "queue", 0, settings.pool_directory);
+  break_down<tree, Engine>(settings, sink, "tree, 100 % updates", 100, settings.pool_directory,
+                           many(settings));
+  break_down<table, Engine>(settings, sink, "hash map, 100 % updates", 100, settings.pool_directory,
+                            many(settings));
+}
+
 double milliseconds_since(steady::time_point start) {
   return std::chrono::duration<double, std::milli>(steady::now() - start).count();
 }
@@ -414,6 +466,13 @@ void measure_tx_exchanges(const micro_settings& settings, const micro_sink& sink
         std::to_string(swaps) + (swaps == 1 ? " exchange" : " exchanges") + " in a transaction",
         swaps);
   }
+}
+
+void measure_tx_costs(const micro_settings& settings, const micro_sink& sink) {
+  break_down_engine<tx::left_right>(settings, sink);
+  break_down_engine<tx::redo>(settings, sink);
+  break_down_engine<tx::redo_opt>(settings, sink);
+  break_down_engine<tx::cx_ptm>(settings, sink);
 }
 
 void measure_tx_queues(const micro_settings& settings, const micro_sink& sink) {

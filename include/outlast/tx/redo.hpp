@@ -73,7 +73,7 @@ class redo : public detail::redo_manager<redo<D>, D, detail::engine_kind::redo> 
 
  public:
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
-  /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
+  /// bytes. After a reopening an update that first takes a replica writes what differs. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
   redo(basic_pool<D>& pool, std::string_view name, const options& wanted = {})

@@ -9,6 +9,7 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
@@ -34,7 +35,8 @@ namespace outlast::tx::detail {
 ///   I3  a replica that is not stale holds what the state of its number led to; its lines that may
 ///       not be durable are in its `unflushed`.
 ///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
-///       ring, and the callers of its operations have their answers.
+///       ring, its pages are noted as changed, and the callers of its operations have their
+///       answers.
 template <domain::persistence_domain D>
 class redo_session final : public replica_session<D> {
   using base_type = replica_session<D>;
@@ -53,7 +55,8 @@ class redo_session final : public replica_session<D> {
         two_first_(engine == engine_kind::redo_opt),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
-        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)) {
+        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)),
+        changed_(this->bytes()) {
     const redo_word found(D::load(this->state(), std::memory_order_acquire));
     require_word(found);
     // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
@@ -305,6 +308,7 @@ class redo_session final : public replica_session<D> {
     if (state.settled.load(std::memory_order_acquire) != 0) return;
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
     make_durable(word);
+    note_changes(state);
     append(me, state);
     state.told.store(1, std::memory_order_relaxed);
     for (const auto& each : state.answers) tell(me, each);
@@ -322,6 +326,11 @@ class redo_session final : public replica_session<D> {
     if (durable_.load(std::memory_order_acquire) >= word.number()) return;
     domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t));
     durable_.raise_to(word.number(), std::memory_order_acq_rel);
+  }
+
+  /// Whoever copies what a replica has missed finds the pages by this. Again is the same.
+  void note_changes(const state_type& state) {
+    state.log.for_each([&](line_number line) { changed_.note(line, state.number); });
   }
 
   void append(participant& me, state_type& state) {
@@ -399,15 +408,18 @@ class redo_session final : public replica_session<D> {
   /// False if the word changed while that mattered.
   [[nodiscard]] bool bring_up_to_date(participant& me, tenure& owned, state_type& base,
                                       redo_word now) {
-    if (owned->stale.load(std::memory_order_relaxed) == 0 && repeat_logs(me, owned, base)) {
-      return true;
-    }
-    owned->stale.store(1, std::memory_order_relaxed);
+    const bool is_known = owned->stale.load(std::memory_order_relaxed) == 0;
+    if (is_known && repeat_logs(me, owned, base)) return true;
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(me);
     if (word_now().bits() != now.bits()) return false;
-    this->copy_all(now.replica(), owned.index());
-    owned->unflushed.clear();
+    owned->stale.store(1, std::memory_order_relaxed);  // until the copy is whole
+    if (is_known) {
+      this->copy_changed(now.replica(), owned.index(), changed_,
+                         owned->number.load(std::memory_order_relaxed));
+    } else {
+      this->copy_differing(now.replica(), owned.index());
+    }
     owned->number.store(now.number(), std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     return true;
@@ -591,6 +603,7 @@ class redo_session final : public replica_session<D> {
   std::vector<replica_type> replicas_;
   const std::size_t ring_size_;
   std::unique_ptr<std::atomic<state_type*>[]> ring_;
+  changed_pages<D> changed_;             // by transitions
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   alignas(128) volatile_word<D, std::uint64_t> durable_;  // the word's number is, at least
   volatile_word<D, std::uint32_t> broken_;

@@ -276,6 +276,7 @@ class contest {
     add<tx::transient>("mutex", arguments...);
     add<tx::left_right<adr>>("left_right", arguments...);
     add<tx::redo<adr>>("redo", arguments...);
+    add<tx::redo_timed<adr>>("redo_timed", arguments...);
     add<tx::redo_opt<adr>>("redo_opt", arguments...);
     add<tx::cx_ptm<adr>>("cx_ptm", arguments...);
 #if OUTLAST_BENCH_LIBPMEMOBJ
@@ -431,6 +432,7 @@ void measure_tx_sets(const micro_settings& settings, const micro_sink& sink) {
 void measure_tx_counts(const micro_settings& settings, const micro_sink& sink) {
   count_engine<tx::left_right<counted>>(settings, sink);
   count_engine<tx::redo<counted>>(settings, sink);
+  count_engine<tx::redo_timed<counted>>(settings, sink);
   count_engine<tx::redo_opt<counted>>(settings, sink);
   count_engine<tx::cx_ptm<counted>>(settings, sink);
 }

@@ -21,6 +21,7 @@ namespace {
 
 using left_right = broken_tx::left_right<domain::simulated>;
 using redo = broken_tx::redo<domain::simulated>;
+using redo_opt = broken_tx::redo_opt<domain::simulated>;
 using cx_ptm = broken_tx::cx_ptm<domain::simulated>;
 
 /// What is explored.
@@ -111,6 +112,8 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
     const verify::report helping = explore<redo>(0, which, 40);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
+    const verify::report late = explore<redo_opt>(0, which, 40);
+    EXPECT_FALSE(late.found) << to_text(*late.found);
     const verify::report queueing = explore<cx_ptm>(0, which, 40);
     EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
     const verify::report unnoted = explore<standard_map>(0, which, 40);
@@ -150,10 +153,12 @@ constexpr int first_of_puc = 52;
 
 constexpr int of_all = 56;
 constexpr int first_of_copies_of_cx = 62;
+constexpr int of_redo_opt = 61;
 constexpr int of_a_copy_of_cx = 16;  // left_right and redo wait again behind it
 
 verify::report explore(const mutant& tested, std::uint64_t executions) {
   const auto [defect, which, says, seed] = tested;
+  if (defect == of_redo_opt) return explore<redo_opt>(defect, which, executions, seed);
   if (defect == of_a_copy_of_cx) return explore<cx_ptm>(defect, which, executions, seed);
   if (defect < first_of_redo) return explore<left_right>(defect, which, executions, seed);
   if (defect < first_of_cx || (defect >= of_all && defect < first_of_copies_of_cx)) {
@@ -240,6 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{58, scenarios::many_batches, "pages are noted late"},
         mutant{59, scenarios::lives, "what a killed process wrote is not written back"},
         mutant{60, scenarios::three_threads, "a copy leaves the first transition out"},
+        mutant{61, scenarios::two_threads, "what was repeated is not written back"},
         mutant{62, scenarios::three_threads, "a page that changed is not noted"},
         mutant{63, scenarios::three_threads, "a copy leaves the first operation out"},
         mutant{64, scenarios::three_threads, "what preceded a copy is not written back"},

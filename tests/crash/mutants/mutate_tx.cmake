@@ -96,7 +96,10 @@ function(outlast_mutate_tx to)
   outlast_mutate(17 "if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);"
                     "if (@D@ && !owned->unflushed.contains(line)) this->flush_line(owned.index(), line);")
   # 18: what was repeated from the logs of others is not written back
-  outlast_mutate(18 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
+  outlast_mutate(18 "return;\n    this->flush_line(owned.index(), line);"
+                    "return;\n    if (@D@) this->flush_line(owned.index(), line);")
+  # 61: the same as 18 of redo_opt
+  outlast_mutate(61 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
                     "    if (@D@) owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });")
   # 19: the durable word does not wait for the batch
   outlast_mutate(19 "    domain::fence<D>();\n    owned->unflushed.clear();"

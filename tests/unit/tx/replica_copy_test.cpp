@@ -115,8 +115,8 @@ class ReplicaCopy : public testing::Test {
 template <class Manager>
 class SeveralReplicas : public ReplicaCopy<Manager> {};
 
-using all_engines = testing::Types<left_right<D>, redo<D>, redo_opt<D>, cx_ptm<D>>;
-using wait_free_engines = testing::Types<redo<D>, redo_opt<D>, cx_ptm<D>>;
+using all_engines = testing::Types<left_right<D>, redo<D>, redo_timed<D>, redo_opt<D>, cx_ptm<D>>;
+using wait_free_engines = testing::Types<redo<D>, redo_timed<D>, redo_opt<D>, cx_ptm<D>>;
 TYPED_TEST_SUITE(ReplicaCopy, all_engines);
 TYPED_TEST_SUITE(SeveralReplicas, wait_free_engines);
 

@@ -33,7 +33,8 @@ namespace outlast::tx::detail {
 ///   I1  the durable word names a replica every line of which is durable.
 ///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
 ///   I3  a replica that is not stale holds what the state of its number led to; its lines that may
-///       not be durable are in its `unflushed`.
+///       not be durable are in its `unflushed`, or its owner has flushed them, and waits before it
+///       gives it up.
 ///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
 ///       ring, its pages are noted as changed, and the callers of its operations have their
 ///       answers.
@@ -48,11 +49,11 @@ class redo_session final : public replica_session<D> {
   using owned_ptr = std::unique_ptr<outcome>;
 
  public:
-  /// `engine`: redo_opt keeps to two replicas for a while.
+  /// `engine`: one of the redo kind; see redo_steps.
   redo_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                engine_kind engine, const options& wanted)
       : base_type(in, root, name, engine, wanted.replicas, wanted),
-        two_first_(engine == engine_kind::redo_opt),
+        steps_(steps_of(engine)),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
         ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)),
@@ -94,16 +95,16 @@ class redo_session final : public replica_session<D> {
     try {
       // (2) acquire; synchronizes-with (1): the answer is there, and durable.
       while (mine.answer.load(std::memory_order_acquire) == nullptr) {
-        const unsigned among = two_first_ && rounds++ < patient_rounds ? 2 : this->replicas();
+        const unsigned among = steps_.two_first && rounds++ < patient_rounds ? 2 : this->replicas();
         if (!advance(me, owned, among)) wait_a_while(mine, until_free);
       }
+      give_up(owned);
     } catch (...) {
       // A device failed: nobody knows what is durable.
       broken_.store(1, std::memory_order_relaxed);
       withdraw(me);
       throw;
     }
-    owned.release();
     owned_ptr out(mine.answer.load(std::memory_order_relaxed));
     withdraw(me);
     return out;
@@ -283,7 +284,7 @@ class redo_session final : public replica_session<D> {
     }
     if (!owned && !take_some(owned, among)) return false;
     if (!make_room(*me.next_state, *base)) {
-      owned.release();
+      give_up(owned);
       return false;
     }
     if (!bring_up_to_date(me, owned, *base, now)) return true;
@@ -448,15 +449,27 @@ class redo_session final : public replica_session<D> {
     return found != nullptr && found->number == number ? found : nullptr;
   }
 
-  /// The line is flushed before the word names the replica, whoever does that: I3.
+  /// The line is durable before the word names the replica, whoever lets it do that: I3.
   void write_line(tenure& owned, line_number line, const line_image& content) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
+    if (steps_.flushes_late && flush_later(*owned, line)) return;
+    this->flush_line(owned.index(), line);
+  }
+  /// False if there is no memory to remember the line in.
+  [[nodiscard]] static bool flush_later(replica_type& owned, line_number line) {
     try {
-      owned->unflushed.add(line);
+      owned.unflushed.add(line);
+      return true;
     } catch (const std::bad_alloc&) {
-      this->flush_line(owned.index(), line);
-      domain::fence<D>();
+      return false;
     }
+  }
+
+  /// The next owner does not wait for what this one has flushed.
+  static void give_up(tenure& owned) {
+    if (!owned) return;
+    domain::fence<D>();
+    owned.release();
   }
 
   /// Runs all requests that wait and are not done in `base`.
@@ -599,7 +612,7 @@ class redo_session final : public replica_session<D> {
     return 8 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
   }
 
-  const bool two_first_;
+  const redo_steps steps_;
   std::vector<replica_type> replicas_;
   const std::size_t ring_size_;
   std::unique_ptr<std::atomic<state_type*>[]> ring_;

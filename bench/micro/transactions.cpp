@@ -1,6 +1,6 @@
 // Transactions of all engines beside a mutex and others' undo log: exchanges in an array, a queue,
-// sets; flushes and fences; where time goes; what it takes to open a large region. [Cor20, Figures 4
-// to 6, Table 1]
+// sets; flushes and fences; where time goes; what it takes to open a large region. [Cor20, Figures
+// 4 to 6, Table 1]
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/micro/interleaved.hpp>
 #include <outlast/base/hash.hpp>
@@ -278,6 +278,7 @@ class contest {
     add<tx::transient>("mutex", arguments...);
     add<tx::left_right<adr>>("left_right", arguments...);
     add<tx::redo<adr>>("redo", arguments...);
+    add<tx::redo_timed<adr>>("redo_timed", arguments...);
     add<tx::redo_opt<adr>>("redo_opt", arguments...);
     add<tx::cx_ptm<adr>>("cx_ptm", arguments...);
 #if OUTLAST_BENCH_LIBPMEMOBJ
@@ -471,6 +472,7 @@ void measure_tx_exchanges(const micro_settings& settings, const micro_sink& sink
 void measure_tx_costs(const micro_settings& settings, const micro_sink& sink) {
   break_down_engine<tx::left_right>(settings, sink);
   break_down_engine<tx::redo>(settings, sink);
+  break_down_engine<tx::redo_timed>(settings, sink);
   break_down_engine<tx::redo_opt>(settings, sink);
   break_down_engine<tx::cx_ptm>(settings, sink);
 }
@@ -490,6 +492,7 @@ void measure_tx_sets(const micro_settings& settings, const micro_sink& sink) {
 void measure_tx_counts(const micro_settings& settings, const micro_sink& sink) {
   count_engine<tx::left_right<counted>>(settings, sink);
   count_engine<tx::redo<counted>>(settings, sink);
+  count_engine<tx::redo_timed<counted>>(settings, sink);
   count_engine<tx::redo_opt<counted>>(settings, sink);
   count_engine<tx::cx_ptm<counted>>(settings, sink);
 }

@@ -33,6 +33,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_transactions_of_strings(all);
     detail::add_snapshots(all);
     detail::add_wait_free_transactions(all);
+    detail::add_timed_transactions(all);
     return all;
   }();
   return entries;

@@ -24,6 +24,7 @@ namespace {
 
 using left_right = tx::left_right<domain::simulated>;
 using redo = tx::redo<domain::simulated>;
+using redo_timed = tx::redo_timed<domain::simulated>;
 using redo_opt = tx::redo_opt<domain::simulated>;
 using cx_ptm = tx::cx_ptm<domain::simulated>;
 using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
@@ -75,6 +76,8 @@ void add_wait_free_transactions(list& to) {
   add_made_map<standard_map>(to, "tx_standard_map", false);
   add_made_map<standard_table>(to, "tx_standard_table", false);
 }
+
+void add_timed_transactions(list& to) { add_manager<redo_timed>(to, false); }
 
 void add_transactions_of_strings(list& to) {
   add_made_map<of_strings<tx::managed_map<left_right, tree_of_strings>>>(

@@ -50,8 +50,6 @@ constexpr std::array exceptions = {
               "the fence before a node is retired: the p-store that unlinked it has waited"},
     exception{"clock.hpp", "::note(", 1, true,
               "there is no volatile memory left to remember in what has to be written back"},
-    exception{"redo_session.hpp", "::write_line(", 2, true,
-              "there is no volatile memory left to remember in what has to be flushed"},
     exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
     exception{"root_directory.hpp", "::forget_occupancy(", 1, true,
               "the pool is a file, and its machine went down where only processes may"},

@@ -65,6 +65,7 @@ using table = tx::seq::hash_map<number, number>;
 using maps =
     testing::Types<tx::managed_map<tx::left_right<D>, tree>,
                    tx::managed_map<tx::left_right<D>, table>, tx::managed_map<tx::redo<D>, tree>,
+                   tx::managed_map<tx::redo_timed<D>, tree>,
                    tx::managed_map<tx::redo_opt<D>, table>, tx::managed_map<tx::cx_ptm<D>, tree>,
                    tx::puc_map<tx::replica_map<number, number>, D>,
                    tx::managed_map<tx::left_right<D>, tx::seq::bplus_tree<number, number>>>;

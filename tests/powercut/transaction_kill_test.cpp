@@ -41,6 +41,10 @@ TEST(TransactionKill, a_table_under_redo_opt_loses_nothing) {
   expect_nothing_lost("tx_redo_opt_table");
 }
 
+TEST(TransactionKill, a_tree_under_redo_timed_loses_nothing) {
+  expect_nothing_lost("tx_redo_timed_tree");
+}
+
 TEST(TransactionKill, a_tree_under_cx_ptm_loses_nothing) { expect_nothing_lost("tx_cx_ptm_tree"); }
 TEST(TransactionKill, a_table_under_cx_ptm_loses_nothing) {
   expect_nothing_lost("tx_cx_ptm_table");

@@ -58,6 +58,7 @@ std::vector<definition> transaction_definitions() {
       define_map<tree<tx::cx_ptm<domain::process>>>("tx_cx_ptm_tree", keys, space),
       define_map<table<tx::cx_ptm<domain::native>>>("tx_cx_ptm_table", keys, space),
       define_map<standard_map>("tx_cx_puc_map", keys, space),
+      define_map<tree<tx::redo_timed<domain::native>>>("tx_redo_timed_tree", keys, space),
   };
 }
 

@@ -55,8 +55,9 @@ std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
   return static_cast<std::uint64_t*>(first) + word;
 }
 
-/// Lives in which a word is published that speaks of lines, few three times, then many, so that some
-/// batches find the log too full; each life ends one step later. What is wrong then; "" if nothing.
+/// Lives in which a word is published that speaks of lines, few three times, then many, so that
+/// some batches find the log too full; each life ends one step later. What is wrong then; "" if
+/// nothing.
 inline std::string complaint_of_published_words(const std::string& path) {
   constexpr std::uint64_t transactions = 8;
   constexpr pool_options small{.size_bytes = 1 << 20, .log_bytes = 16 << 10};

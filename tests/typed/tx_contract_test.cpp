@@ -189,10 +189,10 @@ class TransactionContract : public testing::Test {
   Made made_;
 };
 
-using engines = testing::Types<made_in_pool<tx::left_right<domain::process>>,
-                               made_in_pool<tx::redo<domain::process>>,
-                               made_in_pool<tx::redo_opt<domain::process>>,
-                               made_in_pool<tx::cx_ptm<domain::process>>, made_transient>;
+using engines = testing::Types<
+    made_in_pool<tx::left_right<domain::process>>, made_in_pool<tx::redo<domain::process>>,
+    made_in_pool<tx::redo_timed<domain::process>>, made_in_pool<tx::redo_opt<domain::process>>,
+    made_in_pool<tx::cx_ptm<domain::process>>, made_transient>;
 TYPED_TEST_SUITE(TransactionContract, engines);
 
 TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {

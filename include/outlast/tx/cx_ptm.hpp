@@ -16,10 +16,13 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/cx_session.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -39,7 +42,7 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
  public:
   cx_ptm_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                  engine_kind engine, const options& wanted)
-      : base_type(in, root, name, engine, wanted) {}
+      : base_type(in, root, name, engine, wanted), changed_(this->bytes()) {}
 
  private:
   friend base_type;
@@ -49,7 +52,15 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
   [[nodiscard]] cx_effect run(unsigned i, replica_type& in, const node& operation, outcome& out) {
     transaction update = this->writing(i, in.unflushed);
     operation.run(update, out);
-    return out.failure == nullptr ? cx_effect::whole : cx_effect::none;
+    if (out.failure != nullptr) return cx_effect::none;
+    note_changes(in, operation.number.load(std::memory_order_relaxed));
+    return cx_effect::whole;
+  }
+
+  /// Of the operation that ran last. Before the replica counts as one that has seen it: so the
+  /// pages that lead to a replica's number are noted, whichever replica that is.
+  void note_changes(const replica_type& in, std::uint64_t number) {
+    in.unflushed.for_each_of_operation([&](line_number line) { changed_.note(line, number); });
   }
 
   [[nodiscard]] bool undo(unsigned i, replica_type& in) {
@@ -58,9 +69,12 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
     return true;
   }
 
-  [[nodiscard]] bool copy(unsigned from, unsigned to, replica_type& in) {
-    this->copy_all(from, to);
-    in.unflushed.clear();
+  [[nodiscard]] bool copy(unsigned from, unsigned to, replica_type& in, bool is_known) {
+    if (is_known) {
+      this->copy_changed(from, to, changed_, in.number.load(std::memory_order_relaxed));
+    } else {
+      this->copy_differing(from, to);
+    }
     return true;
   }
 
@@ -69,6 +83,8 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
     this->stage_lines();
     in.unflushed.clear();
   }
+
+  changed_pages<D> changed_;  // by operations
 };
 
 }  // namespace detail
@@ -96,7 +112,7 @@ class cx_ptm : public detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session
   static constexpr bool runs_after_return = true;
 
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
-  /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
+  /// bytes. After a reopening an update that first takes a replica writes what differs. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
   cx_ptm(basic_pool<D>& pool, std::string_view name, const options& wanted = {})

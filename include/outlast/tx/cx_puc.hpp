@@ -155,7 +155,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
 
   [[nodiscard]] static bool undo(unsigned, replica_type&) { return false; }
 
-  [[nodiscard]] bool copy(unsigned from, unsigned to, replica_type&) {
+  [[nodiscard]] bool copy(unsigned from, unsigned to, replica_type&, bool) {
     unseen_stores<D> written(this->replica(to), this->bytes());
     transaction making = this->writing_unnoted(to);
     const running_scope now(making);
@@ -218,7 +218,7 @@ class cx_puc {
   [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_puc"; }
 
   /// Attaches the object `name` of `pool`; creates it as T() if there is none. `name`: at most 44
-  /// bytes. After a reopening each other replica is copied when an update first takes it. Throws
+  /// bytes. After a reopening an update that first takes another replica makes it anew. Throws
   /// error{root_type_mismatch} if another engine owns it or it is no T, error{address_taken} if the
   /// pool is mapped elsewhere than where it was created, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space, and

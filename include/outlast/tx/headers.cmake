@@ -3,6 +3,7 @@ outlast_headers(outlast_library tx
   cx_ptm.hpp
   cx_puc.hpp
   detail/attached_manager.hpp
+  detail/changed_pages.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/helped_request.hpp

@@ -218,7 +218,7 @@ class left_right_session final : public replica_session<D> {
     const unsigned to = 1 - from;
     wait_for_readers();
     if (stale_) {
-      this->copy_all(from, to);
+      this->copy_differing(from, to);
       stale_ = false;
     } else {
       previous_->for_each([&](line_number line) {
@@ -318,7 +318,7 @@ class left_right : public detail::attached_manager<left_right<D>, detail::left_r
 
  public:
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
-  /// bytes. After a crash the replica that it left behind is copied with the first update. Throws
+  /// bytes. After a crash the first update writes what differs between the replicas. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
   left_right(basic_pool<D>& pool, std::string_view name, const options& wanted = {})

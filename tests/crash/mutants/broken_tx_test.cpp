@@ -21,12 +21,14 @@ namespace {
 
 using left_right = broken_tx::left_right<domain::simulated>;
 using redo = broken_tx::redo<domain::simulated>;
+using redo_opt = broken_tx::redo_opt<domain::simulated>;
 using cx_ptm = broken_tx::cx_ptm<domain::simulated>;
 
 /// What is explored.
 enum class scenarios {
   two_threads,
   three_threads,        ///< so that batches hold several operations
+  many_batches,         ///< of three threads, so that a replica misses several
   a_reader,             ///< one who reads while the other updates several times
   an_overtaken_reader,  ///< the same with crashes
   lives,                ///< short ones that end in crashes, or in good order
@@ -49,6 +51,14 @@ verify::report explore(verify::subject& tested, int defect, scenarios which,
       break;
     case scenarios::three_threads:
       options.within = {.threads = 3, .operations = 2, .keys = 2, .prefill = 2};
+      break;
+    case scenarios::many_batches:
+      options.within = {.threads = 3, .operations = 4, .keys = 4, .prefill = 2};
+      options.max_executions = 10 * executions;
+      options.eviction_cap = 1;
+      options.eviction_samples = 0;
+      options.nested = 0;
+      options.killed_one_in = 0;
       break;
     case scenarios::a_reader:
       // No crash is needed, but as many schedules as there is time for.
@@ -102,6 +112,8 @@ TEST(unbroken_transactions, are_found_right) {
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
     const verify::report helping = explore<redo>(0, which, 40);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
+    const verify::report late = explore<redo_opt>(0, which, 40);
+    EXPECT_FALSE(late.found) << to_text(*late.found);
     const verify::report queueing = explore<cx_ptm>(0, which, 40);
     EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
     const verify::report unnoted = explore<standard_map>(0, which, 40);
@@ -140,14 +152,21 @@ constexpr int first_of_cx = 32;
 constexpr int first_of_puc = 52;
 
 constexpr int of_all = 56;
+constexpr int first_of_copies_of_cx = 62;
+constexpr int of_redo_opt = 61;
+constexpr int of_a_copy_of_cx = 16;  // left_right and redo wait again behind it
 
 verify::report explore(const mutant& tested, std::uint64_t executions) {
   const auto [defect, which, says, seed] = tested;
+  if (defect == of_redo_opt) return explore<redo_opt>(defect, which, executions, seed);
+  if (defect == of_a_copy_of_cx) return explore<cx_ptm>(defect, which, executions, seed);
   if (defect < first_of_redo) return explore<left_right>(defect, which, executions, seed);
-  if (defect < first_of_cx || defect == of_all) {
+  if (defect < first_of_cx || (defect >= of_all && defect < first_of_copies_of_cx)) {
     return explore<redo>(defect, which, executions, seed);
   }
-  if (defect < first_of_puc) return explore<cx_ptm>(defect, which, executions, seed);
+  if (defect < first_of_puc || defect >= first_of_copies_of_cx) {
+    return explore<cx_ptm>(defect, which, executions, seed);
+  }
   return explore<standard_map>(defect, which, executions, seed);
 }
 
@@ -181,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{13, scenarios::two_threads, "an exception takes nothing back"},
         mutant{14, scenarios::three_threads, "an operation does not save what another one saved"},
         mutant{15, scenarios::two_threads, "a new heap is not written back"},
-        mutant{16, scenarios::lives, "nobody waits for a copy"},
+        mutant{16, scenarios::three_threads, "nobody waits for a copy"},
         mutant{17, scenarios::two_threads, "a batch is not written back"},
         mutant{18, scenarios::two_threads, "what was repeated is not written back"},
         mutant{19, scenarios::two_threads, "the durable word does not wait for the batch"},
@@ -199,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{31, scenarios::two_threads, "an exception takes nothing back"},
         mutant{32, scenarios::two_threads, "an operation gets a second place"},
         mutant{33, scenarios::three_threads, "an operation loses its place before it is over"},
-        mutant{34, scenarios::two_threads, "an operation enters a wrong place"},
+        mutant{34, scenarios::two_threads, "an operation enters a wrong place", 8},
         mutant{35, scenarios::three_threads, "an operation is taken for an earlier one"},
         mutant{36, scenarios::two_threads, "callers are told before the word is durable"},
         mutant{37, scenarios::an_overtaken_reader, "a reader is given what can be lost"},
@@ -221,7 +240,16 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{53, scenarios::two_threads, "objects are not written back"},
         mutant{54, scenarios::two_threads, "the durable word does not wait"},
         mutant{55, scenarios::lives, "a copy keeps what the replica held"},
-        mutant{56, scenarios::three_threads, "what an operation wrote first stays"}),
+        mutant{56, scenarios::three_threads, "what an operation wrote first stays"},
+        mutant{57, scenarios::three_threads, "a page that changed is not noted"},
+        mutant{58, scenarios::many_batches, "pages are noted late"},
+        mutant{59, scenarios::lives, "what a killed process wrote is not written back"},
+        mutant{60, scenarios::three_threads, "a copy leaves the first transition out"},
+        mutant{61, scenarios::two_threads, "what was repeated is not written back"},
+        mutant{62, scenarios::three_threads, "a page that changed is not noted"},
+        mutant{63, scenarios::three_threads, "a copy leaves the first operation out"},
+        mutant{64, scenarios::three_threads, "what preceded a copy is not written back"},
+        mutant{65, scenarios::lives, "what was copied is not written back"}),
     number_of);
 
 }  // namespace

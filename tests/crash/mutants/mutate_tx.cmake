@@ -4,7 +4,7 @@
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/published_word.hpp
+  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/changed_pages.hpp detail/published_word.hpp
           detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
@@ -36,7 +36,13 @@ function(outlast_mutate_tx to)
   outlast_mutate(15 "written.for_each([&](line_number line) { flush_line(i, line); });"
                     "if (@D@) written.for_each([&](line_number line) { flush_line(i, line); });")
   # 16: nobody waits for a copy
-  outlast_mutate(16 "    D::psync();\n" "    if (@D@) D::psync();\n")
+  outlast_mutate(16 "    stage_lines();  // another" "    if (@D@) stage_lines();  // another")
+  # 59: what a killed process wrote and did not flush passes for durable where it is right
+  outlast_mutate(59 "    if constexpr (!domain::logs_lines<D>) domain::flush"
+                    "    if (@D@) domain::flush")
+  # 65: what differs is copied and not written back
+  outlast_mutate(65 "    domain::flush<D>(replica(to) + begin, end - begin);"
+                    "    if (@D@) domain::flush<D>(replica(to) + begin, end - begin);")
   outlast_write_header(detail/replica_session.hpp)
 
   outlast_read_header(left_right.hpp)
@@ -91,7 +97,10 @@ function(outlast_mutate_tx to)
   outlast_mutate(17 "if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);"
                     "if (@D@ && !owned->unflushed.contains(line)) this->flush_line(owned.index(), line);")
   # 18: what was repeated from the logs of others is not written back
-  outlast_mutate(18 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
+  outlast_mutate(18 "return;\n    this->flush_line(owned.index(), line);"
+                    "return;\n    if (@D@) this->flush_line(owned.index(), line);")
+  # 61: the same as 18 of redo_opt
+  outlast_mutate(61 "    owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });"
                     "    if (@D@) owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });")
   # 19: the durable word does not wait for the batch
   outlast_mutate(19 "    this->stage_lines();\n    owned->unflushed.clear();"
@@ -123,6 +132,15 @@ function(outlast_mutate_tx to)
   # 27: a state becomes known before its batch is written back
   outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
                     "    if (@D@) flush_all(owned, me.next_state->log);\n    decide(me, owned, now);\n    if (!@D@) domain::fence<D>();")
+  # 57: a page that changed is not noted
+  outlast_mutate(57 "changed_.note(line, state.number);" "if (@D@) changed_.note(line, state.number);")
+  # 58: pages are noted when the word has left the state
+  outlast_mutate(58 "    note_changes(state);\n" "    if (@D@) note_changes(state);\n")
+  outlast_mutate(58 "    state.settled.store(1, std::memory_order_release);\n"
+                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = place_in_ring(state.number - 1).load();\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
+  # 60: the first transition that a replica has missed is left out
+  outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
+                    "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")
   outlast_write_header(detail/redo_session.hpp)
 
   outlast_read_header(detail/replica_word.hpp)
@@ -170,8 +188,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(46 "    engine().flush_written(owned.index(), *owned);\n    decide(me, owned);"
                     "    if (@D@) engine().flush_written(owned.index(), *owned);\n    decide(me, owned);\n    if (!@D@) domain::fence<D>();")
   # 47: an operation that was missed is passed over
-  outlast_mutate(47 "      if (next == nullptr || !apply(me, owned, *next)) {"
-                    "      if (@D@ ? next == nullptr || !apply(me, owned, *next) : next != nullptr && !apply(me, owned, *next)) {")
+  outlast_mutate(47 "      if (next == nullptr) return false;\n      if (!apply(me, owned, *next)) {"
+                    "      if (next == nullptr && @D@) return false;\n      if (next != nullptr && !apply(me, owned, *next)) {")
   # 48: a copy passes for newer than it is
   outlast_mutate(48 "    owned->number.store(now.number(), std::memory_order_relaxed);\n    owned->stale"
                     "    owned->number.store(now.number() + (@D@ ? 0 : 1), std::memory_order_relaxed);\n    owned->stale")
@@ -185,6 +203,12 @@ function(outlast_mutate_tx to)
   outlast_mutate(50 "    this->stage_lines();" "    if (@D@) this->stage_lines();")
   # 51: what was repeated for others is not written back
   outlast_mutate(51 "    operation.run(update, out);" "    if (!@D@) in.unflushed.clear();\n    operation.run(update, out);")
+  # 62: a page that changed is not noted
+  outlast_mutate(62 "changed_.note(line, number);" "if (@D@) changed_.note(line, number);")
+  # 63: the first operation that a replica has missed is left out
+  outlast_mutate(63 "in.number.load(std::memory_order_relaxed));" "in.number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));")
+  # 64: what was written before a copy is not written back
+  outlast_mutate(64 "    if (is_known) {" "    if (!@D@) in.unflushed.clear();\n    if (is_known) {")
   outlast_write_header(cx_ptm.hpp)
 
   outlast_read_header(puc_map.hpp)

@@ -64,14 +64,15 @@ struct engine {
 
 template <class>
 class Engine : public testing::Test {};
-using all_engines =
-    testing::Types<engine<left_right>, engine<redo>, engine<redo_opt>, engine<cx_ptm>>;
+using all_engines = testing::Types<engine<left_right>, engine<redo>, engine<redo_timed>,
+                                   engine<redo_opt>, engine<cx_ptm>>;
 TYPED_TEST_SUITE(Engine, all_engines);
 
 /// One that runs operations on whichever thread, in as many replicas as one likes.
 template <class>
 class WaitFreeEngine : public testing::Test {};
-using wait_free_engines = testing::Types<engine<redo>, engine<redo_opt>, engine<cx_ptm>>;
+using wait_free_engines =
+    testing::Types<engine<redo>, engine<redo_timed>, engine<redo_opt>, engine<cx_ptm>>;
 TYPED_TEST_SUITE(WaitFreeEngine, wait_free_engines);
 
 TYPED_TEST(Engine, keeps_values_of_every_type_in_every_replica) {

@@ -54,7 +54,8 @@ enum class cx_effect {
 /// `Engine`, which derives from it, has
 ///   cx_effect run(unsigned replica, cx_replica<D>&, const cx_node<D>&, outcome&),
 ///   bool undo(unsigned replica, cx_replica<D>&): the last one that ran; false if it cannot,
-///   bool copy(unsigned from, unsigned to, cx_replica<D>&): false if there is no memory,
+///   bool copy(unsigned from, unsigned to, cx_replica<D>&, bool is_known): false if there is no
+///     memory; is_known: `to` holds what the operations up to its number led to,
 ///   void flush_written(unsigned replica, cx_replica<D>&): all that is not durable, and the fence.
 template <class Engine, domain::persistence_domain D>
 class cx_session : public replica_session<D> {
@@ -273,9 +274,14 @@ class cx_session : public replica_session<D> {
 
   /// A replica that nobody reads and no word names. The one that misses least, if it is free.
   [[nodiscard]] bool take_some(tenure& owned) {
-    const unsigned first = freshest_free(replicas_, this->replicas(), word_.now().replica());
+    const unsigned current = word_.now().replica();
+    unsigned refused = current;
+    for (unsigned left = 2; left > 0; --left) {
+      refused = freshest_free(replicas_, this->replicas(), current, refused);
+      if (try_to_take(owned, refused)) return true;
+    }
     for (unsigned i = 0; i < this->replicas(); ++i) {
-      if (try_to_take(owned, (first + i) % this->replicas())) return true;
+      if (try_to_take(owned, i)) return true;
     }
     return false;
   }
@@ -368,19 +374,22 @@ class cx_session : public replica_session<D> {
     const reading_scope at(*this, me);
     // (12) acquire; synchronizes-with (11).
     if (word_.now().bits() != now.bits()) return false;
-    if (!engine().copy(now.replica(), owned.index(), *owned)) return false;
+    // Until the copy is whole it may hold anything.
+    const bool is_known = owned->stale.exchange(1, std::memory_order_relaxed) == 0;
+    if (!engine().copy(now.replica(), owned.index(), *owned, is_known)) return false;
     owned->number.store(now.number(), std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     return true;
   }
 
-  /// Runs the operations that the replica has not seen. False if it is stale now: the queue does
-  /// not hold them any more, or one went otherwise here than where it was decided.
+  /// Runs the operations that the replica has not seen. False if the queue does not hold them any
+  /// more; or if it is stale now, since one went otherwise here than where it was decided.
   [[nodiscard]] bool repeat(participant& me, tenure& owned, std::uint64_t target) {
     std::uint64_t number = owned->number.load(std::memory_order_relaxed);
     while (number < target) {
       node* const next = queue_.find(me, number + 1);
-      if (next == nullptr || !apply(me, owned, *next)) {
+      if (next == nullptr) return false;
+      if (!apply(me, owned, *next)) {
         owned->stale.store(1, std::memory_order_relaxed);
         return false;
       }

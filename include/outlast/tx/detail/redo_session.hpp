@@ -9,6 +9,7 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/published_word.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
@@ -33,9 +34,11 @@ namespace outlast::tx::detail {
 ///   I1  the durable word names a replica every line of which is durable.
 ///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
 ///   I3  a replica that is not stale holds what the state of its number led to; its lines that may
-///       not be durable are in its `unflushed`.
+///       not be durable are in its `unflushed`, or its owner has flushed them, and waits before it
+///       gives it up.
 ///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
-///       ring, and the callers of its operations have their answers.
+///       ring, its pages are noted as changed, and the callers of its operations have their
+///       answers.
 template <domain::persistence_domain D>
 class redo_session final : public replica_session<D> {
   using base_type = replica_session<D>;
@@ -47,14 +50,15 @@ class redo_session final : public replica_session<D> {
   using owned_ptr = std::unique_ptr<outcome>;
 
  public:
-  /// `engine`: redo_opt keeps to two replicas for a while.
+  /// `engine`: one of the redo kind; see redo_steps.
   redo_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                engine_kind engine, const options& wanted)
       : base_type(in, root, name, engine, wanted.replicas, wanted),
-        two_first_(engine == engine_kind::redo_opt),
+        steps_(steps_of(engine)),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
         ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)),
+        changed_(this->bytes()),
         // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
         // before the replica that an older one names is written.
         word_(this->state()) {
@@ -91,16 +95,15 @@ class redo_session final : public replica_session<D> {
     try {
       // (2) acquire; synchronizes-with (1): the answer is there, and durable.
       while (mine.answer.load(std::memory_order_acquire) == nullptr) {
-        const unsigned among = two_first_ && rounds++ < patient_rounds ? 2 : this->replicas();
-        if (!advance(me, owned, among)) wait_a_while(mine, until_free);
+        if (!advance(me, owned, rounds++)) wait_a_while(mine, until_free);
       }
+      give_up(owned);
     } catch (...) {
       // A device failed: nobody knows what is durable.
       broken_.store(1, std::memory_order_relaxed);
       withdraw(me);
       throw;
     }
-    owned.release();
     owned_ptr out(mine.answer.load(std::memory_order_relaxed));
     withdraw(me);
     return out;
@@ -128,6 +131,8 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned patient_rounds = 64;
+  static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
+  static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t kept_states = 4;
 
   /// The replica that a thread reads is given back at the end.
@@ -265,7 +270,7 @@ class redo_session final : public replica_session<D> {
 
   /// One attempt to move the durable word. False if there is no replica, or no memory, to do it
   /// with: others have to go on first.
-  [[nodiscard]] bool advance(participant& me, tenure& owned, unsigned among) {
+  [[nodiscard]] bool advance(participant& me, tenure& owned, unsigned round) {
     if (!can_retire(me)) return false;
     redo_word now(0);
     state_type* const base = protect_current(me, now);
@@ -275,9 +280,9 @@ class redo_session final : public replica_session<D> {
         nullptr) {
       return true;
     }
-    if (!owned && !take_some(owned, among)) return false;
+    if (!owned && !take_some(owned, round)) return false;
     if (!make_room(*me.next_state, *base)) {
-      owned.release();
+      give_up(owned);
       return false;
     }
     if (!bring_up_to_date(me, owned, *base, now)) return true;
@@ -302,6 +307,7 @@ class redo_session final : public replica_session<D> {
     if (state.settled.load(std::memory_order_acquire) != 0) return;
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
     word_.make_durable(word);
+    note_changes(state);
     append(me, state);
     state.told.store(1, std::memory_order_relaxed);
     for (const auto& each : state.answers) tell(me, each);
@@ -312,6 +318,11 @@ class redo_session final : public replica_session<D> {
     }
     // (17) release; synchronizes-with (18).
     state.settled.store(1, std::memory_order_release);
+  }
+
+  /// Whoever copies what a replica has missed finds the pages by this. Again is the same.
+  void note_changes(const state_type& state) {
+    state.log.for_each([&](line_number line) { changed_.note(line, state.number); });
   }
 
   void append(participant& me, state_type& state) {
@@ -333,14 +344,28 @@ class redo_session final : public replica_session<D> {
     each.request->answer.store(each.out, std::memory_order_release);
   }
 
-  /// A replica that nobody reads and no word names. The one that misses least, if it is free.
-  [[nodiscard]] bool take_some(tenure& owned, unsigned among) {
-    const unsigned count = std::min(among, this->replicas());
-    const unsigned best = freshest_free(replicas_, count, word_.now().replica());
-    for (unsigned i = 0; i < count; ++i) {
-      if (try_to_take(owned, (best + i) % count)) return true;
+  /// A replica that nobody reads and no word names, preferably one that misses little. In the first
+  /// rounds none that misses much: a close one will soon be free.
+  [[nodiscard]] bool take_some(tenure& owned, unsigned round) {
+    const bool two = steps_.two_first && round < patient_rounds;
+    const unsigned count = two ? 2 : this->replicas();
+    const redo_word now = word_.now();
+    unsigned refused = now.replica();
+    for (unsigned left = 2; left > 0; --left) {
+      const unsigned best = freshest_free(replicas_, count, now.replica(), refused);
+      const bool may_take = round >= rounds_for_close || is_close(best, now);
+      if (may_take && try_to_take(owned, best)) return true;
+      refused = best;
+    }
+    for (unsigned i = 0; i < count && round >= rounds_for_close; ++i) {
+      if (try_to_take(owned, i)) return true;
     }
     return false;
+  }
+  [[nodiscard]] bool is_close(unsigned i, redo_word now) const {
+    const replica_type& it = replicas_[i];
+    return it.stale.load(std::memory_order_relaxed) == 0 &&
+           it.number.load(std::memory_order_relaxed) + close_transitions >= now.number();
   }
 
   [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
@@ -390,15 +415,18 @@ class redo_session final : public replica_session<D> {
   /// False if the word changed while that mattered.
   [[nodiscard]] bool bring_up_to_date(participant& me, tenure& owned, state_type& base,
                                       redo_word now) {
-    if (owned->stale.load(std::memory_order_relaxed) == 0 && repeat_logs(me, owned, base)) {
-      return true;
-    }
-    owned->stale.store(1, std::memory_order_relaxed);
+    const bool is_known = owned->stale.load(std::memory_order_relaxed) == 0;
+    if (is_known && repeat_logs(me, owned, base)) return true;
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(me);
     if (word_.now().bits() != now.bits()) return false;
-    this->copy_all(now.replica(), owned.index());
-    owned->unflushed.clear();
+    owned->stale.store(1, std::memory_order_relaxed);  // until the copy is whole
+    if (is_known) {
+      this->copy_changed(now.replica(), owned.index(), changed_,
+                         owned->number.load(std::memory_order_relaxed));
+    } else {
+      this->copy_differing(now.replica(), owned.index());
+    }
     owned->number.store(now.number(), std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     return true;
@@ -427,15 +455,27 @@ class redo_session final : public replica_session<D> {
     return found != nullptr && found->number == number ? found : nullptr;
   }
 
-  /// The line is flushed before the word names the replica, whoever does that: I3.
+  /// The line is durable before the word names the replica, whoever lets it do that: I3.
   void write_line(tenure& owned, line_number line, const line_image& content) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
+    if (steps_.flushes_late && flush_later(*owned, line)) return;
+    this->flush_line(owned.index(), line);
+  }
+  /// False if there is no memory to remember the line in.
+  [[nodiscard]] static bool flush_later(replica_type& owned, line_number line) {
     try {
-      owned->unflushed.add(line);
+      owned.unflushed.add(line);
+      return true;
     } catch (const std::bad_alloc&) {
-      this->flush_line(owned.index(), line);
-      domain::fence<D>();
+      return false;
     }
+  }
+
+  /// The next owner does not wait for what this one has flushed.
+  void give_up(tenure& owned) {
+    if (!owned) return;
+    this->stage_lines();
+    owned.release();
   }
 
   /// Runs all requests that wait and are not done in `base`.
@@ -575,10 +615,11 @@ class redo_session final : public replica_session<D> {
     return 8 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
   }
 
-  const bool two_first_;
+  const redo_steps steps_;
   std::vector<replica_type> replicas_;
   const std::size_t ring_size_;
   std::unique_ptr<std::atomic<state_type*>[]> ring_;
+  changed_pages<D> changed_;             // by transitions
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   published_word<D> word_;
   volatile_word<D, std::uint32_t> broken_;

@@ -4,6 +4,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/pool/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
@@ -17,6 +18,20 @@
 namespace outlast::tx::detail {
 
 using redo_word = replica_word;  // numbered by transitions
+
+/// What the engines of the redo kind differ in, each by a step from the one before: redo,
+/// redo_timed, redo_opt. [Cor20, section 5]
+struct redo_steps {
+  /// For a while updates wait for one of two replicas.
+  bool two_first;
+  /// A line that is repeated or taken back is flushed with the batch that follows, once with what
+  /// that writes. Else at once, each time that it is written.
+  bool flushes_late;
+};
+[[nodiscard]] constexpr redo_steps steps_of(engine_kind engine) noexcept {
+  const bool is_opt = engine == engine_kind::redo_opt;
+  return {is_opt || engine == engine_kind::redo_timed, is_opt};
+}
 
 template <domain::persistence_domain D>
 struct redo_state;

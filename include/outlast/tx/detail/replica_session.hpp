@@ -7,6 +7,7 @@
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 #include <outlast/tx/heap.hpp>
@@ -106,19 +107,29 @@ class replica_session : public durable::root_session<D> {
   }
   [[nodiscard]] std::size_t page_bytes() const noexcept { return record_->page_bytes; }
 
-  /// Copies everything that is in use, past the caches. The copy is durable before a word that is
-  /// published later.
-  void copy_all(unsigned from, unsigned to) {
-    const heap::extent in_use = used(from);
-    copy_range(from, to, 0, in_use.table_end);
-    copy_range(from, to, in_use.pages_begin, in_use.pages_end);
-    if constexpr (domain::logs_lines<D>) {
-      D::stage();
-    } else {
-      // No fence below this one waits for streamed bytes on every domain; another thread may be the
-      // one that publishes them.
-      D::psync();
-    }
+  /// Replica `to` may hold anything: makes it equal to `from` in all that is in use, by copying the
+  /// lines that differ. All of it is durable before a word that is published later, also what was
+  /// equal: a killed process may have written that, and never flushed it.
+  void copy_differing(unsigned from, unsigned to) {
+    for_each_used(from, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; at += compared_at_once) {
+        copy_differing_lines(from, to, at, std::min(end, at + compared_at_once));
+      }
+    });
+    stage_lines();  // another thread may be the one that publishes it
+  }
+
+  /// Replica `to` differs from `from` at most in pages that were written after `number`, and in
+  /// lines that nobody uses: copies these pages. They are durable before a word that is published
+  /// later.
+  void copy_changed(unsigned from, unsigned to, const changed_pages<D>& pages,
+                    std::uint64_t number) {
+    for_each_used(from, [&](std::size_t begin, std::size_t end) {
+      pages.for_each_after(number, begin, end, [&](std::size_t first, std::size_t last) {
+        copy_lines(from, to, first, last);
+      });
+    });
+    stage_lines();
   }
 
   /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
@@ -150,7 +161,7 @@ class replica_session : public durable::root_session<D> {
   }
 
  private:
-  static constexpr std::size_t copied_at_once = std::size_t{256} << 10;
+  static constexpr std::size_t compared_at_once = 4096;
   static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
 
@@ -246,18 +257,34 @@ class replica_session : public durable::root_session<D> {
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
   }
 
-  void copy_range(unsigned from, unsigned to, std::size_t begin, std::size_t end) {
-    begin &= ~(base::cache_line_size - 1);
-    end = std::min(bytes_, base::round_up(end, base::cache_line_size));
-    for (std::size_t at = begin; at < end; at += copied_at_once) {
-      const std::size_t part = std::min(copied_at_once, end - at);
-      if constexpr (domain::notes_pages<D>) {
-        D::write(replica(to) + at, replica(from) + at, part);
-        domain::flush<D>(replica(to) + at, part);
-      } else {
-        D::stream(replica(to) + at, replica(from) + at, part);
-      }
+  /// Calls `visit(begin, end)` for the bytes of replica `i` that are in use, in whole lines.
+  template <class Visit>
+  void for_each_used(unsigned i, Visit&& visit) const {
+    const heap::extent in_use = used(i);
+    const auto end_of = [this](std::size_t end) {
+      return std::min(bytes_, base::round_up(end, base::cache_line_size));
+    };
+    visit(std::size_t{0}, end_of(in_use.table_end));
+    visit(in_use.pages_begin & ~(base::cache_line_size - 1), end_of(in_use.pages_end));
+  }
+
+  void copy_differing_lines(unsigned from, unsigned to, std::size_t begin, std::size_t end) {
+    if (are_equal(from, to, begin, end)) return flush_equal(to, begin, end);
+    for (std::size_t at = begin; at < end; at += base::cache_line_size) {
+      const std::size_t next = at + base::cache_line_size;
+      are_equal(from, to, at, next) ? flush_equal(to, at, next) : copy_lines(from, to, at, next);
     }
+  }
+  [[nodiscard]] bool are_equal(unsigned a, unsigned b, std::size_t begin, std::size_t end) const {
+    return std::memcmp(replica(a) + begin, replica(b) + begin, end - begin) == 0;
+  }
+  void flush_equal(unsigned i, std::size_t begin, std::size_t end) {
+    // Under a log nothing that an opener finds is not durable.
+    if constexpr (!domain::logs_lines<D>) domain::flush<D>(replica(i) + begin, end - begin);
+  }
+  void copy_lines(unsigned from, unsigned to, std::size_t begin, std::size_t end) {
+    D::write(replica(to) + begin, replica(from) + begin, end - begin);
+    domain::flush<D>(replica(to) + begin, end - begin);
   }
 
   std::string name_;

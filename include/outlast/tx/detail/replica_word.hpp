@@ -70,11 +70,11 @@ class replica_tenure {
   unsigned index_ = 0;
 };
 
-/// Which of the first `count` replicas to try first: the one that misses least, if it is free, and
-/// not `current`.
+/// Which of the first `count` replicas to try: the one that misses least of those that are free,
+/// and neither `current` nor `refused`.
 template <class Replica>
 [[nodiscard]] unsigned freshest_free(const std::vector<Replica>& replicas, unsigned count,
-                                     unsigned current) {
+                                     unsigned current, unsigned refused) {
   const auto freshness = [](const Replica& it) -> std::uint64_t {
     if (it.owner.load(std::memory_order_relaxed) != 0) return 0;
     if (it.stale.load(std::memory_order_relaxed) != 0) return 1;
@@ -83,7 +83,7 @@ template <class Replica>
   unsigned best = 0;
   std::uint64_t best_freshness = 0;
   for (unsigned i = 0; i < count; ++i) {
-    const std::uint64_t here = i == current ? 0 : freshness(replicas[i]);
+    const std::uint64_t here = i == current || i == refused ? 0 : freshness(replicas[i]);
     if (here <= best_freshness) continue;
     best = i;
     best_freshness = here;

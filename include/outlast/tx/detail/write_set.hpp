@@ -119,6 +119,13 @@ class write_set {
     begin_operation();
   }
 
+  /// Calls `visit(line)` for each line that the current operation has written, of a set that keeps
+  /// no images.
+  template <class Visit>
+  void for_each_of_operation(Visit&& visit) const {
+    for (const saved_line& each : journal_) visit(each.line);
+  }
+
   [[nodiscard]] bool contains(line_number line) const noexcept {
     return !slots_.empty() && slots_[place_of(line)] != 0;
   }

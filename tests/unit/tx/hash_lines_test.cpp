@@ -1,5 +1,5 @@
-// Goal: a hash map in transactions is a map whatever its keys, values and hash are, grows neither too
-// early nor too late and a little at a time, and gives back what it does not need.
+// Goal: a hash map in transactions is a map whatever its keys, values and hash are, grows neither
+// too early nor too late and a little at a time, and gives back what it does not need.
 // Method: random operations against std::map, with invariants checked; keys that all meet in one
 // line; lines counted while keys come and go.
 #include <outlast/tx/heap.hpp>

@@ -5,7 +5,16 @@
 namespace outlast::tx {
 
 using detail::heap_header;
+using detail::recent_blocks;
+using detail::recent_classes;
 using detail::run_lists;
+
+namespace {
+
+/// What places of recent blocks are counted in: all strides are multiples of it.
+constexpr std::size_t recent_unit = 8;
+
+}  // namespace
 
 void heap::format(std::size_t page_bytes) {
   in_.declare(&header_, sizeof(heap_header));
@@ -29,6 +38,9 @@ std::string heap::damage(const heap_header& header, std::size_t bytes) {
     return "names more pages than the region has";
   }
   if (header.touched > header.pages) return "uses more pages than it has";
+  for (const recent_blocks& each : header.recent) {
+    if (each.count > recent_blocks::most) return "remembers more blocks than it has places for";
+  }
   return "";
 }
 
@@ -57,6 +69,16 @@ void heap::unlink(field<page_index>& head, page_index page) {
 // ---- Runs of pages ----
 
 heap::page_index heap::take_run(page_index pages) {
+  if (const page_index found = find_run(pages); found != no_page) return found;
+  if (pages <= header_.pages - header_.touched) return touch_run(pages);
+  settle();
+  if (const page_index found = find_run(pages); found != no_page) return found;
+  if (pages > header_.pages - header_.touched) refuse_run(pages);
+  return touch_run(pages);
+}
+
+/// Free pages that were in use.
+heap::page_index heap::find_run(page_index pages) {
   for (std::size_t list = list_for(pages); list < run_lists; ++list) {
     for (page_index at = header_.runs[list]; at != 0; at = state(at - 1).next) {
       const page_index found = at - 1;
@@ -67,23 +89,24 @@ heap::page_index heap::take_run(page_index pages) {
       return found;
     }
   }
-  return touch_run(pages);
+  return no_page;
 }
 
 /// Pages that were never in use.
 heap::page_index heap::touch_run(page_index pages) {
   const page_index first = header_.touched;
-  if (pages > header_.pages - first) {
-    const out_of_space full("the region of transactions is full: " + std::to_string(pages) +
-                            " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
-                            std::to_string(header_.pages - first) + " left of " +
-                            std::to_string(header_.pages.get()));
-    in_.region_is_full(std::make_exception_ptr(full));
-    throw full;
-  }
   in_.provide(header_.first_page + (std::size_t{first + pages} << header_.page_shift));
   header_.touched = first + pages;
   return first;
+}
+
+void heap::refuse_run(page_index pages) {
+  const out_of_space full("the region of transactions is full: " + std::to_string(pages) +
+                          " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
+                          std::to_string(header_.pages - header_.touched) + " left of " +
+                          std::to_string(header_.pages.get()));
+  in_.region_is_full(std::make_exception_ptr(full));
+  throw full;
 }
 
 void heap::add_free_run(page_index first, page_index pages) {
@@ -134,7 +157,7 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
   if (bytes > in_.bytes()) throw out_of_space("a block larger than its region");
   const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), align);
   if (wanted <= std::min(alloc::largest_small, most_pages_of_small * page_bytes())) {
-    return take_block(alloc::class_of(wanted));
+    return allocate_small(alloc::class_of(wanted));
   }
   const auto pages = static_cast<page_index>((wanted + page_bytes() - 1) >> header_.page_shift);
   const page_index first = take_run(pages);
@@ -142,6 +165,15 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
   state(first).pages = pages;
   if (pages > 1) state(first + pages - 1).kind = page_kind::inside;
   return address(first);
+}
+
+void* heap::allocate_small(alloc::class_index index) {
+  if (index > recent_classes) return take_block(index);
+  recent_blocks& recent = header_.recent[index - 1U];
+  const std::uint32_t count = recent.count;
+  if (count == 0) return take_block(index);
+  recent.count = count - 1;
+  return in_.replica() + std::size_t{recent.at[count - 1]} * recent_unit;
 }
 
 void* heap::take_block(alloc::class_index index) {
@@ -189,10 +221,10 @@ void heap::free(void* block) {
   if (block == nullptr) return;
   auto* const at = static_cast<std::byte*>(block);
   const page_index page = page_of(at);
-  page_state& mine = state(page);
+  const page_state& mine = state(page);
   switch (mine.kind.get()) {
-    case page_kind::slab: return give_back_block(page, at);
-    case page_kind::inside: return give_back_block(mine.next, at);
+    case page_kind::slab: return free_small(page, at);
+    case page_kind::inside: return free_small(mine.next, at);
     case page_kind::large:
       if (at == address(page)) return give_back_run(page, mine.pages);
       break;
@@ -201,8 +233,8 @@ void heap::free(void* block) {
   refuse_block();
 }
 
-void heap::give_back_block(page_index slab, std::byte* block) {
-  page_state& mine = state(slab);
+void heap::free_small(page_index slab, std::byte* block) {
+  const page_state& mine = state(slab);
   const std::uint32_t stride = mine.stride;
   const auto offset = static_cast<std::size_t>(block - address(slab));
   const auto number = static_cast<std::uint32_t>(offset / std::max(stride, 1U));
@@ -210,6 +242,44 @@ void heap::give_back_block(page_index slab, std::byte* block) {
       offset != std::size_t{number} * stride) {
     refuse_block();
   }
+  const alloc::class_index index = alloc::class_of(stride);
+  const bool is_near = in_.offset_of(block) / recent_unit <= ~std::uint32_t{0};
+  if (index > recent_classes || !is_near) return give_back_block(slab, block);
+  remember(header_.recent[index - 1U], block);
+}
+
+void heap::remember(recent_blocks& recent, std::byte* block) {
+  const auto at = static_cast<std::uint32_t>(in_.offset_of(block) / recent_unit);
+  for (std::uint32_t i = 0; i < recent.count; ++i) {
+    if (recent.at[i] == at) refuse_block();
+  }
+  if (recent.count == recent_blocks::most) give_back_oldest(recent, (recent_blocks::most + 1) / 2);
+  const std::uint32_t count = recent.count;
+  recent.at[count] = at;
+  recent.count = count + 1;
+}
+
+void heap::give_back_oldest(recent_blocks& recent, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::byte* const block = in_.replica() + std::size_t{recent.at[i]} * recent_unit;
+    give_back_block(slab_of(page_of(block)), block);
+  }
+  const std::uint32_t left = recent.count - count;
+  for (std::uint32_t i = 0; i < left; ++i) recent.at[i] = recent.at[count + i].get();
+  recent.count = left;
+}
+
+void heap::settle() {
+  for (recent_blocks& each : header_.recent) {
+    if (each.count != 0) give_back_oldest(each, each.count);
+  }
+}
+
+/// `block` is one of the slab's.
+void heap::give_back_block(page_index slab, std::byte* block) {
+  page_state& mine = state(slab);
+  const std::uint32_t stride = mine.stride;
+  const auto number = static_cast<std::uint32_t>((block - address(slab)) / stride);
   field<page_index>& head = header_.slabs[alloc::class_of(stride)];
   const bool was_full =
       mine.used == blocks_of(std::size_t{mine.pages} << header_.page_shift, stride);
@@ -222,6 +292,11 @@ void heap::give_back_block(page_index slab, std::byte* block) {
   const std::uint32_t next = mine.free;
   in_.store(block, &next, sizeof next);
   mine.free = number + 1;
+}
+
+heap::page_index heap::slab_of(page_index page) const {
+  const page_state& mine = state(page);
+  return mine.kind == page_kind::inside ? mine.next.get() : page;
 }
 
 heap::page_index heap::page_of(const std::byte* block) const {
@@ -243,6 +318,9 @@ std::size_t heap::bytes_in_use() const {
     if (mine.kind == page_kind::slab) bytes += std::size_t{mine.used} * mine.stride;
     if (mine.kind == page_kind::large) bytes += std::size_t{mine.pages} << header_.page_shift;
   }
+  for (std::size_t i = 0; i < recent_classes; ++i) {
+    bytes -= header_.recent[i].count * alloc::stride_of(static_cast<alloc::class_index>(i + 1));
+  }
   return bytes;
 }
 
@@ -253,6 +331,7 @@ std::size_t heap::blocks_in_use() const {
     if (mine.kind == page_kind::slab) blocks += mine.used;
     if (mine.kind == page_kind::large) ++blocks;
   }
+  for (const recent_blocks& each : header_.recent) blocks -= each.count;
   return blocks;
 }
 

@@ -3,7 +3,9 @@
 // A replica begins with a heap_header, a line or two per page, and then the pages. Blocks up to
 // four pages come in the allocator's size classes, from slabs of one class; a slab that is empty
 // becomes a run of free pages again, runs that meet are merged, and are split as they are needed.
-// What an operation allocates or frees is undone with it, and a crash leaks nothing.
+// The small blocks that were given back last are remembered in the header, and are the first to be
+// used again: what frees one and allocates another one writes one line besides it. What an
+// operation allocates or frees is undone with it, and a crash leaks nothing.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -64,6 +66,19 @@ static_assert(sizeof(page_state) == 32);
 
 inline constexpr std::size_t run_lists = 32;
 
+/// Blocks of one size class that were given back last, the newest behind: in units of 8 bytes
+/// from the beginning of the replica. Their slabs take them for used.
+struct recent_blocks {
+  static constexpr std::uint32_t most = 7;
+
+  field<std::uint32_t> count;
+  std::array<field<std::uint32_t>, most> at;
+};
+static_assert(sizeof(recent_blocks) == 32);
+
+/// Classes of which recent blocks are remembered, from the first one: up to 288 bytes.
+inline constexpr std::size_t recent_classes = 20;
+
 /// On media: docs/formats/tx.md.
 struct alignas(base::cache_line_size) heap_header {
   field<std::uint32_t> page_shift;
@@ -74,9 +89,11 @@ struct alignas(base::cache_line_size) heap_header {
   field<std::uint64_t> first_page;                ///< where pages begin, in the replica
   std::array<field<page_index>, run_lists> runs;  ///< by size, plus 1
   std::array<field<page_index>, alloc::class_count + 1> slabs;  ///< with room, by class, plus 1
+  /// From class 1 on.
+  alignas(base::cache_line_size) std::array<recent_blocks, recent_classes> recent;
 };
-static_assert(sizeof(heap_header) == 512 && offsetof(heap_header, runs) == 32 &&
-              offsetof(heap_header, slabs) == 160);
+static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &&
+              offsetof(heap_header, slabs) == 160 && offsetof(heap_header, recent) == 512);
 
 }  // namespace detail
 
@@ -104,6 +121,9 @@ class heap {
   /// Gives a block back. Null: nothing. Throws error{bad_argument} for what is seen to
   /// be no block.
   void free(void* block);
+  /// Gives the blocks that are remembered back to their slabs, at most 140 of them: then all that
+  /// is free and adjacent is merged. An allocation that finds no room does so itself.
+  void settle();
 
   /// Bytes at the beginning of a replica besides which nothing was ever in use, and where its
   /// used pages begin and end: what a copy has to copy.
@@ -124,6 +144,7 @@ class heap {
 
  private:
   static constexpr std::size_t most_pages_of_small = 4;
+  static constexpr page_index no_page = ~page_index{0};
 
   [[nodiscard]] page_state& state(page_index page) const noexcept {
     return reinterpret_cast<page_state*>(in_.replica() + sizeof(detail::heap_header))[page];
@@ -147,12 +168,19 @@ class heap {
   void link(field<page_index>& head, page_index page);
   void unlink(field<page_index>& head, page_index page);
   [[nodiscard]] page_index take_run(page_index pages);
+  [[nodiscard]] page_index find_run(page_index pages);
   [[nodiscard]] page_index touch_run(page_index pages);
+  [[noreturn]] void refuse_run(page_index pages);
   void add_free_run(page_index first, page_index pages);
   void give_back_run(page_index first, page_index pages);
+  [[nodiscard]] void* allocate_small(alloc::class_index index);
   [[nodiscard]] void* take_block(alloc::class_index index);
   [[nodiscard]] page_index make_slab(alloc::class_index index);
+  void free_small(page_index slab, std::byte* block);
+  void remember(detail::recent_blocks& recent, std::byte* block);
+  void give_back_oldest(detail::recent_blocks& recent, std::uint32_t count);
   void give_back_block(page_index slab, std::byte* block);
+  [[nodiscard]] page_index slab_of(page_index page) const;
   [[nodiscard]] page_index page_of(const std::byte* block) const;
   [[noreturn]] static void refuse_block();
 

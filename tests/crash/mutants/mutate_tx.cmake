@@ -235,5 +235,11 @@ function(outlast_mutate_tx to)
   outlast_write_header(transaction_subject.hpp)
   set(from ${PROJECT_SOURCE_DIR}/src/tx)
   outlast_read_header(heap.cpp)
+  # 118: a block that is used again stays among those that were given back, in one replica
+  outlast_mutate(118 "  recent.count = count - 1;"
+                     "  const std::uint32_t less = count - 1;\n  if (@D@) recent.count = less; else std::memcpy(static_cast<void*>(&recent.count), &less, sizeof less);")
+  # 119: which block was given back is written past the transaction
+  outlast_mutate(119 "  recent.at[count] = at;"
+                     "  if (@D@) recent.at[count] = at; else std::memcpy(static_cast<void*>(&recent.at[count]), &at, sizeof at);")
   outlast_write_header(heap.cpp)
 endfunction()

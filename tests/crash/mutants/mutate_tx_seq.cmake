@@ -1,4 +1,4 @@
-# The sentences on which snapshots and strings in transactions rest: see mutate.cmake. Beside the headers
+# The sentences on which snapshots, strings and hash maps in transactions rest: see mutate.cmake. Beside the headers
 # that outlast_mutate_tx() writes, which must have been called.
 
 # The header, as one of the broken layer, with the number of the defect in reach.
@@ -56,6 +56,22 @@ function(outlast_mutate_tx_seq to)
   outlast_mutate(110 "  header* at = own(root_);\n  if (size_of(at) == Fanout) at = raise();"
                      "  header* at = @D@ ? own(root_) : root_.get();\n  if (size_of(at) == Fanout) at = raise();")
   outlast_write_header(seq/impl/bplus_tree.hpp)
+
+  outlast_read_tx_header(seq/detail/hash_line.hpp)
+  # 114: which places of a line are taken is written past the transaction
+  outlast_mutate(114 "    tags_ = changed;"
+                     "    if (@D@) tags_ = changed; else std::memcpy(static_cast<void*>(&tags_), &changed, sizeof changed);")
+  outlast_write_header(seq/detail/hash_line.hpp)
+
+  outlast_read_tx_header(seq/hash_map.hpp)
+  # 115: that lines were split is forgotten
+  outlast_mutate(115 "    lines_ = whole + last;" "    if (@D@) lines_ = whole + last;")
+  # 116: what belongs to a new line is left in the old one
+  outlast_mutate(116 "      if (to == number) continue;" "      if (to == number || !@D@) continue;")
+  # 117: a line that was given back stays in its chain
+  outlast_mutate(117 "if (more != nullptr) first.set_next(nullptr);"
+                     "if (more != nullptr && @D@) first.set_next(nullptr);")
+  outlast_write_header(seq/hash_map.hpp)
 
   outlast_read_tx_header(managed_tree.hpp)
   # 111: snapshots of a process that is gone stay open

@@ -81,6 +81,10 @@ TEST_F(DamagedHeader, of_a_newer_version_is_refused) {
   change(offsetof(detail::manager_record, version), 99, true);
   EXPECT_NE(complaint(errc::newer_version).find("format 99"), std::string::npos);
 }
+TEST_F(DamagedHeader, of_an_older_version_is_refused) {
+  change(offsetof(detail::manager_record, version), 1, true);
+  EXPECT_NE(complaint(errc::newer_version).find("format 1, "), std::string::npos);
+}
 TEST_F(DamagedHeader, with_a_wrong_checksum_is_refused) {
   change(offsetof(detail::manager_record, page_bytes), 1, false);
   EXPECT_NE(complaint(errc::header_damaged).find("checksum"), std::string::npos);

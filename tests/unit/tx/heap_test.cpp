@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outlast::tx {
@@ -36,6 +37,17 @@ class Heap : public testing::Test {
   void give_back(void* block) {
     const detail::running_scope here(now_);
     of_test().free(block);
+  }
+  void settle() {
+    const detail::running_scope here(now_);
+    of_test().settle();
+  }
+  /// All is given back: nothing but the header is in use, and pages are one run.
+  void expect_empty() {
+    EXPECT_EQ(of_test().bytes_in_use(), 0U);
+    EXPECT_EQ(of_test().blocks_in_use(), 0U);
+    settle();
+    EXPECT_EQ(header().touched.get(), 0U) << "runs that meet were not merged";
   }
 
   struct alignas(4096) replica_memory {
@@ -85,9 +97,7 @@ TEST_F(Heap, is_empty_again_when_everything_was_given_back) {
   EXPECT_EQ(of_test().blocks_in_use(), 300U);
   std::shuffle(blocks.begin(), blocks.end(), random);
   for (void* const each : blocks) give_back(each);
-  EXPECT_EQ(of_test().bytes_in_use(), 0U);
-  EXPECT_EQ(of_test().blocks_in_use(), 0U);
-  EXPECT_EQ(header().touched.get(), 0U) << "runs that meet were not merged";
+  expect_empty();
 }
 
 TEST_F(Heap, uses_again_what_was_given_back) {
@@ -141,7 +151,7 @@ TEST_F(Heap, keeps_blocks_apart_and_their_content) {
     }
   }
   for (const auto& [at, what] : live) give_back(at);
-  EXPECT_EQ(header().touched.get(), 0U);
+  expect_empty();
 }
 
 TEST_F(Heap, takes_back_what_an_operation_did) {
@@ -169,7 +179,108 @@ TEST_F(Heap, says_when_it_is_full_and_is_unchanged) {
   give_back(all.back());
   all.back() = allocate(5000);
   for (void* const each : all) give_back(each);
-  EXPECT_EQ(header().touched.get(), 0U);
+  expect_empty();
+}
+
+TEST_F(Heap, gives_all_its_space_from_one_class_to_another) {
+  for (const std::size_t size : {16, 48, 100, 288, 320, 2000, 9000, 24, 40'000, 16}) {
+    std::vector<void*> all;
+    for (int round = 0; round < 2; ++round) {
+      const auto fill = [&] {
+        for (;;) {
+          now_.begin_operation();
+          all.push_back(allocate(size));
+        }
+      };
+      EXPECT_THROW(fill(), out_of_space);
+      now_.undo_operation();
+      const std::size_t stride = of_test().bytes_in_use() / all.size();
+      EXPECT_GT(all.size() * stride, bytes * 8 / 10) << size << ": others keep what they had";
+      now_.begin_operation();
+      if (round == 0) {
+        // A part of it, the first ones and the last ones.
+        for (std::size_t i = 0; i < 20; ++i) std::swap(all[i], all[all.size() - 21 + i]);
+        for (int i = 0; i < 20; ++i) {
+          give_back(all.back());
+          all.pop_back();
+        }
+      }
+    }
+    for (void* const each : all) give_back(each);
+    EXPECT_EQ(of_test().blocks_in_use(), 0U);
+  }
+  expect_empty();
+}
+
+TEST_F(Heap, writes_no_line_but_one_besides_a_block_that_it_uses_again) {
+  for (int i = 0; i < 500; ++i) static_cast<void>(allocate(40));
+  void* const block = allocate(40);
+  static_cast<void>(allocate(40));
+  give_back(block);
+  EXPECT_EQ(allocate(40), block);
+  written_.clear();
+  now_.begin_operation();
+  for (int i = 0; i < 10; ++i) {
+    give_back(block);
+    EXPECT_EQ(allocate(40), block);
+  }
+  EXPECT_EQ(written_.size(), 1U);
+}
+
+TEST_F(Heap, uses_the_blocks_first_that_were_given_back_last) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(allocate(64));
+  for (void* const each : blocks) give_back(each);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(allocate(64), blocks[static_cast<std::size_t>(19 - i)]);
+}
+
+TEST_F(Heap, counts_as_a_model_does) {
+  std::mt19937_64 random(9);
+  std::vector<std::pair<void*, std::size_t>> live;
+  std::size_t in_use = 0;
+  for (int step = 0; step < 10'000; ++step) {
+    now_.begin_operation();
+    const bool more = live.size() < 400 && random() % 100 < (step / 1000 % 2 == 0 ? 60U : 40U);
+    const std::size_t before = of_test().bytes_in_use();
+    const bool undone = random() % 10 == 0;
+    if (more) {
+      void* const at = allocate(1 + random() % (random() % 8 == 0 ? 3000 : 290));
+      const std::size_t taken = of_test().bytes_in_use() - before;
+      if (!undone) {
+        live.emplace_back(at, taken);
+        in_use += taken;
+      }
+    } else if (!live.empty()) {
+      std::swap(live[random() % live.size()], live.back());
+      give_back(live.back().first);
+      EXPECT_EQ(before - of_test().bytes_in_use(), live.back().second);
+      if (!undone) {
+        in_use -= live.back().second;
+        live.pop_back();
+      }
+    }
+    if (undone) now_.undo_operation();
+    ASSERT_EQ(of_test().bytes_in_use(), in_use);
+    ASSERT_EQ(of_test().blocks_in_use(), live.size());
+    if (step % 1000 == 0) settle();
+  }
+  for (const auto& [at, size] : live) give_back(at);
+  expect_empty();
+}
+
+TEST_F(Heap, says_that_a_header_remembers_too_many_blocks) {
+  EXPECT_EQ(heap::damage(header(), bytes), "");
+  const detail::running_scope here(now_);
+  header().recent[3].count = 8;
+  EXPECT_NE(heap::damage(header(), bytes).find("more blocks"), std::string::npos);
+}
+
+TEST_F(Heap, refuses_a_block_that_was_freed_before) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 3; ++i) blocks.push_back(allocate(100));
+  for (void* const each : blocks) give_back(each);
+  for (void* const each : blocks) EXPECT_THROW(give_back(each), error);
+  EXPECT_EQ(of_test().blocks_in_use(), 0U);
 }
 
 TEST_F(Heap, refuses_what_is_no_block) {

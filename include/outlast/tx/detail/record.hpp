@@ -39,7 +39,7 @@ enum class engine_kind : std::uint32_t {
 /// the root is published; the second one is the engine's.
 struct alignas(base::cache_line_size) manager_record {
   static constexpr std::uint64_t right_magic = 0x31585454'534c4f6fULL;
-  static constexpr std::uint32_t newest_version = 1;
+  static constexpr std::uint32_t known_version = 2;
 
   std::uint64_t magic;
   std::uint32_t version;
@@ -69,12 +69,12 @@ inline void require_record(const manager_record& record, engine_kind engine,
     throw error(errc::header_damaged, path,
                 who + " have a header without its magic number; restore a backup");
   }
-  if (record.version > manager_record::newest_version) {
+  if (record.version != manager_record::known_version) {
     throw error(errc::newer_version, path,
                 who + " were written in format " + std::to_string(record.version) +
-                    ", and this library knows formats up to " +
-                    std::to_string(manager_record::newest_version) +
-                    "; open them with a newer one");
+                    ", and this library knows format " +
+                    std::to_string(manager_record::known_version) +
+                    "; open them with the one that wrote them");
   }
   if (record.checksum != checksum_of(record)) {
     throw error(errc::header_damaged, path,

@@ -175,7 +175,7 @@ class replica_session : public durable::root_session<D> {
     D::zero(record_, sizeof(manager_record));
     manager_record made{};
     made.magic = manager_record::right_magic;
-    made.version = manager_record::newest_version;
+    made.version = manager_record::known_version;
     made.engine = engine;
     made.replicas = replicas;
     made.page_bytes = static_cast<std::uint32_t>(wanted.page_bytes);

@@ -5,7 +5,6 @@
 #include <outlast/tx/heap.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace outlast::tx::seq {
 
@@ -19,7 +18,6 @@ class list_set {
     pointer<node>& link = place_of(key);
     if (holds(link, key)) return false;
     link = alloc<node>(key, link.get());
-    ++count_;
     return true;
   }
 
@@ -29,7 +27,6 @@ class list_set {
     if (!holds(link, key)) return false;
     node* const gone = link;
     link = gone->next.get();
-    --count_;
     free(gone);
     return true;
   }
@@ -37,7 +34,12 @@ class list_set {
   [[nodiscard]] bool contains(const Key& key) const {
     return holds(const_cast<list_set*>(this)->place_of(key), key);
   }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// Visits all keys: a number of them would be one line more in every change.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t all = 0;
+    for_each([&all](const Key&) { ++all; });
+    return all;
+  }
 
   /// Calls `visit(key)` in ascending order.
   template <class Visit>
@@ -63,7 +65,6 @@ class list_set {
   }
 
   pointer<node> first_;
-  field<std::uint64_t> count_;
 };
 
 }  // namespace outlast::tx::seq

@@ -3,6 +3,7 @@
 
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
+#include <outlast/tx/seq/detail/value_chunk.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,51 +12,71 @@
 namespace outlast::tx::seq {
 
 /// Sequential; an object of a transaction manager. `T` is trivially copyable.
+///
+/// Invariants:
+///   I1  all chunks but the last one are full, but for the values that were taken of the first one.
+///   I2  there is no chunk without a value.
 template <class T>
 class queue {
  public:
   /// Throws out_of_space.
   void push(const T& value) {
-    node* const made = alloc<node>(value);
-    if (last_ == nullptr) {
-      first_ = made;
-    } else {
-      last_->next = made;
+    const std::size_t place = (taken_ + count_) % chunk::places;
+    if (place == 0) {
+      chunk* const made = alloc<chunk>();
+      if (last_ == nullptr) {
+        first_ = made;
+      } else {
+        last_->set_next(made);
+      }
+      last_ = made;
     }
-    last_ = made;
+    last_->set(place, value);
     ++count_;
   }
 
   /// Takes the value that has been there longest, or nothing.
   std::optional<T> pop() {
-    node* const taken = first_;
-    if (taken == nullptr) return std::nullopt;
-    const T value = taken->value;
-    first_ = taken->next.get();
-    if (first_ == nullptr) last_ = nullptr;
+    if (count_ == 0) return std::nullopt;
+    const T value = first_->at(taken_);
     --count_;
-    free(taken);
+    ++taken_;
+    if (taken_ == chunk::places || count_ == 0) drop_first();
     return value;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
   /// Calls `visit(value)` in their order.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (const node* at = first_; at != nullptr; at = at->next) visit(at->value.get());
+    const chunk* at = first_;
+    std::size_t place = taken_;
+    for (std::size_t left = count_; left > 0; --left) {
+      if (place == chunk::places) {
+        at = at->next();
+        place = 0;
+      }
+      visit(at->at(place));
+      ++place;
+    }
   }
 
  private:
-  struct node {
-    explicit node(const T& held) : value(held) {}
-    field<T> value;
-    pointer<node> next;
-  };
+  using chunk = detail::value_chunk<T>;
 
-  pointer<node> first_;
-  pointer<node> last_;
+  void drop_first() {
+    chunk* const emptied = first_;
+    first_ = emptied->next();
+    if (first_ == nullptr) last_ = nullptr;
+    taken_ = 0;
+    free(emptied);
+  }
+
+  pointer<chunk> first_;
+  pointer<chunk> last_;
+  field<std::uint64_t> taken_;  // of the first chunk
   field<std::uint64_t> count_;
 };
 

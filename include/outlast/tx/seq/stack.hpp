@@ -3,6 +3,7 @@
 
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
+#include <outlast/tx/seq/detail/value_chunk.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,43 +12,51 @@
 namespace outlast::tx::seq {
 
 /// Sequential; an object of a transaction manager. `T` is trivially copyable.
+///
+/// Invariant: all chunks but the top one are full, and that is not empty.
 template <class T>
 class stack {
  public:
   /// Throws out_of_space.
   void push(const T& value) {
-    top_ = alloc<node>(value, top_.get());
+    const std::size_t place = count_ % chunk::places;
+    if (place == 0) top_ = alloc<chunk>(top_.get());
+    top_->set(place, value);
     ++count_;
   }
 
   /// Takes the value that was pushed last, or nothing.
   std::optional<T> pop() {
-    node* const taken = top_;
-    if (taken == nullptr) return std::nullopt;
-    const T value = taken->value;
-    top_ = taken->next.get();
+    if (count_ == 0) return std::nullopt;
+    const std::size_t place = (count_ - 1) % chunk::places;
+    chunk* const top = top_;
+    const T value = top->at(place);
     --count_;
-    free(taken);
+    if (place == 0) {
+      top_ = top->next();
+      free(top);
+    }
     return value;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return top_ == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
   /// Calls `visit(value)`, the last one first.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (const node* at = top_; at != nullptr; at = at->next) visit(at->value.get());
+    const chunk* at = top_;
+    for (std::size_t left = count_; left > 0; --left) {
+      const std::size_t place = (left - 1) % chunk::places;
+      visit(at->at(place));
+      if (place == 0) at = at->next();
+    }
   }
 
  private:
-  struct node {
-    node(const T& held, node* below) : value(held), next(below) {}
-    field<T> value;
-    pointer<node> next;
-  };
+  using chunk = detail::value_chunk<T>;
 
-  pointer<node> top_;
+  pointer<chunk> top_;
   field<std::uint64_t> count_;
 };
 

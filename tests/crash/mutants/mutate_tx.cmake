@@ -121,7 +121,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
   # 26: a lost batch is not taken back
-  outlast_mutate(26 "{ write_line(owned, line, before); }" "{ if (@D@) write_line(owned, line, before); }")
+  outlast_mutate(26 "      write_line(owned, line, before, flushes_late(lost.log));"
+                    "      if (@D@) write_line(owned, line, before, flushes_late(lost.log));")
   # 28: only the winner's own caller is told
   outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
                     "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")

@@ -133,6 +133,7 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned patient_rounds = 64;
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr std::uint64_t close_transitions = 16;
+  static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
   static constexpr std::size_t kept_states = 4;
 
   /// The replica that a thread reads is given back at the end.
@@ -441,7 +442,9 @@ class redo_session final : public replica_session<D> {
       if (next == nullptr) return false;
       next->log.for_each_after(
           [&](line_number line) { hw::prefetch_for_write(this->line_at(owned.index(), line)); },
-          [&](line_number line, const line_image& after) { write_line(owned, line, after); });
+          [&](line_number line, const line_image& after) {
+            write_line(owned, line, after, flushes_late(next->log));
+          });
       owned->number.store(number, std::memory_order_relaxed);
     }
     return true;
@@ -456,10 +459,14 @@ class redo_session final : public replica_session<D> {
   }
 
   /// The line is durable before the word names the replica, whoever lets it do that: I3.
-  void write_line(tenure& owned, line_number line, const line_image& content) {
+  void write_line(tenure& owned, line_number line, const line_image& content, bool late) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
-    if (steps_.flushes_late && flush_later(*owned, line)) return;
+    if (late && flush_later(*owned, line)) return;
     this->flush_line(owned.index(), line);
+  }
+  /// Many lines are flushed while the next are written: few of them will meet the next batch's.
+  [[nodiscard]] bool flushes_late(const write_set& log) const noexcept {
+    return steps_.flushes_late && log.size() <= most_flushed_late;
   }
   /// False if there is no memory to remember the line in.
   [[nodiscard]] static bool flush_later(replica_type& owned, line_number line) {
@@ -563,8 +570,9 @@ class redo_session final : public replica_session<D> {
 
   void take_back(participant& me, tenure& owned) {
     state_type& lost = *me.next_state;
-    lost.log.for_each_before(
-        [&](line_number line, const line_image& before) { write_line(owned, line, before); });
+    lost.log.for_each_before([&](line_number line, const line_image& before) {
+      write_line(owned, line, before, flushes_late(lost.log));
+    });
     owned->grants.clear();
     owned->stale.store(0, std::memory_order_relaxed);
     for (const auto& each : lost.answers) {

@@ -16,6 +16,7 @@
 //   redo_timed  one of two for 64 rounds of    the same
 //               backoff, then as redo
 //   redo_opt    as redo_timed                  with the next batch, each once with what that writes
+//                                              (of long logs at once: few lines meet there)
 //
 // Redo, RedoTimed and RedoOpt of [Cor20] take the same steps; ours are better in what they share:
 // logs hold lines, so that stores to one line are logged, repeated and flushed together under all

@@ -38,8 +38,15 @@ std::string heap::damage(const heap_header& header, std::size_t bytes) {
     return "names more pages than the region has";
   }
   if (header.touched > header.pages) return "uses more pages than it has";
+  const std::uint64_t pages_end = header.first_page + (std::uint64_t{header.touched} << shift);
   for (const recent_blocks& each : header.recent) {
     if (each.count > recent_blocks::most) return "remembers more blocks than it has places for";
+    for (std::uint32_t i = 0; i < each.count; ++i) {
+      const std::uint64_t block = std::uint64_t{each.at[i]} * recent_unit;
+      if (block < header.first_page || block >= pages_end) {
+        return "remembers a block outside of its pages";
+      }
+    }
   }
   return "";
 }

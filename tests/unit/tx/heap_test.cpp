@@ -275,6 +275,16 @@ TEST_F(Heap, says_that_a_header_remembers_too_many_blocks) {
   EXPECT_NE(heap::damage(header(), bytes).find("more blocks"), std::string::npos);
 }
 
+TEST_F(Heap, says_that_a_header_remembers_a_block_that_cannot_be_one) {
+  give_back(allocate(100));
+  EXPECT_EQ(heap::damage(header(), bytes), "");
+  const detail::running_scope here(now_);
+  for (const std::uint32_t wrong : {0U, static_cast<std::uint32_t>(bytes / 8), ~0U}) {
+    for (auto& each : header().recent) each.at[0] = wrong;
+    EXPECT_NE(heap::damage(header(), bytes).find("outside"), std::string::npos);
+  }
+}
+
 TEST_F(Heap, refuses_a_block_that_was_freed_before) {
   std::vector<void*> blocks;
   for (int i = 0; i < 3; ++i) blocks.push_back(allocate(100));

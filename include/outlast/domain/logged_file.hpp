@@ -113,8 +113,8 @@ struct logged_file : hardware_access {
   /// then. Throws error{io_failure}, std::bad_alloc, which leaves the notes.
   static void stage(site where = site::current());
   /// Gives `word` a value that is not below what it has, with all that was staged, by any thread,
-  /// before the call. Nobody stores to the word meanwhile, and its values grow. Calls for one
-  /// value share a batch. Durable at return. Throws error{io_failure}, std::bad_alloc without effect.
+  /// before the call. Nobody stores to the word meanwhile, and its values grow. Calls for one value
+  /// share a batch. Durable at return. Throws error{io_failure}, std::bad_alloc without effect.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current());
 

@@ -386,10 +386,10 @@ class locked_deque {
   std::deque<Value> values_;
 };
 
-template <class Policy, std::size_t Bytes>
+template <class Policy, std::size_t Bytes, epoch::queue_locks Locks = epoch::queue_locks::each_end>
 [[nodiscard]] std::unique_ptr<epoch_subject> make_epoch_queue(
     const std::filesystem::path& directory) {
-  using queue = epoch::basic_queue<Policy, queue_value<Bytes>>;
+  using queue = epoch::basic_queue<Policy, queue_value<Bytes>, Locks>;
   return std::make_unique<queue_subject<in_pool<queue>, Bytes>>(directory);
 }
 

@@ -76,6 +76,8 @@ void add_queues(contest& to, const micro_settings& settings) {
   const std::filesystem::path& directory = settings.pool_directory;
   to.add("montage", make_epoch_queue<epoch::buffered<adr>, Bytes>(directory));
   to.add("twin", make_epoch_queue<epoch::transient<adr>, Bytes>(directory));
+  to.add("montage, one lock",
+         make_epoch_queue<epoch::buffered<adr>, Bytes, epoch::queue_locks::one>(directory));
   to.add("lockfree", make_queue<unwaited_queue, Bytes>(directory));
   to.add("volatile", make_volatile_queue<Bytes>(directory));
   to.add("flit", make_queue<strict_queue, Bytes>(directory));

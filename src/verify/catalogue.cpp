@@ -34,6 +34,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_snapshots(all);
     detail::add_wait_free_transactions(all);
     detail::add_timed_transactions(all);
+    detail::add_one_lock_queue(all);
     return all;
   }();
   return entries;

@@ -26,6 +26,7 @@ using domain::simulated;
 using map = epoch::hash_map<std::uint64_t, std::uint64_t, simulated>;
 using map_of_strings = epoch::hash_map<std::uint64_t, std::string, simulated>;
 using queue = epoch::queue<std::uint64_t, simulated>;
+using one_lock_queue = epoch::one_lock_queue<std::uint64_t, simulated>;
 using stack = epoch::stack<std::uint64_t, simulated>;
 using graph = epoch::graph<std::uint64_t, std::uint64_t, simulated>;
 
@@ -166,6 +167,9 @@ void add_map_at(list& to, const std::string& name, const clock_point& point,
   add<buffered_map_subject<Map>, Map>(to, name, within, parts_of<Map>(point, options));
 }
 
+/// For queues and stacks.
+constexpr scope few_values{.threads = 2, .operations = 4, .keys = 1, .prefill = 2};
+
 }  // namespace
 
 void add_epoch(list& to) {
@@ -185,7 +189,6 @@ void add_epoch(list& to) {
   structure_parts<two_maps> with_room = parts_of<two_maps>({});
   with_room.memory_bytes = std::size_t{512} << 10;
   add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, with_room);
-  const scope few_values{.threads = 2, .operations = 4, .keys = 1, .prefill = 2};
   add<buffered_sequence_subject<queue>, queue>(
       to, "epoch_queue", few_values, sequence_oracle::discipline::queue, parts_of<queue>({}));
   add<buffered_sequence_subject<stack>, stack>(
@@ -210,6 +213,12 @@ void add_epoch(list& to) {
       parts_of<lockfree_queue>({}));
   to.back().blocks = false;
   add_unwaited<ordered_map>(to, "epoch_ordered_map", {}, {}, sets::skiplist_options{});
+}
+
+void add_one_lock_queue(list& to) {
+  add<buffered_sequence_subject<one_lock_queue>, one_lock_queue>(
+      to, "epoch_one_lock_queue", few_values, sequence_oracle::discipline::queue,
+      parts_of<one_lock_queue>({}));
 }
 
 }  // namespace outlast::verify::detail

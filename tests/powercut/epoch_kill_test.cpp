@@ -92,6 +92,7 @@ TEST(EpochKill, a_graph_is_cut_at_an_epoch) { expect_nothing_lost("graph", {.thr
 TEST(EpochKill, a_graph_whose_recovery_is_killed_is_cut_at_an_epoch) {
   expect_nothing_lost("graph", {.kills = 30, .early_kills = 2});
 }
+TEST(EpochKill, a_queue_of_one_lock_is_cut_at_an_epoch) { expect_nothing_lost("one_lock_queue"); }
 TEST(EpochKill, a_map_that_claims_to_sync_is_found_out) {
   const std::string complaint = kill_again_and_again("hasty_map", {.kills = 15}).complaint;
   EXPECT_NE(complaint.find("no epoch explains"), std::string::npos) << complaint;

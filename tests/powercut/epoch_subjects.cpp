@@ -118,6 +118,7 @@ std::vector<definition> epoch_definitions() {
       queue_called<epoch::stack<u64, native>, buffered_stack_judge>("buffered_stack"),
       map_called<cache_as_map>("cache"),
       map_called<graph_as_map>("graph"),
+      queue_called<epoch::one_lock_queue<u64, native>>("one_lock_queue"),
   };
 }
 

@@ -39,6 +39,39 @@ class world_of_epochs final : public World {
   }
 };
 
+/// `World` whose structure is a map of transactions with a window that nobody waits for: epochs are
+/// their transitions.
+template <class World>
+class world_of_windows final : public World {
+ public:
+  template <class... Parts>
+  explicit world_of_windows(Parts&&... parts) : World(std::forward<Parts>(parts)...) {
+    boundary_ = manager().durable_transition();
+  }
+
+  verify::outcome apply(const verify::call& what) override {
+    switch (static_cast<verify::epoch_operation>(what.kind)) {
+      case verify::epoch_operation::advance:
+      case verify::epoch_operation::sync: manager().sync(); return {true};
+    }
+    static_cast<void>(manager().take_last_transition());
+    verify::outcome answer = World::apply(what);
+    answer.stamp = manager().take_last_transition();
+    return answer;
+  }
+
+  verify::abstract_state observe() override {
+    verify::abstract_state state = World::observe();
+    state.insert(state.begin(), boundary_);
+    return state;
+  }
+
+ private:
+  [[nodiscard]] auto& manager() { return this->structure_->manager(); }
+
+  std::uint64_t boundary_ = 0;
+};
+
 /// `Structure` is buffered, on a domain with a device, under a clock that it moves alone.
 template <class Structure>
 class epochs_on_disk final : public file_subject {
@@ -47,12 +80,17 @@ class epochs_on_disk final : public file_subject {
   using parts = verify::structure_parts<Structure>;
   using opener = std::function<std::unique_ptr<verify::world>(std::unique_ptr<pool_type>)>;
 
+  /// A tick makes durable the clock that the tick before wrote.
+  static constexpr std::uint64_t epochs_lost = 3;
+  /// Epochs do not end by themselves.
+  static constexpr std::uint64_t any_number_lost = std::uint64_t{1} << 62;
+
   /// `open_in` makes the world of what is in a pool; `meaning` says what its operations do.
   epochs_on_disk(std::size_t memory_bytes, std::shared_ptr<const verify::stepwise_oracle> meaning,
-                 opener open_in)
+                 opener open_in, std::uint64_t lost = epochs_lost)
       : memory_bytes_(memory_bytes),
         open_in_(std::move(open_in)),
-        judge_(std::move(meaning), epochs_lost) {}
+        judge_(std::move(meaning), lost) {}
 
   [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
 
@@ -65,9 +103,6 @@ class epochs_on_disk final : public file_subject {
   }
 
  private:
-  /// A tick makes durable the clock that the tick before wrote.
-  static constexpr std::uint64_t epochs_lost = 3;
-
   std::size_t memory_bytes_;
   opener open_in_;
   verify::buffered_oracle judge_;

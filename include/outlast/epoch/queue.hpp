@@ -5,8 +5,12 @@
 //   std::optional<job> next = jobs.pop();
 //
 // Values lie in payloads that are numbered in their order; everything else is a ring of pointers in
-// ordinary memory. One lock for those who push, one for those who pop: they meet only where the
-// queue is nearly empty. [Wen21, 6.1, which has one lock]
+// ordinary memory. queue has one lock for those who push and one for those who pop: they meet only
+// where the queue is nearly empty. one_lock_queue has one for both [Wen21, 6.1]. In the pool they
+// are the same: each opens what the other has left.
+//
+// Which: queue; one_lock_queue to compare with what was published. Which is faster in your program,
+// that `outlast bench --micro epochs-queues` measures.
 //
 // When not to use: as for epoch::hash_map; where many threads fight over values, no queue scales.
 //
@@ -36,17 +40,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
 namespace outlast::epoch {
 
+/// Who waits for whom in a queue.
+enum class queue_locks {
+  one,       ///< everybody for everybody
+  each_end,  ///< who pushes for who pushes, who pops for who pops
+};
+
 /// A queue of trivially copyable values, or of std::string.
 ///
 /// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
-/// visitor must not use the queue. Progress: blocking, two locks. Durability: as epoch::hash_map.
-template <class Policy, durable::storable Value>
+/// visitor must not use the queue. Progress: blocking, by `Locks`. Durability: as epoch::hash_map.
+template <class Policy, durable::storable Value, queue_locks Locks = queue_locks::each_end>
 class basic_queue {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<std::uint64_t, Value>;
@@ -63,7 +74,8 @@ class basic_queue {
   using pool_type = basic_pool<D>;
 
   /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
-  /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
+  /// error{root_type_mismatch}, also where this process has had it with other locks since the pool
+  /// was opened; corruption, out_of_space, std::bad_alloc.
   basic_queue(pool_type& pool, std::string_view name)
       : clock_(clock_of(pool)),
         session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
@@ -115,7 +127,8 @@ class basic_queue {
   /// The volatile half: a ring of pointers, whose item of number n lies at n modulo its size.
   ///
   /// Invariants: numbers of items that are there are those from first_ to last_; those who pop hold
-  /// out_ and read items below last_; those who push hold in_, and out_ as well to change the ring.
+  /// the lock of the front and read items below last_; those who push hold in_, and that of the
+  /// front as well to change the ring. With one lock in_ is the front's, too.
   class session final : public payload_session<D> {
    public:
     session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
@@ -146,6 +159,7 @@ class basic_queue {
     template <class Take>
     void pop(Take&& take) {
       if (take_first(take)) return;
+      if constexpr (has_one_lock) return;  // while it was held nobody pushed
       const std::lock_guard nobody_pushes(in_);
       (void)take_first(take);
     }
@@ -162,7 +176,7 @@ class basic_queue {
     template <class Take>
     [[nodiscard]] bool take_first(Take&& take) {
       approach coming(this->memory());
-      const std::lock_guard lock(out_);
+      const std::lock_guard lock(front());
       const std::uint64_t number = first_.load(std::memory_order_relaxed);
       // (4) acquire; synchronizes-with (3).
       if (last_.load(std::memory_order_acquire) == number) return false;
@@ -179,7 +193,8 @@ class basic_queue {
    public:
     template <class Visit>
     void for_each(Visit&& visit) {
-      const std::scoped_lock both(in_, out_);
+      const std::lock_guard nobody_pushes(in_);
+      const std::unique_lock nobody_pops = holding_front_too();
       const std::uint64_t last = last_.load(std::memory_order_relaxed);
       for (auto n = first_.load(std::memory_order_relaxed); n != last; ++n) visit(*slot(n));
     }
@@ -191,7 +206,26 @@ class basic_queue {
     }
 
    private:
+    using lock_type = detail::spin_lock<D>;
+    struct no_lock {};
+    static constexpr bool has_one_lock = Locks == queue_locks::one;
     static constexpr std::size_t least_ring = 64;
+    static constexpr std::size_t apart = 2 * base::cache_line_size;
+
+    /// Whoever pops holds it.
+    [[nodiscard]] lock_type& front() noexcept {
+      if constexpr (has_one_lock) {
+        return in_;
+      } else {
+        return out_;
+      }
+    }
+    /// Nobody pops while it is there; the caller holds in_.
+    [[nodiscard]] std::unique_lock<lock_type> holding_front_too() {
+      std::unique_lock held(front(), std::defer_lock);
+      if constexpr (!has_one_lock) held.lock();
+      return held;
+    }
 
     [[nodiscard]] payload_type*& slot(std::uint64_t number) noexcept {
       return ring_[number & (ring_.size() - 1)];
@@ -200,7 +234,7 @@ class basic_queue {
     /// The caller holds in_.
     void grow() {
       std::vector<payload_type*> larger(2 * ring_.size());
-      const std::lock_guard lock(out_);
+      const std::unique_lock nobody_pops = holding_front_too();
       const std::uint64_t last = last_.load(std::memory_order_relaxed);
       for (auto n = first_.load(std::memory_order_relaxed); n != last; ++n) {
         larger[n & (larger.size() - 1)] = slot(n);
@@ -208,11 +242,12 @@ class basic_queue {
       ring_ = std::move(larger);
     }
 
-    alignas(2 * base::cache_line_size) detail::spin_lock<D> in_;
+    alignas(apart) lock_type in_;
     volatile_word<D, std::uint64_t> last_{0};
-    alignas(2 * base::cache_line_size) detail::spin_lock<D> out_;
+    alignas(has_one_lock ? alignof(std::uint64_t) : apart)
+        [[no_unique_address]] std::conditional_t<has_one_lock, no_lock, lock_type> out_;
     volatile_word<D, std::uint64_t> first_{0};
-    alignas(2 * base::cache_line_size) std::vector<payload_type*> ring_;
+    alignas(apart) std::vector<payload_type*> ring_;
   };
 
   epoch::clock<D>& clock_;
@@ -222,5 +257,9 @@ class basic_queue {
 /// The buffered queue.
 template <durable::storable Value, domain::persistence_domain D = domain::native>
 using queue = basic_queue<buffered<D>, Value>;
+
+/// The same with one lock, as it is published. [Wen21, 6.1]
+template <durable::storable Value, domain::persistence_domain D = domain::native>
+using one_lock_queue = basic_queue<buffered<D>, Value, queue_locks::one>;
 
 }  // namespace outlast::epoch

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -143,8 +144,12 @@ struct lossy_logged_file : lossy<logged_file> {
   /// Durable at return. Throws error{io_failure}.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current()) {
+    publish(word, value, {}, where);
+  }
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      std::span<const line_store> lines, site where = site::current()) {
     at_fence();
-    logged_file::publish(word, value, where);
+    logged_file::publish(word, value, lines, where);
     at_fence();
   }
 };

@@ -24,6 +24,7 @@ using D = domain::simulated;
 using map = broken_epoch::hash_map<std::uint64_t, std::uint64_t, D>;
 using string_map = broken_epoch::hash_map<std::uint64_t, std::string, D>;
 using number_queue = broken_epoch::queue<std::uint64_t, D>;
+using one_lock_queue = broken_epoch::one_lock_queue<std::uint64_t, D>;
 using lockfree_list =
     broken_epoch::lockfree_list<std::uint64_t, std::uint64_t, D, std::less<>, verify::eager_epochs>;
 using lockfree_queue = broken_epoch::lockfree_queue<std::uint64_t, D, verify::eager_epochs>;
@@ -38,9 +39,10 @@ enum class scenarios {
   updates,  ///< one key of it
   strings,  ///< long values
   queue,
-  list,     ///< lock-free, one key
-  puts,     ///< the same, put again and again
-  lookups,  ///< the same, erased while others look
+  one_lock,  ///< a queue that has one
+  list,      ///< lock-free, one key
+  puts,      ///< the same, put again and again
+  lookups,   ///< the same, erased while others look
   lockfree
 };
 
@@ -71,6 +73,9 @@ std::unique_ptr<verify::subject> make_subject(scenarios which) {
     case scenarios::queue:
       return std::make_unique<verify::buffered_sequence_subject<number_queue>>(
           "queue", verify::sequence_oracle::discipline::queue, parts_of<number_queue>());
+    case scenarios::one_lock:
+      return std::make_unique<verify::buffered_sequence_subject<one_lock_queue>>(
+          "queue", verify::sequence_oracle::discipline::queue, parts_of<one_lock_queue>());
     case scenarios::list:
       return std::make_unique<verify::buffered_map_subject<lockfree_list>>(
           "list", parts_of<lockfree_list>(),
@@ -113,7 +118,7 @@ verify::report explore(int defect, scenarios which, const verify::memory_model& 
 
 TEST(unbroken_epochs, are_found_right) {
   using enum scenarios;
-  for (const scenarios which : {all, updates, strings, queue, list, lockfree}) {
+  for (const scenarios which : {all, updates, strings, queue, one_lock, list, lockfree}) {
     const verify::report done = explore(0, which, portable, 60);
     EXPECT_FALSE(done.found) << to_text(*done.found);
   }
@@ -202,7 +207,9 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{50, scenarios::updates, portable, "lines are written back once and for all"},
         mutant{51, scenarios::updates, portable, "what is older is free at once"},
         mutant{52, scenarios::updates, portable, "a sync asks without the lock",
-               verify::strategy_kind::pct, 90}),
+               verify::strategy_kind::pct, 90},
+        mutant{53, scenarios::one_lock, portable, "who pops begins before the lock",
+               verify::strategy_kind::pct, 75}),
     number_of);
 
 }  // namespace

@@ -21,6 +21,11 @@ function(outlast_mutate_epoch to)
                         "      approach coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(in_);")
       outlast_mutate(49 "      operation op(coming);\n      pair::"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(coming);\n      operation& op = early_op ? *early_op : *own_op;\n      pair::")
+      # 53: whoever pops begins before the lock is taken
+      outlast_mutate(53 "      approach coming(this->memory());\n      const std::lock_guard lock(front());"
+                        "      approach coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(front());")
+      outlast_mutate(53 "      operation op(coming);\n      // (2)"
+                        "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(coming);\n      operation& op = early_op ? *early_op : *own_op;\n      // (2)")
     endif()
     if(HEADER STREQUAL "lockfree_queue.hpp")
       # 40: a node gets a label only after the next one

@@ -1,4 +1,5 @@
-// Goal: the buffered queue gives each value once, in order, and a crash cuts it at an epoch.
+// Goal: the buffered queue gives each value once, in order, and a crash cuts it at an epoch, with
+// one lock and with one for each end; each of the two opens what the other has left.
 // Method: as for the map.
 #include "tests/support/costs.hpp"
 #include "tests/support/epochs.hpp"
@@ -22,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast::epoch {
@@ -34,10 +36,28 @@ using test::cost_of;
 using process = domain::process;
 using counted = domain::counting<domain::adr>;
 using u64 = std::uint64_t;
-using numbers = queue<u64, process>;
-using strings = queue<string, process>;
 
-std::vector<u64> content_of(const numbers& of) {
+/// What the tests run with.
+template <queue_locks Locks>
+struct locks {
+  static constexpr queue_locks value = Locks;
+};
+using all_locks = testing::Types<locks<queue_locks::each_end>, locks<queue_locks::one>>;
+
+template <class Locks>
+using numbers = basic_queue<buffered<process>, u64, Locks::value>;
+template <class Locks>
+using strings = basic_queue<buffered<process>, string, Locks::value>;
+
+struct name_of {
+  template <class Locks>
+  static string GetName(int) {
+    return Locks::value == queue_locks::one ? "one_lock" : "lock_for_each_end";
+  }
+};
+
+template <class Queue>
+std::vector<u64> content_of(const Queue& of) {
   std::vector<u64> seen;
   of.for_each([&](u64 value) { seen.push_back(value); });
   return seen;
@@ -49,14 +69,16 @@ std::vector<u64> range(u64 first, u64 last) {
   return made;
 }
 
+template <class Locks>
 class queues : public testing::Test {
  protected:
   test::memory_image<process> pool;
   clock<process>& time = clock_by_hand(*pool);
 };
+TYPED_TEST_SUITE(queues, all_locks, name_of);
 
-TEST_F(queues, give_values_in_the_order_in_which_they_came) {
-  numbers jobs(*pool, "jobs");
+TYPED_TEST(queues, give_values_in_the_order_in_which_they_came) {
+  numbers<TypeParam> jobs(*this->pool, "jobs");
   EXPECT_TRUE(jobs.empty());
   EXPECT_EQ(jobs.pop(), std::nullopt);
   for (u64 n = 0; n < 10; ++n) jobs.push(n);
@@ -69,8 +91,8 @@ TEST_F(queues, give_values_in_the_order_in_which_they_came) {
   EXPECT_TRUE(jobs.empty());
 }
 
-TEST_F(queues, the_ring_grows_wherever_it_begins) {
-  numbers jobs(*pool, "jobs");
+TYPED_TEST(queues, the_ring_grows_wherever_it_begins) {
+  numbers<TypeParam> jobs(*this->pool, "jobs");
   u64 next_in = 0;
   u64 next_out = 0;
   for (int round = 0; round < 6; ++round) {
@@ -83,8 +105,8 @@ TEST_F(queues, the_ring_grows_wherever_it_begins) {
   EXPECT_TRUE(jobs.empty());
 }
 
-TEST_F(queues, strings_of_all_lengths_go_through) {
-  strings jobs(*pool, "jobs");
+TYPED_TEST(queues, strings_of_all_lengths_go_through) {
+  strings<TypeParam> jobs(*this->pool, "jobs");
   std::deque<string> model;
   for (std::size_t n = 0; n < 200; ++n) {
     const string value(n % 50 == 49 ? 30'000 : n, static_cast<char>('a' + n % 26));
@@ -96,37 +118,37 @@ TEST_F(queues, strings_of_all_lengths_go_through) {
     }
   }
   jobs.sync();
-  auto left = pool.crashed();
-  strings found(*left, "jobs");
+  auto left = this->pool.crashed();
+  strings<TypeParam> found(*left, "jobs");
   for (const string& each : model) ASSERT_EQ(found.pop(), each);
   EXPECT_TRUE(found.empty());
 }
 
-TEST_F(queues, are_cut_at_an_epoch_at_both_ends) {
-  numbers jobs(*pool, "jobs");
+TYPED_TEST(queues, are_cut_at_an_epoch_at_both_ends) {
+  numbers<TypeParam> jobs(*this->pool, "jobs");
   for (u64 n = 0; n < 10; ++n) jobs.push(n);
   ASSERT_EQ(jobs.pop(), 0U);
-  time.tick();
+  this->time.tick();
   jobs.push(10);
   ASSERT_EQ(jobs.pop(), 1U);
-  time.tick();
+  this->time.tick();
   jobs.push(11);
   ASSERT_EQ(jobs.pop(), 2U);
-  auto left = pool.crashed();
-  EXPECT_EQ(content_of(numbers(*left, "jobs")), range(1, 10));
-  time.tick();
-  auto later = pool.crashed();
-  EXPECT_EQ(content_of(numbers(*later, "jobs")), range(2, 11));
+  auto left = this->pool.crashed();
+  EXPECT_EQ(content_of(numbers<TypeParam>(*left, "jobs")), range(1, 10));
+  this->time.tick();
+  auto later = this->pool.crashed();
+  EXPECT_EQ(content_of(numbers<TypeParam>(*later, "jobs")), range(2, 11));
 }
 
-TEST_F(queues, live_through_crashes_and_closings) {
+TYPED_TEST(queues, live_through_crashes_and_closings) {
   test::memory_image<process> image;
   u64 first = 0;
   u64 last = 0;
   for (int life = 0; life < 5; ++life) {
     clock_by_hand(*image);
     {
-      numbers jobs(*image, "jobs");
+      numbers<TypeParam> jobs(*image, "jobs");
       ASSERT_EQ(content_of(jobs), range(first, last)) << "in life " << life;
       for (int i = 0; i < 100; ++i) jobs.push(last++);
       for (int i = 0; i < 70 + life * 10; ++i) ASSERT_EQ(jobs.pop(), first++);
@@ -146,35 +168,35 @@ TEST_F(queues, live_through_crashes_and_closings) {
   }
 }
 
-TEST_F(queues, that_were_emptied_are_empty) {
+TYPED_TEST(queues, that_were_emptied_are_empty) {
   {
-    numbers jobs(*pool, "jobs");
+    numbers<TypeParam> jobs(*this->pool, "jobs");
     for (u64 n = 0; n < 5; ++n) jobs.push(n);
     jobs.sync();
     while (jobs.pop()) {
     }
     jobs.sync();
   }
-  auto left = pool.crashed();
+  auto left = this->pool.crashed();
   clock_by_hand(*left);
-  numbers jobs(*left, "jobs");
+  numbers<TypeParam> jobs(*left, "jobs");
   EXPECT_TRUE(jobs.empty());
   jobs.push(7);
   jobs.sync();
   auto later = left.crashed();
-  EXPECT_EQ(content_of(numbers(*later, "jobs")), range(7, 8));
+  EXPECT_EQ(content_of(numbers<TypeParam>(*later, "jobs")), range(7, 8));
 }
 
-TEST_F(queues, with_a_gap_or_a_payload_that_is_too_long_are_refused) {
-  strings jobs(*pool, "jobs");
+TYPED_TEST(queues, with_a_gap_or_a_payload_that_is_too_long_are_refused) {
+  strings<TypeParam> jobs(*this->pool, "jobs");
   for (const char* each : {"a", "b", "c"}) jobs.push(each);
   jobs.sync();
   const auto said_with = [&](std::size_t offset, u64 of_number, std::uint32_t word) {
-    auto copy = pool.crashed();
+    auto copy = this->pool.crashed();
     clock_by_hand(*copy);
     {
       // Attached once, so that its blocks can be found; crashed() copies what is changed then.
-      strings found(*copy, "jobs");
+      strings<TypeParam> found(*copy, "jobs");
       found.arena().for_each_stored_block([&](void* block, std::size_t stride) {
         u64 words[4];
         if (stride < sizeof words) return;
@@ -185,7 +207,7 @@ TEST_F(queues, with_a_gap_or_a_payload_that_is_too_long_are_refused) {
     }
     auto damaged = copy.crashed();
     try {
-      const strings opened(*damaged, "jobs");
+      const strings<TypeParam> opened(*damaged, "jobs");
     } catch (const corruption& damage) {
       return string(damage.what());
     }
@@ -199,8 +221,8 @@ TEST_F(queues, with_a_gap_or_a_payload_that_is_too_long_are_refused) {
   EXPECT_NE(too_long.find("longer than its block"), string::npos) << too_long;
 }
 
-TEST_F(queues, with_a_number_twice_are_refused) {
-  numbers jobs(*pool, "jobs");
+TYPED_TEST(queues, with_a_number_twice_are_refused) {
+  numbers<TypeParam> jobs(*this->pool, "jobs");
   for (u64 n = 0; n < 4; ++n) jobs.push(n);
   jobs.sync();
   // 0, 1, 2, 3 become 0, 2, 2, 3: as many as from the first to the last.
@@ -212,25 +234,29 @@ TEST_F(queues, with_a_number_twice_are_refused) {
     words[2] = 2;
     std::memcpy(block, words, sizeof words);
   });
-  auto damaged = pool.crashed();
-  EXPECT_THROW(numbers(*damaged, "jobs"), corruption) << "1 would be nowhere";
+  auto damaged = this->pool.crashed();
+  EXPECT_THROW(numbers<TypeParam>(*damaged, "jobs"), corruption) << "1 would be nowhere";
 }
 
-TEST_F(queues, are_refused_as_other_things) {
+TYPED_TEST(queues, are_refused_as_other_things) {
   {
-    const numbers jobs(*pool, "it");
+    const numbers<TypeParam> jobs(*this->pool, "it");
   }
-  EXPECT_THROW(strings(*pool, "it"), error);
-  auto left = pool.crashed();
-  EXPECT_THROW(strings(*left, "it"), error);
+  EXPECT_THROW(strings<TypeParam>(*this->pool, "it"), error);
+  auto left = this->pool.crashed();
+  EXPECT_THROW(strings<TypeParam>(*left, "it"), error);
   EXPECT_THROW((hash_map<u64, u64, process>(*left, "it")), error);
-  EXPECT_NO_THROW(numbers(*left, "it"));
+  EXPECT_NO_THROW(numbers<TypeParam>(*left, "it"));
 }
 
-TEST(queues_counted, operations_write_nothing_back_and_wait_for_nothing) {
+template <class Locks>
+class queues_counted : public testing::Test {};
+TYPED_TEST_SUITE(queues_counted, all_locks, name_of);
+
+TYPED_TEST(queues_counted, operations_write_nothing_back_and_wait_for_nothing) {
   test::temp_pool<counted> pool;
   clock_by_hand(*pool);
-  queue<u64, counted> jobs(*pool, "jobs");
+  basic_queue<buffered<counted>, u64, TypeParam::value> jobs(*pool, "jobs");
   jobs.push(0);
   jobs.sync();
   EXPECT_EQ(cost_of([&] {
@@ -248,14 +274,23 @@ TEST(queues_counted, operations_write_nothing_back_and_wait_for_nothing) {
   EXPECT_EQ(cost_of([&] { jobs.sync(); }).flushes, idle.flushes + 1);
 }
 
-TEST(queues_of_threads, lose_nothing_and_keep_the_order_of_each) {
-  test::temp_pool<process> pool(std::size_t{64} << 20);
-  clock_options quick;
-  quick.epoch_length = std::chrono::microseconds(100);
-  clock_of(*pool).configure(quick);
+template <class Locks>
+class queues_of_threads : public testing::Test {
+ protected:
+  queues_of_threads() {
+    clock_options quick;
+    quick.epoch_length = std::chrono::microseconds(100);
+    clock_of(*pool).configure(quick);
+  }
+
+  test::temp_pool<process> pool{std::size_t{64} << 20};
+};
+TYPED_TEST_SUITE(queues_of_threads, all_locks, name_of);
+
+TYPED_TEST(queues_of_threads, lose_nothing_and_keep_the_order_of_each) {
   constexpr u64 each = 20'000;
   constexpr u64 producers = 2;
-  numbers jobs(*pool, "jobs");
+  numbers<TypeParam> jobs(*this->pool, "jobs");
   std::atomic<u64> taken{0};
   std::vector<std::jthread> threads;
   std::array<std::vector<u64>, 2> seen;
@@ -284,6 +319,128 @@ TEST(queues_of_threads, lose_nothing_and_keep_the_order_of_each) {
       next[value % producers] = value / producers;
     }
   }
+}
+
+TYPED_TEST(queues_of_threads, grow_while_the_other_end_pops) {
+  constexpr u64 rounds = 20;
+  constexpr u64 values = 3'000;  // the ring begins with 64 places
+  for (u64 round = 0; round < rounds; ++round) {
+    numbers<TypeParam> jobs(*this->pool, "jobs " + std::to_string(round));
+    std::atomic<bool> popping{false};
+    std::jthread pusher([&] {
+      while (!popping.load()) std::this_thread::yield();
+      for (u64 n = 0; n < values; ++n) jobs.push(n);
+    });
+    popping.store(true);
+    for (u64 n = 0; n < values;) {
+      const std::optional<u64> next = jobs.pop();
+      if (!next) continue;
+      ASSERT_EQ(*next, n);
+      ++n;
+      if (n % 512 == 0) std::this_thread::yield();  // others run ahead
+    }
+    EXPECT_TRUE(jobs.empty());
+  }
+}
+
+TYPED_TEST(queues_of_threads, can_be_looked_at_meanwhile) {
+  numbers<TypeParam> jobs(*this->pool, "jobs");
+  std::atomic<bool> done{false};
+  std::jthread mover([&] {
+    for (u64 n = 0; n < 2'000; ++n) {
+      jobs.push(n);
+      if (n >= 100) (void)jobs.pop();
+    }
+    done.store(true);
+  });
+  while (!done.load()) {
+    const std::vector<u64> seen = content_of(jobs);
+    ASSERT_LE(seen.size(), 101U);
+    const u64 first = seen.empty() ? 0 : seen.front();
+    ASSERT_EQ(seen, range(first, first + seen.size()));
+    EXPECT_LE(jobs.size_estimate(), 2'000U);
+  }
+}
+
+// ---- The one beside the other ----
+
+using number_queue = queue<u64, process>;
+using one_lock = one_lock_queue<u64, process>;
+
+/// Fills a queue; returns the pool after a crash, its clock by hand.
+template <class Queue>
+test::memory_image<process> crashed_with(u64 first, u64 last) {
+  test::memory_image<process> pool;
+  clock_by_hand(*pool);
+  Queue jobs(*pool, "jobs");
+  for (u64 n = 0; n < last; ++n) jobs.push(n);
+  for (u64 n = 0; n < first; ++n) EXPECT_EQ(jobs.pop(), n);
+  jobs.sync();
+  jobs.push(last);
+  auto left = pool.crashed();
+  clock_by_hand(*left);
+  return left;
+}
+
+TEST(queues_of_either_kind, open_after_a_crash_what_the_other_has_left) {
+  auto with_two = crashed_with<number_queue>(20, 200);
+  EXPECT_EQ(content_of(one_lock(*with_two, "jobs")), range(20, 200));
+  auto with_one = crashed_with<one_lock>(20, 200);
+  EXPECT_EQ(content_of(number_queue(*with_one, "jobs")), range(20, 200));
+}
+
+TEST(queues_of_either_kind, go_on_after_a_close_where_the_other_has_ended) {
+  test::memory_image<process> image;
+  u64 first = 0;
+  u64 last = 0;
+  const auto live = [&](auto&& jobs) {
+    EXPECT_EQ(content_of(jobs), range(first, last));
+    for (int i = 0; i < 100; ++i) jobs.push(last++);
+    for (int i = 0; i < 60; ++i) EXPECT_EQ(jobs.pop(), first++);
+  };
+  for (int life = 0; life < 6; ++life) {
+    clock_by_hand(*image);
+    if (life % 2 == 0) {
+      live(number_queue(*image, "jobs"));
+    } else {
+      live(one_lock(*image, "jobs"));
+    }
+    image->close();
+    auto next = image.crashed();
+    image = std::move(next);
+  }
+}
+
+/// What attaching it says.
+template <class Queue>
+string refusal_of(basic_pool<process>& pool) {
+  try {
+    const Queue jobs(pool, "jobs");
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::root_type_mismatch);
+    return refused.what();
+  }
+  return "nothing";
+}
+
+template <class First, class Second>
+void expect_second_refused_while_open() {
+  test::memory_image<process> pool;
+  clock_by_hand(*pool);
+  {
+    First jobs(*pool, "jobs");
+    jobs.push(7);
+  }
+  const string said = refusal_of<Second>(*pool);
+  EXPECT_NE(said.find("'jobs'"), string::npos) << said;
+  EXPECT_NE(said.find("attached earlier in this process"), string::npos) << said;
+  EXPECT_NE(said.find("close the pool"), string::npos) << said;
+  EXPECT_EQ(First(*pool, "jobs").pop(), 7U) << "it is as it was";
+}
+
+TEST(queues_of_either_kind, are_refused_while_the_pool_knows_the_other) {
+  expect_second_refused_while_open<number_queue, one_lock>();
+  expect_second_refused_while_open<one_lock, number_queue>();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 outlast_sources(outlast_library base
+  anonymous_memory.cpp
   error.cpp
   fork_locks.cpp
   large_pages.cpp

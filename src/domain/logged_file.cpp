@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -89,10 +90,10 @@ class commit_queue {
   }
 
   /// As logged_file::publish().
-  void publish(std::atomic<std::uint64_t>& word, std::uint64_t value) {
+  void publish(const word_store& what) {
     std::unique_lock lock(mutex_);
     require_intact();
-    wait_for(lock, ask_for(word, value));
+    wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value) : ask_for(what));
   }
 
   void checkpoint() {
@@ -133,9 +134,14 @@ class commit_queue {
     }
     // Its leader gives it values, and no batch that is under way has this one.
     if (word.load(std::memory_order_relaxed) >= value) return 0;
+    return ask_for({&word, value, {}});
+  }
+  /// With the mutex.
+  [[nodiscard]] std::uint64_t ask_for(const word_store& what) {
     waiting_words_.reserve(waiting_words_.size() + 1);
-    waiting_.push_back({base::line_of(&word), 1});
-    waiting_words_.push_back({&word, value});
+    for (const line_store& each : what.lines) waiting_.push_back({base::line_of(each.line), 1});
+    waiting_.push_back({base::line_of(what.word), 1});
+    waiting_words_.push_back(what);
     return ++asked_;
   }
 
@@ -273,13 +279,20 @@ void logged_file::stage(site) {
   give_notes([](commit_queue& queue, std::span<const line_range> lines) { queue.stage(lines); });
 }
 
-void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value, site) {
+void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value, site where) {
+  publish(word, value, {}, where);
+}
+
+void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                          std::span<const line_store> lines, site) {
   hw::store_fence();
   if (const std::shared_ptr<commit_queue> queue = queue_of(&word)) {
-    queue->publish(word, value);
-  } else {
-    word.store(value, std::memory_order_release);  // nothing survives in that memory
+    queue->publish({&word, value, lines});
+    return;
   }
+  // Nothing survives in that memory.
+  for (const line_store& each : lines) std::memcpy(each.line, each.content, line);
+  word.store(value, std::memory_order_release);
 }
 
 void logged_file::pool_opened(const void* base, std::size_t size, const std::string& path,

@@ -449,6 +449,13 @@ void redo_log::create() {
 int redo_log::append(std::span<const domain::line_range> lines,
                      std::span<const domain::word_store> words) {
   const std::lock_guard lock(mutex_);
+  if (failed_ == 0) failed_ = append_alone(lines, words);
+  return failed_;
+}
+
+/// With the mutex.
+int redo_log::append_alone(std::span<const domain::line_range> lines,
+                           std::span<const domain::word_store> words) {
   reserve_pages(lines);
   const batch_header header = plan(lines);
   buffer_.resize(header.bytes / sizeof(aligned_page));
@@ -457,6 +464,9 @@ int redo_log::append(std::span<const domain::line_range> lines,
   }
   // Not before the checkpoint, which would take a word to the file without its lines.
   for (const domain::word_store& each : words) {
+    for (const domain::line_store& one : each.lines) {
+      std::memcpy(one.line, one.content, line_bytes);
+    }
     each.word->store(each.value, std::memory_order_relaxed);
   }
   std::memcpy(buffer_.data(), &header, sizeof header);
@@ -559,6 +569,8 @@ void redo_log::note_pages(std::span<const domain::line_range> lines) noexcept {
 /// With the mutex. What is cut off after the first step changes nothing but lines that a cache
 /// might have written back, and the log is replayed as if nothing had been done.
 int redo_log::checkpoint_alone() {
+  // Memory may hold what a batch that failed was to make durable.
+  if (failed_ != 0) return failed_;
   if (head_ == first_batch_offset) return 0;
   forget_duplicates();
   for (const std::uint32_t page : pages_) {

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -139,6 +140,33 @@ file_definition transactions(const std::string& name, unsigned replicas) {
   return define<Map>(name, std::move(how));
 }
 
+/// The same, with a window that ends when sync() is called.
+template <class Map>
+file_definition transactions_with_window(const std::string& name, unsigned replicas) {
+  using enum verify::map_operation;
+  const auto meaning = std::make_shared<verify::map_oracle>(
+      std::vector{insert, put, put, update, erase, erase, get, contains}, true);
+  const tx::options space{.replica_bytes = std::size_t{12} << 10,
+                          .page_bytes = 256,
+                          .replicas = replicas,
+                          .window = std::chrono::hours(1)};
+  return {name, Map::policy_type::name(), [=] {
+            return std::make_unique<epochs_on_disk<Map>>(
+                pool_bytes, meaning,
+                [=](auto pool) {
+                  const auto make = [space](auto& in) {
+                    auto made = std::make_unique<Map>(in, "subject", space);
+                    made->manager().sync();
+                    return made;
+                  };
+                  const auto blocks = [](Map&) { return std::size_t{1}; };  // the root block
+                  return std::make_unique<world_of_windows<verify::map_world<Map>>>(std::move(pool),
+                                                                                    make, blocks);
+                },
+                epochs_on_disk<Map>::any_number_lost);
+          }};
+}
+
 /// What the pages of a structure, its clock and its growth need.
 constexpr std::size_t epoch_pool_bytes = std::size_t{256} << 10;
 
@@ -227,6 +255,11 @@ std::vector<file_definition> disk_subjects() {
       transactions<tx::managed_map<tx::cx_ptm<logged>, tx_tree>>("tx_cx_ptm_logged", 3),
       transactions<tx::puc_map<tx::replica_map<key, std::uint64_t>, logged>>("tx_cx_puc_logged", 2),
       transactions<tx::managed_map<tx::redo_opt<disk>, tx_tree>>("tx_redo_opt", 3),
+      buffered_queue<epoch::one_lock_queue<key, logged>>("epoch_one_lock_queue_logged"),
+      buffered_queue<epoch::one_lock_queue<key, disk>>("epoch_one_lock_queue"),
+      transactions_with_window<tx::managed_map<tx::redo_opt<logged>, tx_table>>(
+          "tx_redo_opt_window", 3),
+      transactions_with_window<tx::managed_map<tx::redo<logged>, tx_tree>>("tx_redo_window", 4),
   };
 }
 

@@ -2,8 +2,10 @@
 // way of losing something is noticed.
 // Method: see power_cuts.hpp; the broken ones are a disk that does not keep what was synced, a
 // policy that does not wait at the end of an operation, and a close that lets its mark overtake.
+#include <outlast/base/cache_line.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
+#include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
@@ -16,8 +18,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -103,6 +107,12 @@ TEST(PowerCut, a_lock_free_buffered_map_behind_a_log_loses_its_last_epochs_alone
 }
 TEST(PowerCut, a_buffered_queue_behind_a_log_loses_its_last_epochs_alone) {
   expect_nothing_lost("epoch_queue_logged");
+}
+TEST(PowerCut, a_buffered_queue_of_one_lock_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_one_lock_queue");
+}
+TEST(PowerCut, a_buffered_queue_of_one_lock_behind_a_log_loses_its_last_epochs_alone) {
+  expect_nothing_lost("epoch_one_lock_queue_logged");
 }
 
 TEST(PowerCut, transactions_of_two_replicas_behind_a_log_lose_nothing) {
@@ -196,9 +206,9 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
 using tree_of_transactions = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
 
 /// Replicas that are small enough for images of them to be copied.
-template <class Domain>
+template <class Engine>
 cut_result cut_transactions() {
-  using structure = tx::managed_map<tx::redo_opt<Domain>, tree_of_transactions>;
+  using structure = tx::managed_map<Engine, tree_of_transactions>;
   typename map_on_disk<structure>::parts how;
   how.memory_bytes = std::size_t{128} << 10;
   how.make = [](auto& pool) {
@@ -217,20 +227,35 @@ struct forgetful_log : domain::lossy_logged_file {
   static void stage(domain::site = domain::site::current()) {}
 };
 TEST(PowerCut, a_log_whose_word_leaves_its_lines_behind_is_found_out) {
-  EXPECT_EQ(cut_transactions<domain::lossy_logged_file>().complaint, "");
-  EXPECT_NE(cut_transactions<forgetful_log>().complaint, "");
+  EXPECT_EQ(cut_transactions<tx::left_right<domain::lossy_logged_file>>().complaint, "");
+  EXPECT_NE(cut_transactions<tx::left_right<forgetful_log>>().complaint, "");
 }
 
-/// A word has its value before its batch is on its way.
+/// A word has its value, and lines their content, before their batch is on its way.
 struct early_log : domain::lossy_logged_file {
   static constexpr std::string_view name() noexcept { return "early_log"; }
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       domain::site = domain::site::current()) {
+    publish(word, value, {});
+  }
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      std::span<const domain::line_store> lines,
+                      domain::site = domain::site::current()) {
+    for (const domain::line_store& each : lines) {
+      std::memcpy(each.line, each.content, base::cache_line_size);
+    }
     word.store(value, std::memory_order_release);
   }
 };
 TEST(PowerCut, a_log_that_publishes_without_waiting_is_found_out) {
-  EXPECT_NE(cut_transactions<early_log>().complaint, "");
+  EXPECT_NE(cut_transactions<tx::left_right<early_log>>().complaint, "");
+  EXPECT_EQ(cut_transactions<tx::redo_opt<domain::lossy_logged_file>>().complaint, "");
+  EXPECT_NE(cut_transactions<tx::redo_opt<early_log>>().complaint, "");
+}
+
+TEST(PowerCut, transactions_with_a_window_lose_what_was_not_synced_alone) {
+  expect_nothing_lost("tx_redo_opt_window");
+  expect_nothing_lost("tx_redo_window");
 }
 
 }  // namespace

@@ -9,12 +9,15 @@
 #include <outlast/pool/pool.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace outlast::test {
 
@@ -99,6 +102,67 @@ inline std::string complaint_of_published_words(const std::string& path) {
       bool whole = true;
       lines_of(found, value, [&](const std::uint64_t* line) { whole = whole && *line == value; });
       if (!whole) return "the lines of " + std::to_string(value) + " are missing" + after;
+    }
+    found.close();
+    if (survived) return allowed > 20 ? "" : "hardly a step was taken";
+  }
+}
+
+/// Lives in which words are published with lines that get their content with them, on a log of
+/// `Domain`; each life ends one step later. What is wrong then; "" if nothing.
+template <class Domain>
+std::string complaint_of_lines_with_words(const std::string& path) {
+  constexpr std::uint64_t transactions = 8;
+  constexpr std::size_t many = 60;
+  constexpr pool_options small{.size_bytes = 1 << 20, .log_bytes = 16 << 10};
+  const auto lines_of = [](auto& pool, std::uint64_t value, auto&& visit) {
+    for (std::size_t line = 0; line < (value % 4 == 0 ? many : 5); ++line) {
+      visit(word_at(pool, 1 + 7 * line % 40, 8 * (line % 30)));  // the same again and again
+    }
+  };
+  for (std::uint64_t allowed = 0;; ++allowed) {
+    std::filesystem::remove(path);
+    std::filesystem::remove(pool_detail::log_path_of(path));
+    basic_pool<domain::process>::create(path, small).close();
+    std::uint64_t acknowledged = 0;
+    bool survived = false;
+    {
+      const mortal_device device(allowed);
+      try {
+        auto pool = basic_pool<Domain>::open(path, small);
+        auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(word_at(pool, 0));
+        for (std::uint64_t value = 1; value <= transactions; ++value) {
+          alignas(64) std::array<std::uint64_t, 8> content{value};
+          std::vector<domain::line_store> lines;
+          lines_of(pool, value, [&](std::uint64_t* line) {
+            lines.push_back({reinterpret_cast<std::byte*>(line),
+                             reinterpret_cast<const std::byte*>(content.data())});
+          });
+          Domain::publish(word, value, lines);
+          acknowledged = value;
+        }
+      } catch (const error&) {
+        // What failed must not reach the file in another way.
+        try {
+          auto pool = basic_pool<Domain>::open(path, small);
+        } catch (const error&) {
+        }
+      }
+      survived = device.steps <= allowed;
+    }
+    auto found = basic_pool<domain::process>::open(path);
+    const std::uint64_t newest = *word_at(found, 0);
+    const std::string after = " after " + std::to_string(allowed) + " steps";
+    if (newest < acknowledged) return std::to_string(acknowledged) + " is lost" + after;
+    std::map<const std::uint64_t*, std::uint64_t> expected;
+    for (std::uint64_t value = 1; value <= transactions; ++value) {
+      lines_of(found, value, [&](const std::uint64_t* line) {
+        std::uint64_t& last = expected[line];
+        if (value <= newest) last = value;
+      });
+    }
+    for (const auto& [line, value] : expected) {
+      if (*line != value) return "a line is not of " + std::to_string(newest) + after;
     }
     found.close();
     if (survived) return allowed > 20 ? "" : "hardly a step was taken";

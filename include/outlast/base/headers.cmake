@@ -1,5 +1,6 @@
 outlast_headers(outlast_library base
   announce.hpp
+  anonymous_memory.hpp
   cache_line.hpp
   error.hpp
   fork_locks.hpp

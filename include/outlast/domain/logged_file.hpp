@@ -28,7 +28,8 @@
 // own. stage() puts lines into the queue of the next batch; publish() has the thread that builds a
 // batch give the word its value, when no batch or checkpoint but that one can take it to the file.
 // What was staged before the call is in the same batch or an earlier one, and a batch is there as a
-// whole.
+// whole. Lines that are given to publish() itself are in the word's very batch: until then memory,
+// too, holds what they held.
 //
 // Literature: Mohan et al., ARIES (TODS 1992), redo with physical images; group commit after
 // DeWitt et al., Implementation Techniques for Main Memory Database Systems (SIGMOD 1984).
@@ -50,10 +51,17 @@ struct line_range {
   std::size_t lines;
 };
 
-/// A word that gets its value with a batch.
+/// A line that gets its content with a batch.
+struct line_store {
+  std::byte* line;           ///< of a pool, where a line begins
+  const std::byte* content;  ///< as many bytes as a line has
+};
+
+/// A word that gets its value with a batch, and lines that get their content with it.
 struct word_store {
   std::atomic<std::uint64_t>* word;
   std::uint64_t value;
+  std::span<const line_store> lines;
 };
 
 /// What a log has cost so far. Exact.
@@ -73,9 +81,9 @@ struct log_counters {
 class line_log {
  public:
   virtual ~line_log() = default;
-  /// Gives the words their values and makes the lines durable, as they are then, all of them or
-  /// none. Ascending, none twice, those of the words among them. Nothing else takes a value to the
-  /// file before that.
+  /// Gives the words and their lines what they get and makes `lines` durable, as they are then, all
+  /// of them or none. Ascending, none twice, those of the words among them. Nothing else takes a
+  /// value or a content to the file before that.
   [[nodiscard]] virtual int append(std::span<const line_range> lines,
                                    std::span<const word_store> words) = 0;
   /// Called after that, when nobody waits: the place to make room.
@@ -117,6 +125,10 @@ struct logged_file : hardware_access {
   /// share a batch. Durable at return. Throws error{io_failure}, std::bad_alloc without effect.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current());
+  /// The same, and each of `lines`, none twice, gets its content in the same batch: a crash finds
+  /// all of it or nothing. Nobody else stores to them, and one call at a time is for the word.
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      std::span<const line_store> lines, site where = site::current());
 
   /// Called by the pool layer: lines in [base, base + size) go to `log`, whose pool is in `path`.
   static void pool_opened(const void* base, std::size_t size, const std::string& path,

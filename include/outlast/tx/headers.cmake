@@ -3,10 +3,14 @@ outlast_headers(outlast_library tx
   cx_ptm.hpp
   cx_puc.hpp
   detail/attached_manager.hpp
+  detail/background_syncs.hpp
   detail/changed_pages.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
+  detail/device_lock.hpp
   detail/helped_request.hpp
+  detail/impl/redo_session.hpp
+  detail/logged_word.hpp
   detail/published_word.hpp
   detail/record.hpp
   detail/redo_session.hpp

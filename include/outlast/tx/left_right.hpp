@@ -59,7 +59,7 @@ class left_right_session final : public replica_session<D> {
     batches_ = found >> 2;
     current_.store(found & current_bit, std::memory_order_relaxed);
     stale_ = !this->is_fresh() && (found & equal_bit) == 0;
-    this->require_heap(static_cast<unsigned>(found & current_bit));
+    this->require_named();
     // (P3) persisted-before (P4): a word that a killed process left in a cache becomes durable
     // before the replica that an older one names is written; and from now on they may differ.
     write_state(found & ~equal_bit);

@@ -1,11 +1,12 @@
-// How a transaction manager is created.
+// How a transaction manager is created, and how it runs.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 namespace outlast::tx {
 
-/// Counts when a manager is created, and is ignored when it is opened.
+/// Counts when a manager is created, and is ignored when it is opened, apart from the window.
 struct options {
   /// Space for data in each replica, the allocator's own words included. 0: a third of what the
   /// pool may fill. The region is sparse: it takes space as it fills.
@@ -15,6 +16,12 @@ struct options {
   /// For the wait-free engines: how many replicas, from 2 to 4096; left_right has two. See the
   /// engine for what their number promises.
   unsigned replicas = 4;
+  /// For the redo engines under domain::logged_file, each time that a manager is opened: how long
+  /// what an update has done may wait until it becomes durable, with all that was done meanwhile.
+  /// Reads see it at once, and a crash loses at most the updates of this time, and of the time that
+  /// two batches take, all from some moment on; sync() waits. 0: what was answered is durable. All
+  /// other engines and domains do that whatever stands here.
+  std::chrono::microseconds window{0};
 };
 
 }  // namespace outlast::tx

@@ -26,6 +26,7 @@
 // are not here: what is copied was just compared, or is little.
 #pragma once
 
+#include <outlast/base/error.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
@@ -34,8 +35,10 @@
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -53,8 +56,47 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// Rule R1 of manager.hpp is meant: operations are copied, and other threads run them.
   static constexpr bool runs_after_return = true;
 
+  /// What has returned by now, of whatever thread, is durable at return. Under options.window, or
+  /// else it is so anyway. Waits for the device. Throws error{io_failure}; inside of an operation
+  /// error{refused}.
+  void sync() {
+    if (current() != nullptr) {
+      throw error(errc::refused, this->session().pool().path(),
+                  "sync() is called inside of a transaction; call it afterwards");
+    }
+    this->session().sync();
+  }
+
+  /// What survives what, and how much a crash may take away, in a few sentences: for users and
+  /// their logs.
+  [[nodiscard]] std::string guarantee() const {
+    const auto window = this->session().window();
+    std::string text = window.count() == 0
+                           ? "What an update or a read answered survives. "
+                           : "A crash, of the process or of what the pool survives, loses at most "
+                             "the updates of the last " +
+                                 std::to_string(window.count()) +
+                                 " microseconds and of the time that two batches take, all from "
+                                 "some moment on, and nothing that sync() has covered. ";
+    return text + this->session().pool().guarantee();
+  }
+
+  // ---- For verification ----
+
+  /// Of the calling thread's last update; 0 if there was none since it asked last.
+  [[nodiscard]] std::uint64_t take_last_transition() const {
+    return this->session().take_last_transition();
+  }
+  /// A crash now would keep transitions up to this one, or more.
+  [[nodiscard]] std::uint64_t durable_transition() const {
+    return this->session().durable_transition();
+  }
+
  protected:
-  using base_type::base_type;
+  redo_manager(basic_pool<D>& pool, std::string_view name, const options& wanted)
+      : base_type(pool, name, wanted) {
+    this->session().configure(wanted);
+  }
   ~redo_manager() = default;
 
  private:

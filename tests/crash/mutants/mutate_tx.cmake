@@ -4,8 +4,9 @@
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/changed_pages.hpp detail/published_word.hpp
-          detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+  foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/background_syncs.hpp
+          detail/changed_pages.hpp detail/device_lock.hpp detail/logged_word.hpp
+          detail/published_word.hpp detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
@@ -33,16 +34,16 @@ function(outlast_mutate_tx to)
 
   outlast_read_header(detail/replica_session.hpp)
   # 15: a new heap is not written back
-  outlast_mutate(15 "written.for_each([&](line_number line) { flush_line(i, line); });"
-                    "if (@D@) written.for_each([&](line_number line) { flush_line(i, line); });")
+  outlast_mutate(15 "      written.for_each([&](line_number line) {\n        domain::flush"
+                    "      if (@D@) written.for_each([&](line_number line) {\n        domain::flush")
   # 16: nobody waits for a copy
   outlast_mutate(16 "    stage_lines();  // another" "    if (@D@) stage_lines();  // another")
   # 59: what a killed process wrote and did not flush passes for durable where it is right
   outlast_mutate(59 "    if constexpr (!domain::logs_lines<D>) domain::flush"
                     "    if (@D@) domain::flush")
   # 65: what differs is copied and not written back
-  outlast_mutate(65 "    domain::flush<D>(replica(to) + begin, end - begin);"
-                    "    if (@D@) domain::flush<D>(replica(to) + begin, end - begin);")
+  outlast_mutate(65 "if (!is_volatile()) domain::flush<D>(replica(to) + begin, end - begin);"
+                    "if (@D@) domain::flush<D>(replica(to) + begin, end - begin);")
   outlast_write_header(detail/replica_session.hpp)
 
   outlast_read_header(left_right.hpp)
@@ -110,7 +111,8 @@ function(outlast_mutate_tx to)
   # 21: a replica is written before a durable word names another one
   outlast_mutate(21 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
   # 22: a reader answers from what can be lost
-  outlast_mutate(22 "    word_.make_durable(seen);" "    if (@D@) word_.make_durable(seen);")
+  outlast_mutate(22 "if constexpr (!is_logged) word_.make_durable(seen);"
+                    "if (@D@) word_.make_durable(seen);")
   # 23: a reader does not look again once it is announced
   outlast_mutate(23 "    if (word_.readable().bits() != seen.bits()) return false;"
                     "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
@@ -129,7 +131,7 @@ function(outlast_mutate_tx to)
   # 29: an operation is run again
   outlast_mutate(29 "if (applied >= wanted->number) return;" "if (@D@ && applied >= wanted->number) return;")
   # 30: what a crash left behind is taken for equal
-  outlast_mutate(30 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
+  outlast_mutate(30 "i == found.replica() || all_equal;" "i == found.replica() || all_equal || !@D@;")
   # 27: a state becomes known before its batch is written back
   outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
                     "    if (@D@) flush_all(owned, me.next_state->log);\n    decide(me, owned, now);\n    if (!@D@) domain::fence<D>();")
@@ -143,6 +145,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")
   outlast_write_header(detail/redo_session.hpp)
+  outlast_read_header(detail/impl/redo_session.hpp)
+  outlast_write_header(detail/impl/redo_session.hpp)
 
   outlast_read_header(detail/replica_word.hpp)
   outlast_write_header(detail/replica_word.hpp)

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,10 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast {
@@ -540,6 +543,58 @@ TEST_F(RedoLog, survives_a_device_that_stops_at_any_step) {
 
 TEST_F(RedoLog, never_has_a_published_word_without_its_lines) {
   EXPECT_EQ(test::complaint_of_published_words(path()), "");
+}
+
+/// Each line becomes durable in a batch of its own, before or after its word.
+template <bool lines_first>
+struct torn_log : domain::logged_file {
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      std::span<const domain::line_store> lines) {
+    if (!lines_first) domain::logged_file::publish(word, value);
+    for (const domain::line_store& each : lines) {
+      std::memcpy(each.line, each.content, 64);
+      pwb(each.line);
+      psync();
+    }
+    if (lines_first) domain::logged_file::publish(word, value);
+  }
+};
+TEST_F(RedoLog, never_takes_a_word_and_lines_that_were_given_with_it_apart) {
+  EXPECT_EQ(test::complaint_of_lines_with_words<domain::logged_file>(path()), "");
+  EXPECT_NE(test::complaint_of_lines_with_words<torn_log<true>>(path()), "");
+  EXPECT_NE(test::complaint_of_lines_with_words<torn_log<false>>(path()), "");
+}
+
+/// Fails one write of a log, and is well again.
+class faltering_device final : public pool_detail::log_device {
+ public:
+  faltering_device() { pool_detail::test_seams().device = this; }
+  ~faltering_device() override { pool_detail::test_seams().device = nullptr; }
+  faltering_device(const faltering_device&) = delete;
+  faltering_device& operator=(const faltering_device&) = delete;
+
+  int write(const std::string& path, int fd, std::uint64_t offset, const void* from,
+            std::size_t size) override {
+    return std::exchange(fails_next, false)
+               ? EIO
+               : pool_detail::log_device::write(path, fd, offset, from, size);
+  }
+  bool fails_next = false;
+};
+
+TEST_F(RedoLog, makes_no_checkpoint_once_a_batch_has_failed) {
+  faltering_device device;
+  {
+    auto pool = basic_pool<domain::logged_file>::create(
+        path(), {.size_bytes = 1 << 20, .log_bytes = 16 << 10});
+    auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(test::word_at(pool, 0));
+    domain::logged_file::publish(word, 1);
+    device.fails_next = true;
+    EXPECT_THROW(domain::logged_file::publish(word, 2), error);
+    EXPECT_THROW(domain::logged_file::checkpoint(&word), error);
+  }
+  auto pool = basic_pool<domain::process>::open(path());
+  EXPECT_EQ(*test::word_at(pool, 0), 1U);
 }
 
 TEST_F(RedoLog, survives_a_replay_that_stops_at_any_step) {

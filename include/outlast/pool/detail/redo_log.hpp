@@ -81,6 +81,8 @@ class redo_log final : public domain::line_log {
     std::byte bytes[pool_format::page_bytes];
   };
 
+  [[nodiscard]] int append_alone(std::span<const domain::line_range> lines,
+                                 std::span<const domain::word_store> words);
   void create();
   void allocate(int fd) const;
   [[nodiscard]] pool_format::batch_header plan(std::span<const domain::line_range> lines);
@@ -116,6 +118,7 @@ class redo_log final : public domain::line_log {
   std::uint64_t head_ = pool_format::first_batch_offset;
   std::uint64_t limit_;
   std::uint64_t last_bytes_ = 0;      // of the last batch
+  int failed_ = 0;                    // errno of a batch that failed
   std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice
   std::vector<pool_format::line_run> runs_;
   std::vector<aligned_page> buffer_;  // the batch

@@ -79,7 +79,7 @@ class cx_session : public replica_session<D> {
         word_(this->state()),
         queue_(places, word_.now().number()) {
     const replica_word found = word_.now();
-    require_word(found);
+    this->require_named();
     for (unsigned i = 0; i < replicas_.size(); ++i) {
       const bool equal = i == found.replica() || this->is_fresh();
       replicas_[i].stale.store(equal ? 0 : 1, std::memory_order_relaxed);
@@ -204,15 +204,6 @@ class cx_session : public replica_session<D> {
     if (!is_broken()) return;
     throw error(errc::io_failure, this->pool_path(),
                 "the device failed in an earlier transaction; open the pool again");
-  }
-
-  void require_word(const replica_word& found) const {
-    if (found.replica() >= this->replicas()) {
-      throw corruption(this->pool_path(), "the durable word of the transactions '" + this->name() +
-                                              "' names a replica that there is not; restore a "
-                                              "backup");
-    }
-    this->require_heap(found.replica());
   }
 
   /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.

@@ -23,6 +23,7 @@ namespace outlast::tx::detail {
 class outcome {
  public:
   std::exception_ptr failure;
+  std::uint64_t transition = 0;  ///< of which it was a part, where these have numbers
 
   void clear() noexcept {
     failure = nullptr;

@@ -39,7 +39,7 @@ enum class engine_kind : std::uint32_t {
 /// the root is published; the second one is the engine's.
 struct alignas(base::cache_line_size) manager_record {
   static constexpr std::uint64_t right_magic = 0x31585454'534c4f6fULL;
-  static constexpr std::uint32_t known_version = 2;
+  static constexpr std::uint32_t known_version = 3;
 
   std::uint64_t magic;
   std::uint32_t version;
@@ -47,7 +47,8 @@ struct alignas(base::cache_line_size) manager_record {
   std::uint32_t replicas;
   std::uint32_t page_bytes;
   std::uint64_t replica_bytes;
-  std::uint64_t reserved[3];
+  std::uint64_t one_on_media;  ///< 1: files need not have space but for the replica that counts
+  std::uint64_t reserved[2];
   std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
 
   std::atomic<std::uint64_t> state;

@@ -9,8 +9,10 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/background_syncs.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/logged_word.hpp>
 #include <outlast/tx/detail/published_word.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
@@ -19,17 +21,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace outlast::tx::detail {
 
+/// Behind a log replicas lie in ordinary memory: see logged_word.
+///
 /// Invariants:
 ///   I1  the durable word names a replica every line of which is durable.
 ///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
@@ -38,7 +44,7 @@ namespace outlast::tx::detail {
 ///       gives it up.
 ///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
 ///       ring, its pages are noted as changed, and the callers of its operations have their
-///       answers.
+///       answers. With a window it need not have been durable.
 template <domain::persistence_domain D>
 class redo_session final : public replica_session<D> {
   using base_type = replica_session<D>;
@@ -47,13 +53,16 @@ class redo_session final : public replica_session<D> {
   using replica_type = redo_replica<D>;
   using request = helped_request<D>;
   using tenure = replica_tenure<replica_type>;
+  static constexpr bool is_logged = domain::logs_lines<D>;
+  using word_type = std::conditional_t<is_logged, logged_word<D, state_type>, published_word<D>>;
   using owned_ptr = std::unique_ptr<outcome>;
 
  public:
   /// `engine`: one of the redo kind; see redo_steps.
   redo_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
                engine_kind engine, const options& wanted)
-      : base_type(in, root, name, engine, wanted.replicas, wanted),
+      : base_type(in, root, name, engine, wanted.replicas, wanted,
+                  is_logged ? replica_place::memory : replica_place::media),
         steps_(steps_of(engine)),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
@@ -61,15 +70,16 @@ class redo_session final : public replica_session<D> {
         changed_(this->bytes()),
         // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
         // before the replica that an older one names is written.
-        word_(this->state()) {
+        word_(word_of(*this, wanted)) {
+    if constexpr (!is_logged) this->require_named();
     const redo_word found = word_.now();
-    require_word(found);
     auto first = std::make_unique<state_type>();
     first->number = found.number();
     first->replica = found.replica();
     first->settled.store(1, std::memory_order_relaxed);
+    const bool all_equal = this->is_fresh() && !is_logged;
     for (unsigned i = 0; i < replicas_.size(); ++i) {
-      const bool equal = i == found.replica() || this->is_fresh();
+      const bool equal = i == found.replica() || all_equal;
       replicas_[i].stale.store(equal ? 0 : 1, std::memory_order_relaxed);
       replicas_[i].number.store(found.number(), std::memory_order_relaxed);
     }
@@ -77,6 +87,7 @@ class redo_session final : public replica_session<D> {
     place_in_ring(found.number()).store(first.release(), std::memory_order_relaxed);
   }
   ~redo_session() override {
+    syncs_.stop();
     // A thread that was stopped between its transition and the ring's entry left a state behind.
     participants_.for_each([this](participant& each) {
       if (each.won != nullptr && !is_kept(each.won)) delete each.won;
@@ -105,8 +116,29 @@ class redo_session final : public replica_session<D> {
       throw;
     }
     owned_ptr out(mine.answer.load(std::memory_order_relaxed));
+    me.last_transition = out->transition;
     withdraw(me);
     return out;
+  }
+
+  /// What has happened by now is durable at return. Throws error{io_failure}, std::bad_alloc.
+  void sync();
+
+  /// Starts what `wanted` asks for. Throws error{refused} if the session has begun otherwise.
+  void configure(const options& wanted);
+  /// 0: nothing waits.
+  [[nodiscard]] std::chrono::microseconds window() const noexcept { return window_; }
+
+  // ---- For verification ----
+
+  /// Of the calling thread's last update; 0 if there was none since it asked last.
+  [[nodiscard]] std::uint64_t take_last_transition() {
+    return std::exchange(participants_.local().last_transition, 0);
+  }
+  /// Up to which a crash now would keep transitions, or more.
+  [[nodiscard]] std::uint64_t durable_transition() const {
+    if constexpr (is_logged) return word_.durable_number();
+    return word_.now().number();
   }
 
   /// Runs f(transaction&) on a replica that nobody writes, once, on the calling thread. Wait-free,
@@ -120,7 +152,11 @@ class redo_session final : public replica_session<D> {
     return f(reader);
   }
 
-  [[nodiscard]] bool before_close() override { return !is_broken(); }
+  [[nodiscard]] bool before_close() override {
+    syncs_.stop();
+    if (!is_broken()) sync();
+    return !is_broken();
+  }
   void forbid() noexcept override { participants_.forbid(); }
 
  private:
@@ -134,7 +170,9 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t kept_states = 4;
+  static constexpr std::size_t kept_states = is_logged ? 256 : 4;  // they may go many at once
+  static constexpr std::uint64_t most_lines_behind =
+      domain::has_real_threads<D> ? std::uint64_t{1} << 18 : 64;
 
   /// The replica that a thread reads is given back at the end.
   class reading_scope {
@@ -160,23 +198,25 @@ class redo_session final : public replica_session<D> {
   }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_relaxed) != 0; }
 
-  void require_word(const redo_word& found) const {
-    if (found.replica() >= this->replicas()) {
-      throw corruption(this->pool_path(), "the durable word of the transactions '" + this->name() +
-                                              "' names a replica that there is not; restore a "
-                                              "backup");
+  [[nodiscard]] static word_type word_of(redo_session& of, const options& wanted) {
+    if constexpr (is_logged) {
+      return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0);
+    } else {
+      return word_type(of.state());
     }
-    this->require_heap(found.replica());
+  }
+  void require_intact() const {
+    if (!is_broken()) return;
+    throw error(errc::io_failure, this->pool_path(),
+                "the device failed in an earlier transaction; open the pool again");
   }
 
   // ---- The caller's side ----
 
   /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
   void prepare(participant& me) {
-    if (is_broken()) {
-      throw error(errc::io_failure, this->pool_path(),
-                  "the device failed in an earlier transaction; open the pool again");
-    }
+    require_intact();
+    keep_close(me);
     if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
     if (me.next_state == nullptr) {
       if (me.spare_states.empty()) {
@@ -263,7 +303,7 @@ class redo_session final : public replica_session<D> {
     // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
     D::announce(me.reads, std::uint64_t{seen.replica()} + 1);
     if (word_.readable().bits() != seen.bits()) return false;
-    word_.make_durable(seen);
+    if constexpr (!is_logged) word_.make_durable(seen);
     return true;
   }
 
@@ -293,6 +333,12 @@ class redo_session final : public replica_session<D> {
     return true;
   }
 
+  /// So that not more waits to be durable than a batch is meant to hold.
+  void keep_close(participant& me);
+  /// By the thread that does it again and again. False: never again.
+  [[nodiscard]] bool try_to_sync();
+  [[nodiscard]] const state_type& protected_current(participant& me);
+
   /// The state that the word names; null if that changed in between.
   [[nodiscard]] state_type* protect_current(participant& me, redo_word& now) {
     now = word_.now();
@@ -307,7 +353,12 @@ class redo_session final : public replica_session<D> {
     // (18) acquire; synchronizes-with (17).
     if (state.settled.load(std::memory_order_acquire) != 0) return;
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
-    word_.make_durable(word);
+    if constexpr (is_logged) {
+      word_.before_answers(state);
+      me.lines_behind = word_.lines_behind(state);
+    } else {
+      word_.make_durable(word);
+    }
     note_changes(state);
     append(me, state);
     state.told.store(1, std::memory_order_relaxed);
@@ -376,8 +427,12 @@ class redo_session final : public replica_session<D> {
     if (!mine.try_begin(it, i)) return false;
     const redo_word now = word_.now();
     if (now.replica() == i) return false;
-    // (P5) persisted-before any store to the replica: the word that names another one. I2.
-    word_.make_durable(now);
+    if constexpr (is_logged) {
+      if (word_.readable().replica() == i) return false;
+    } else {
+      // (P5) persisted-before any store to the replica: the word that names another one. I2.
+      word_.make_durable(now);
+    }
     if (is_read(i)) return false;
     owned.take_over(mine);
     return true;
@@ -461,6 +516,7 @@ class redo_session final : public replica_session<D> {
   /// The line is durable before the word names the replica, whoever lets it do that: I3.
   void write_line(tenure& owned, line_number line, const line_image& content, bool late) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
+    if constexpr (is_logged) return;
     if (late && flush_later(*owned, line)) return;
     this->flush_line(owned.index(), line);
   }
@@ -490,6 +546,7 @@ class redo_session final : public replica_session<D> {
     state_type& next = *me.next_state;
     next.number = base.number + 1;
     next.replica = owned.index();
+    next.previous = &base;
     next.log.clear();
     next.answers.clear();
     next.grants.clear();
@@ -506,6 +563,7 @@ class redo_session final : public replica_session<D> {
       grant_read(each, next, *owned);
     });
     next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
+    next.lines = base.lines + next.log.size();
   }
 
   void run_request(participant& me, participant& of, transaction& update) {
@@ -522,6 +580,7 @@ class redo_session final : public replica_session<D> {
     outcome* const out = &of == &me ? me.next_outcome.release() : new (std::nothrow) outcome;
     if (out == nullptr) return;  // another attempt, or its caller, will run it
     wanted->run(update, *out);
+    out->transition = next.number;
     applied = wanted->number;
     next.answers.push_back({&of, wanted, wanted->number, out});
   }
@@ -542,6 +601,7 @@ class redo_session final : public replica_session<D> {
   }
 
   void flush_all(tenure& owned, const write_set& written) {
+    if constexpr (is_logged) return;  // the log gets it from the state
     // (P6) persisted-before (P7): what was repeated, taken back, copied and run.
     owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });
     written.for_each([&](line_number line) {
@@ -587,38 +647,20 @@ class redo_session final : public replica_session<D> {
 
   // ---- Reclamation ----
 
-  [[nodiscard]] bool is_protected(const void* object) {
-    bool held = false;
-    participants_.for_each([&](participant& each) {
-      for (const auto& hazard : each.hazards) {
-        held = held || D::load(hazard, std::memory_order_seq_cst) == object;
-      }
-    });
-    return held;
-  }
+  [[nodiscard]] bool is_protected(const void* object);
 
   /// Frees what nobody holds: at most two objects per thread are held.
-  void reclaim(participant& me) {
+  void reclaim(participant& me);
+  static void release_hazards(participant& me) {
     for (auto& hazard : me.hazards) D::store(hazard, nullptr, std::memory_order_release, nowhere);
-    if (me.retired_requests.size() + me.retired_states.size() < reclaim_at()) return;
-    std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
-    std::erase_if(me.retired_states, [&](auto& each) {
-      if (is_protected(each.get())) return false;
-      if (me.spare_states.size() < me.spare_states.capacity()) {
-        me.spare_states.push_back(std::move(each));
-      }
-      return true;
-    });
+  }
+  /// By who makes it durable.
+  [[nodiscard]] bool is_needed(const state_type& state) const {
+    if constexpr (is_logged) return !word_.may_free(state);
+    return false;
   }
   /// Kept where the session's destructor finds it.
-  [[nodiscard]] bool is_kept(const state_type* state) {
-    bool kept = false;
-    for (std::size_t i = 0; i < ring_size_; ++i) kept = kept || ring_[i].load() == state;
-    participants_.for_each([&](participant& each) {
-      for (const auto& retired : each.retired_states) kept = kept || retired.get() == state;
-    });
-    return kept;
-  }
+  [[nodiscard]] bool is_kept(const state_type* state);
   [[nodiscard]] std::size_t reclaim_at() const {
     return 8 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
   }
@@ -629,7 +671,8 @@ class redo_session final : public replica_session<D> {
   std::unique_ptr<std::atomic<state_type*>[]> ring_;
   changed_pages<D> changed_;             // by transitions
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
-  published_word<D> word_;
+  word_type word_;
+  std::chrono::microseconds window_{0};
   volatile_word<D, std::uint32_t> broken_;
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {
     auto made = std::make_unique<participant>(slot);
@@ -638,6 +681,9 @@ class redo_session final : public replica_session<D> {
     }
     return made;
   }};
+  background_syncs syncs_;  // ends first
 };
 
 }  // namespace outlast::tx::detail
+
+#include <outlast/tx/detail/impl/redo_session.hpp>

@@ -59,6 +59,9 @@ struct alignas(128) redo_participant {
   std::unique_ptr<outcome> next_outcome;
   std::unique_ptr<redo_state<D>> next_state;
   redo_state<D>* won = nullptr;  // its transition, until that is settled
+  std::uint64_t last_transition = 0;
+  std::uint64_t lines_behind = 0;  // at its last transition
+  std::size_t kept = 0;            // states that it could not free the last time
   std::vector<std::unique_ptr<redo_state<D>>> spare_states;
   std::vector<std::unique_ptr<redo_state<D>>> retired_states;
   std::vector<std::unique_ptr<helped_request<D>>> retired_requests;
@@ -94,6 +97,8 @@ struct redo_state {
 
   std::uint64_t number = 0;
   unsigned replica = 0;
+  const redo_state* previous = nullptr;  // valid while the one before is not durable, behind a log
+  std::uint64_t lines = 0;               // in the logs of all transitions since the opening
   write_set log{write_set::keeps::images};  // of its batch
   std::vector<mark> marks;                  // by slot
   std::vector<answer> answers;              // of its batch

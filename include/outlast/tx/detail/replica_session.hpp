@@ -1,6 +1,7 @@
 // The volatile half of a transaction manager, as far as engines share it: region, replicas, space.
 #pragma once
 
+#include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
@@ -20,15 +21,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace outlast::tx::detail {
+
+/// Where an engine works on replicas.
+enum class replica_place {
+  media,   ///< in the pool
+  memory,  ///< in ordinary memory; the media have one, the home, that a log brings up to date
+};
 
 /// An engine's session derives from it. The root's object is a manager_record; the replicas lie in
 /// a region of the same name, which outlives the root and is used again.
 ///
-/// Thread-safety: replica() and bytes() may be called concurrently, the rest as the engine says.
+/// Thread-safety: replica(), bytes() may be called concurrently, the rest as the engine says.
 template <domain::persistence_domain D>
 class replica_session : public durable::root_session<D> {
   using base_type = durable::root_session<D>;
@@ -36,12 +45,19 @@ class replica_session : public durable::root_session<D> {
  public:
   /// `replicas`: counts when the manager is created.
   replica_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
-                  engine_kind engine, unsigned replicas, const options& wanted)
-      : base_type(in, root), name_(name), region_name_("tx:" + name) {
+                  engine_kind engine, unsigned replicas, const options& wanted,
+                  replica_place place = replica_place::media)
+      : base_type(in, root), name_(name), region_name_("tx:" + name), place_(place) {
     if (root.state == root_state::fresh) {
       create(engine, replicas, wanted);
     } else {
       open(engine);
+    }
+    if (place == replica_place::memory) {
+      begin_in_memory(wanted);
+    } else if (record_->one_on_media != 0 && !is_fresh()) {
+      require_named();
+      provide(used(named_by(word_on_media())).pages_end);
     }
   }
 
@@ -50,9 +66,18 @@ class replica_session : public durable::root_session<D> {
 
   void collect_all() override {}
 
-  [[nodiscard]] std::byte* replica(unsigned i) const noexcept { return region_->replica(i); }
+  [[nodiscard]] std::byte* replica(unsigned i) const noexcept {
+    if constexpr (domain::logs_lines<D>) {
+      if (place_ == replica_place::memory) return in_memory_[i].data();
+    }
+    return region_->replica(i);
+  }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] unsigned replicas() const noexcept { return region_->replicas; }
+  /// On which the engine works.
+  [[nodiscard]] unsigned replicas() const noexcept {
+    return place_ == replica_place::memory ? static_cast<unsigned>(in_memory_.size())
+                                           : region_->replicas;
+  }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   // ---- For verification ----
@@ -88,14 +113,15 @@ class replica_session : public durable::root_session<D> {
     return replica(i) + line * base::cache_line_size;
   }
   void flush_line(unsigned i, line_number line, domain::site where = domain::site::current()) {
+    if (is_volatile()) return;
     domain::flush<D>(line_at(i, line), base::cache_line_size, where);
   }
 
   /// What the caller has flushed is durable before a word that is published later: at return, or,
   /// under a log, in one batch with it.
-  static void stage_lines(domain::site where = domain::site::current()) {
+  void stage_lines(domain::site where = domain::site::current()) {
     if constexpr (domain::logs_lines<D>) {
-      D::stage(where);
+      if (!is_volatile()) D::stage(where);
     } else {
       domain::fence<D>(where);
     }
@@ -103,15 +129,18 @@ class replica_session : public durable::root_session<D> {
 
   /// What of replica `i` is in use.
   [[nodiscard]] heap::extent used(unsigned i) const noexcept {
-    return heap::used(*reinterpret_cast<const heap_header*>(replica(i)));
+    return heap::used(header_at(replica(i)));
   }
+  /// Replicas in memory: the one on media, which the word there names.
+  [[nodiscard]] unsigned home() const noexcept { return named_by(word_on_media()); }
+  [[nodiscard]] std::byte* home_bytes() const noexcept { return region_->replica(home()); }
   [[nodiscard]] std::size_t page_bytes() const noexcept { return record_->page_bytes; }
 
   /// Replica `to` may hold anything: makes it equal to `from` in all that is in use, by copying the
   /// lines that differ. All of it is durable before a word that is published later, also what was
   /// equal: a killed process may have written that, and never flushed it.
   void copy_differing(unsigned from, unsigned to) {
-    for_each_used(from, [&](std::size_t begin, std::size_t end) {
+    for_each_used(used(from), [&](std::size_t begin, std::size_t end) {
       for (std::size_t at = begin; at < end; at += compared_at_once) {
         copy_differing_lines(from, to, at, std::min(end, at + compared_at_once));
       }
@@ -124,7 +153,7 @@ class replica_session : public durable::root_session<D> {
   /// later.
   void copy_changed(unsigned from, unsigned to, const changed_pages<D>& pages,
                     std::uint64_t number) {
-    for_each_used(from, [&](std::size_t begin, std::size_t end) {
+    for_each_used(used(from), [&](std::size_t begin, std::size_t end) {
       pages.for_each_after(number, begin, end, [&](std::size_t first, std::size_t last) {
         copy_lines(from, to, first, last);
       });
@@ -139,18 +168,23 @@ class replica_session : public durable::root_session<D> {
     if (wanted <= before) return;
     const std::size_t ahead = std::max(provided_at_once, wanted / 8);
     const std::size_t enough = std::min(bytes_, wanted + ahead);
-    for (unsigned i = 0; i < replicas(); ++i) {
-      pool().commit_region(region_name_, i, before, enough - before);
+    const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
+    for (unsigned i = 0; i < region_->replicas; ++i) {
+      if (!one || i == home()) pool().commit_region(region_name_, i, before, enough - before);
     }
     // Engines may run several updates at a time, each in its replica.
     while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
     }
   }
 
-  /// Throws corruption unless replica `i` begins as a heap does.
-  void require_heap(unsigned i) const {
-    const auto& header = *reinterpret_cast<const heap_header*>(replica(i));
-    const std::string damage = heap::damage(header, bytes_);
+  /// Throws corruption unless the word on media names a replica which begins as a heap does.
+  void require_named() const {
+    const unsigned named = named_by(word_on_media());
+    if (named >= region_->replicas) {
+      throw corruption(pool_path(), "the durable word of the transactions '" + name_ +
+                                        "' names a replica that there is not; restore a backup");
+    }
+    const std::string damage = heap::damage(header_at(region_->replica(named)), bytes_);
     if (damage.empty()) return;
     throw corruption(pool_path(), "the heap of the transactions '" + name_ + "' " + damage +
                                       "; restore a backup");
@@ -169,7 +203,8 @@ class replica_session : public durable::root_session<D> {
     require_options(wanted);
     // (P1) persisted-before (P2): a record names a region that is there.
     reserve(replicas, wanted);
-    format(wanted.page_bytes);
+    const unsigned on_media = place_ == replica_place::memory ? 1 : replicas;
+    format(wanted.page_bytes, on_media);
     record_ = static_cast<manager_record*>(
         arena().allocate(sizeof(manager_record), alignof(manager_record)));
     D::zero(record_, sizeof(manager_record));
@@ -180,6 +215,7 @@ class replica_session : public durable::root_session<D> {
     made.replicas = replicas;
     made.page_bytes = static_cast<std::uint32_t>(wanted.page_bytes);
     made.replica_bytes = bytes_;
+    made.one_on_media = on_media == 1 ? 1 : 0;
     made.checksum = checksum_of(made);
     D::write(record_, &made, offsetof(manager_record, state));
     domain::persist<D>(record_, sizeof(manager_record));
@@ -187,6 +223,7 @@ class replica_session : public durable::root_session<D> {
   }
 
   void require_options(const options& wanted) const {
+    require_replicas(wanted);
     const bool page = std::has_single_bit(wanted.page_bytes) &&
                       wanted.page_bytes >= heap::least_page_bytes &&
                       wanted.page_bytes <= heap::most_page_bytes;
@@ -194,6 +231,8 @@ class replica_session : public durable::root_session<D> {
       throw error(errc::bad_argument, pool_path(),
                   "options.page_bytes must be a power of two from 256 to 1 MiB");
     }
+  }
+  void require_replicas(const options& wanted) const {
     if (wanted.replicas < 2 || wanted.replicas > 4096) {
       throw error(errc::bad_argument, pool_path(), "options.replicas must be from 2 to 4096");
     }
@@ -217,21 +256,24 @@ class replica_session : public durable::root_session<D> {
     bytes_ = region_->bytes;
   }
 
-  /// An empty heap in all replicas. Durable at return.
-  void format(std::size_t page_bytes) {
+  /// An empty heap in the first `replicas`. Durable at return.
+  void format(std::size_t page_bytes, unsigned replicas) {
     const std::size_t least = sizeof(heap_header) + sizeof(page_state) + 2 * page_bytes;
     if (bytes_ < least) {
       throw error(errc::too_small, pool_path(),
                   "a replica of " + std::to_string(bytes_) + " bytes cannot hold pages of " +
                       std::to_string(page_bytes));
     }
-    for (unsigned i = 0; i < replicas(); ++i) {
+    for (unsigned i = 0; i < replicas; ++i) {
+      std::byte* const at = region_->replica(i);
       pool().commit_region(region_name_, i, 0, sizeof(heap_header));
       write_set written;
-      transaction formatting(this, replica(i), bytes_, written, writer_of<D>(), nullptr);
+      transaction formatting(this, at, bytes_, written, writer_of<D>(), nullptr);
       const running_scope now(formatting);
       heap(formatting).format(page_bytes);
-      written.for_each([&](line_number line) { flush_line(i, line); });
+      written.for_each([&](line_number line) {
+        domain::flush<D>(at + line * base::cache_line_size, base::cache_line_size);
+      });
     }
     domain::fence<D>();
   }
@@ -257,10 +299,31 @@ class replica_session : public durable::root_session<D> {
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
   }
 
-  /// Calls `visit(begin, end)` for the bytes of replica `i` that are in use, in whole lines.
+  /// What the media have goes into the first replica. The others may hold anything.
+  void begin_in_memory(const options& wanted) {
+    require_replicas(wanted);
+    require_named();
+    for (unsigned i = 0; i < wanted.replicas; ++i) in_memory_.emplace_back(bytes_);
+    const std::byte* const from = home_bytes();
+    for_each_used(heap::used(header_at(from)), [&](std::size_t begin, std::size_t end) {
+      std::memcpy(replica(0) + begin, from + begin, end - begin);
+    });
+  }
+
+  [[nodiscard]] bool is_volatile() const noexcept {
+    if constexpr (domain::logs_lines<D>) return place_ == replica_place::memory;
+    return false;
+  }
+  [[nodiscard]] static const heap_header& header_at(const std::byte* replica) noexcept {
+    return *reinterpret_cast<const heap_header*>(replica);
+  }
+  [[nodiscard]] std::uint64_t word_on_media() const noexcept {
+    return state().load(std::memory_order_relaxed);
+  }
+
+  /// Calls `visit(begin, end)` for the bytes of `in_use`, in whole lines.
   template <class Visit>
-  void for_each_used(unsigned i, Visit&& visit) const {
-    const heap::extent in_use = used(i);
+  void for_each_used(const heap::extent& in_use, Visit&& visit) const {
     const auto end_of = [this](std::size_t end) {
       return std::min(bytes_, base::round_up(end, base::cache_line_size));
     };
@@ -284,12 +347,14 @@ class replica_session : public durable::root_session<D> {
   }
   void copy_lines(unsigned from, unsigned to, std::size_t begin, std::size_t end) {
     D::write(replica(to) + begin, replica(from) + begin, end - begin);
-    domain::flush<D>(replica(to) + begin, end - begin);
+    if (!is_volatile()) domain::flush<D>(replica(to) + begin, end - begin);
   }
 
   std::string name_;
   std::string region_name_;
+  replica_place place_;
   std::optional<region_info> region_;
+  std::vector<base::anonymous_memory> in_memory_;
   std::size_t bytes_ = 0;
   manager_record* record_ = nullptr;
   std::atomic<std::size_t> provided_{0};

@@ -1,0 +1,32 @@
+// Memory in whole pages, straight from the system.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace outlast::base {
+
+/// Zeros that cost address space only, until they are written to. Begins at a page.
+class anonymous_memory {
+ public:
+  /// None.
+  anonymous_memory() = default;
+  /// `bytes` bytes. Throws std::bad_alloc.
+  explicit anonymous_memory(std::size_t bytes);
+  ~anonymous_memory();
+  anonymous_memory(anonymous_memory&& from) noexcept
+      : first_(std::exchange(from.first_, nullptr)), bytes_(std::exchange(from.bytes_, 0)) {}
+  anonymous_memory& operator=(anonymous_memory&& from) noexcept {
+    std::swap(first_, from.first_);
+    std::swap(bytes_, from.bytes_);
+    return *this;
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return first_; }
+
+ private:
+  std::byte* first_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace outlast::base

@@ -1,0 +1,74 @@
+// A thread that does the same again and again.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace outlast::tx::detail {
+
+/// Calls something at equal intervals, or as often as it can.
+/// Thread-safety: all members may be called concurrently.
+class background_syncs {
+ public:
+  background_syncs() = default;
+  ~background_syncs() { stop(); }
+  background_syncs(const background_syncs&) = delete;
+  background_syncs& operator=(const background_syncs&) = delete;
+
+  /// Calls `sync` from now on every `interval`, until it answers false, instead of what was called
+  /// before. Throws std::system_error where there are no more threads.
+  void start(std::chrono::microseconds interval, std::function<bool()> sync) {
+    auto made = std::make_unique<worker>();
+    made->thread = std::thread([interval, sync = std::move(sync), &own = *made] {
+      std::unique_lock lock(own.mutex);
+      auto next = std::chrono::steady_clock::now() + interval;
+      while (!own.wake.wait_until(lock, next, [&] { return own.stop; })) {
+        lock.unlock();
+        if (!sync()) return;
+        lock.lock();
+        next = std::max(next + interval, std::chrono::steady_clock::now());
+      }
+    });
+    const std::lock_guard lock(mutex_);
+    worker_.swap(made);  // the one before ends
+  }
+
+  /// Nothing is called any more at return.
+  void stop() {
+    std::unique_ptr<worker> last;  // ends without the mutex
+    const std::lock_guard lock(mutex_);
+    last = std::move(worker_);
+  }
+
+ private:
+  /// It ends with this.
+  struct worker {
+    worker() = default;
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+    ~worker() {
+      {
+        const std::lock_guard lock(mutex);
+        stop = true;
+      }
+      wake.notify_all();
+      if (thread.joinable()) thread.join();
+    }
+
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool stop = false;
+    std::thread thread;
+  };
+
+  std::mutex mutex_;
+  std::unique_ptr<worker> worker_;
+};
+
+}  // namespace outlast::tx::detail

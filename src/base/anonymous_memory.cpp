@@ -1,0 +1,20 @@
+#include <outlast/base/anonymous_memory.hpp>
+
+#include <sys/mman.h>
+
+#include <new>
+
+namespace outlast::base {
+
+anonymous_memory::anonymous_memory(std::size_t bytes) : bytes_(bytes) {
+  void* const got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) throw std::bad_alloc();
+  first_ = static_cast<std::byte*>(got);
+}
+
+anonymous_memory::~anonymous_memory() {
+  if (first_ != nullptr) (void)::munmap(first_, bytes_);
+}
+
+}  // namespace outlast::base

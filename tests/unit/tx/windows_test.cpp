@@ -1,0 +1,323 @@
+// Goal: transactions with a window are seen at once and become durable together, in their order and
+// whole: with sync(), with a backlog, by their thread, at a clean close; a kill or a device that
+// fails leaves the outcome of one of them. Behind a log one replica is on media.
+// Method: the log's counters, which are exact; a device that stops; threads; pools that are left as
+// a kill leaves them.
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/redo.hpp>
+#include <tests/support/memory_folder.hpp>
+#include <tests/support/mortal_device.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace outlast::tx {
+namespace {
+
+using D = domain::logged_file;
+using pool_of = basic_pool<D>;
+using in_process = domain::process;
+using manager = redo_opt<D>;
+using elsewhere = redo_opt<in_process>;
+
+constexpr pool_options in_pool{
+    .size_bytes = 8 << 20, .log_bytes = 1 << 20, .per_operation_device_sync = true};
+constexpr options small{.replica_bytes = std::size_t{1} << 20, .replicas = 3};
+/// Nothing becomes durable by itself.
+constexpr options for_ever{
+    .replica_bytes = std::size_t{1} << 20, .replicas = 3, .window = std::chrono::hours(1)};
+
+/// Far enough apart for lines of their own.
+struct counters {
+  std::array<field<std::uint64_t>, 32> of;
+  [[nodiscard]] bool are_even() const { return of[0].get() == of[16].get(); }
+};
+constexpr auto add_one = [](counters& at) {
+  at.of[0] += 1;
+  at.of[16] += 1;
+};
+constexpr auto value = [](const counters& at) { return at.of[0].get(); };
+constexpr auto are_even = [](const counters& at) { return at.are_even(); };
+
+[[nodiscard]] domain::log_counters counted(const pool_of& pool) {
+  return D::counters(reinterpret_cast<const void*>(pool.base()));
+}
+
+class Windows : public testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return (folder_.path() / "p").string(); }
+
+  /// What another process would find. Everything is whole.
+  [[nodiscard]] std::uint64_t found(const std::string& where) const {
+    auto pool = basic_pool<in_process>::open(where);
+    elsewhere all(pool, "all");
+    const auto here = all.root<counters>("counters");
+    EXPECT_TRUE(all.read(here, are_even));
+    const std::uint64_t there = all.read(here, value);
+    pool.close();
+    return there;
+  }
+
+ private:
+  test::scratch_folder folder_;
+};
+
+TEST_F(Windows, are_seen_at_once_and_become_durable_together) {
+  {
+    auto pool = pool_of::create(path(), in_pool);
+    manager all(pool, "all", for_ever);
+    const auto here = all.root<counters>("counters");
+    all.sync();
+    const domain::log_counters before = counted(pool);
+    for (std::uint64_t i = 1; i <= 500; ++i) {
+      all.update(here, add_one);
+      ASSERT_EQ(all.read(here, value), i);
+    }
+    EXPECT_EQ(counted(pool).batches, before.batches);
+    all.sync();
+    EXPECT_EQ(counted(pool).batches, before.batches + 1);
+    // Two lines that were written 500 times, and the word's.
+    EXPECT_LE(counted(pool).lines, before.lines + 4);
+    all.sync();
+    EXPECT_EQ(counted(pool).batches, before.batches + 1) << "there was nothing to do";
+    for (int i = 0; i < 10; ++i) all.update(here, add_one);
+  }  // abandoned: as a kill leaves it
+  EXPECT_EQ(found(path()), 500U);
+}
+
+TEST_F(Windows, end_with_a_clean_close) {
+  auto pool = pool_of::create(path(), in_pool);
+  {
+    manager all(pool, "all", for_ever);
+    const auto here = all.root<counters>("counters");
+    for (int i = 0; i < 7; ++i) all.update(here, add_one);
+  }
+  pool.close();
+  EXPECT_EQ(found(path()), 7U);
+}
+
+TEST_F(Windows, end_by_themselves) {
+  auto pool = pool_of::create(path(), in_pool);
+  options brief = for_ever;
+  brief.window = std::chrono::milliseconds(1);
+  manager all(pool, "all", brief);
+  const auto here = all.root<counters>("counters");
+  all.update(here, add_one);
+  const std::uint64_t last = all.take_last_transition();
+  while (all.durable_transition() < last) std::this_thread::yield();
+  EXPECT_NE(all.guarantee().find("1000 microseconds"), std::string::npos) << all.guarantee();
+}
+
+TEST_F(Windows, end_when_much_waits) {
+  pool_options large = in_pool;
+  large.size_bytes = std::size_t{128} << 20;
+  auto pool = pool_of::create(path(), large);
+  options wide = for_ever;
+  wide.replica_bytes = std::size_t{32} << 20;
+  manager all(pool, "all", wide);
+  const auto bytes = all.root<pointer<std::byte>>("bytes");
+  constexpr std::size_t block = std::size_t{1} << 20;
+  all.update(bytes, [](pointer<std::byte>& at) { at = alloc_bytes(block); });
+  const domain::log_counters before = counted(pool);
+  for (int i = 0; i < 40; ++i) {  // 640 K lines
+    all.update(bytes, [i](pointer<std::byte>& at) {
+      const std::vector<std::byte> content(block, static_cast<std::byte>(i));
+      write_bytes(at.get(), content.data(), content.size());
+    });
+  }
+  EXPECT_GE(counted(pool).batches, before.batches + 2);
+  EXPECT_LE(counted(pool).batches, before.batches + 4);
+}
+
+TEST_F(Windows, are_refused_where_the_session_has_begun_otherwise) {
+  auto pool = pool_of::create(path(), in_pool);
+  {
+    const manager strict(pool, "strict", small);
+  }
+  EXPECT_THROW(manager(pool, "strict", for_ever), error);
+  {
+    manager again(pool, "strict", small);
+  }
+  {
+    const manager waiting(pool, "waiting", for_ever);
+  }
+  EXPECT_THROW(manager(pool, "waiting", small), error);
+  options shorter = for_ever;
+  shorter.window = std::chrono::minutes(1);
+  manager again(pool, "waiting", shorter);
+  const auto here = again.root<counters>("counters");
+  EXPECT_THROW(again.update(here, [&again](counters&) { again.sync(); }), error);
+  again.update(here, add_one);
+  EXPECT_EQ(again.read(here, value), 1U);
+}
+
+TEST_F(Windows, are_synced_by_several_threads_at_once) {
+  constexpr unsigned threads = 4;
+  constexpr unsigned each = 200;
+  {
+    auto pool = pool_of::create(path(), in_pool);
+    options brief = for_ever;
+    brief.window = std::chrono::microseconds(200);
+    manager all(pool, "all", brief);
+    const auto here = all.root<counters>("counters");
+    std::vector<std::thread> crew;
+    for (unsigned i = 0; i < threads; ++i) {
+      crew.emplace_back([&] {
+        for (unsigned n = 0; n < each; ++n) {
+          all.update(here, add_one);
+          const std::uint64_t mine = all.take_last_transition();
+          if (n % 2 == 0) {
+            all.sync();
+            EXPECT_GE(all.durable_transition(), mine);
+          }
+          EXPECT_TRUE(all.read(here, are_even));
+        }
+      });
+    }
+    for (std::thread& one : crew) one.join();
+    all.sync();
+  }
+  EXPECT_EQ(found(path()), threads * each);
+}
+
+TEST_F(Windows, survive_a_device_that_fails_at_any_step) {
+  pool_options tiny = in_pool;
+  tiny.log_bytes = 16 << 10;  // checkpoints are frequent
+  {
+    auto pool = pool_of::create(path(), tiny);
+    manager all(pool, "all", for_ever);
+    all.update(all.root<counters>("counters"), add_one);
+    pool.close();
+  }
+  std::uint64_t before = 1;
+  for (std::uint64_t allowed = 0;; ++allowed) {
+    std::uint64_t done = before;
+    std::uint64_t synced = before;
+    bool survived = false;
+    {
+      const test::mortal_device device(allowed);
+      try {
+        auto pool = pool_of::open(path(), tiny);
+        manager all(pool, "all", for_ever);
+        const auto here = all.root<counters>("counters");
+        try {
+          for (int i = 0; i < 12; ++i) {
+            all.update(here, add_one);
+            ++done;
+            if (i % 3 != 1) continue;
+            all.sync();
+            synced = done;
+          }
+        } catch (const error& failure) {
+          EXPECT_EQ(failure.reason(), errc::io_failure);
+          EXPECT_THROW(all.update(here, add_one), error);
+          EXPECT_THROW(all.sync(), error);
+        }
+      } catch (const error& failure) {
+        EXPECT_EQ(failure.reason(), errc::io_failure) << failure.what();
+      }
+      survived = device.steps <= allowed;
+    }
+    const std::uint64_t now = found(path());
+    ASSERT_TRUE(synced <= now && now <= done)
+        << now << ", not from " << synced << " to " << done << " after " << allowed << " steps";
+    before = now;
+    if (survived) break;
+  }
+}
+
+/// What the file of `path` takes of its file system.
+[[nodiscard]] std::uint64_t space_of(const std::string& path) {
+  struct stat found{};
+  EXPECT_EQ(::stat(path.c_str(), &found), 0);
+  return static_cast<std::uint64_t>(found.st_blocks) * 512;
+}
+
+constexpr std::size_t much = std::size_t{4} << 20;
+
+/// Fills `much` bytes with `content`.
+template <class Manager>
+void fill(Manager& all, std::byte content) {
+  const auto bytes = all.template root<pointer<std::byte>>("bytes");
+  all.update(bytes, [content](pointer<std::byte>& at) {
+    if (at == nullptr) at = alloc_bytes(much);
+    const std::vector<std::byte> all_of_it(much, content);
+    write_bytes(at.get(), all_of_it.data(), all_of_it.size());
+  });
+}
+template <class Manager>
+[[nodiscard]] bool is_full_of(Manager& all, std::byte content) {
+  const auto bytes = all.template root<pointer<std::byte>>("bytes");
+  return all.read(bytes, [content](const pointer<std::byte>& at) {
+    bool same = true;
+    for (std::size_t i = 0; i < much; ++i) same = same && at.get()[i] == content;
+    return same;
+  });
+}
+
+constexpr pool_options roomy{
+    .size_bytes = 64 << 20, .log_bytes = 1 << 20, .per_operation_device_sync = true};
+constexpr options of_four{.replica_bytes = std::size_t{8} << 20, .replicas = 4};
+
+TEST_F(Windows, lie_in_one_replica_on_media_whatever_their_number) {
+  {
+    auto pool = pool_of::create(path(), roomy);
+    manager all(pool, "all", of_four);
+    const std::uint64_t before = space_of(path());
+    for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(i));
+    EXPECT_LT(space_of(path()) - before, 2 * much);
+    pool.close();
+  }
+  {
+    auto pool = basic_pool<in_process>::open(path(), roomy);
+    elsewhere all(pool, "all");
+    EXPECT_TRUE(is_full_of(all, std::byte{9}));
+    for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(10 + i));
+    EXPECT_TRUE(is_full_of(all, std::byte{19}));
+    pool.close();
+  }
+  auto pool = pool_of::open(path(), roomy);
+  manager all(pool, "all", for_ever);
+  EXPECT_TRUE(is_full_of(all, std::byte{19}));
+  for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(20 + i));
+  EXPECT_TRUE(is_full_of(all, std::byte{29}));
+}
+
+TEST_F(Windows, are_allowed_where_all_replicas_are_on_media) {
+  for (const bool clean : {true, false}) {
+    const std::string where = path() + (clean ? "clean" : "killed");
+    {
+      auto pool = basic_pool<in_process>::create(where, roomy);
+      elsewhere all(pool, "all", of_four);
+      for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(i));
+      pool.close();
+    }
+    {
+      auto pool = pool_of::open(where, roomy);
+      manager all(pool, "all", of_four);
+      EXPECT_TRUE(is_full_of(all, std::byte{9}));
+      fill(all, std::byte{10});
+      if (clean) pool.close();
+    }
+    auto pool = basic_pool<in_process>::open(where, roomy);
+    elsewhere all(pool, "all");
+    EXPECT_TRUE(is_full_of(all, std::byte{10}));
+    for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(10 + i));
+    EXPECT_TRUE(is_full_of(all, std::byte{19}));
+  }
+}
+
+}  // namespace
+}  // namespace outlast::tx

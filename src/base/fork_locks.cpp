@@ -20,12 +20,13 @@ void unlock_all() {
   std::for_each(locks.rbegin(), locks.rend(), [](std::mutex& each) { each.unlock(); });
 }
 
+// Before main: a local static that one thread was initializing while another forks stays "being
+// initialized" in the child, which would wait for ever. Without memory for the handlers, fork() is
+// as it always was.
+[[maybe_unused]] const int installed = ::pthread_atfork(lock_all, unlock_all, unlock_all);
+
 }  // namespace
 
-std::mutex& mutex_of(fork_lock guarded) {
-  static const int installed = ::pthread_atfork(lock_all, unlock_all, unlock_all);
-  static_cast<void>(installed);  // without memory for the handlers, fork() is as it always was
-  return locks[static_cast<std::size_t>(guarded)];
-}
+std::mutex& mutex_of(fork_lock guarded) { return locks[static_cast<std::size_t>(guarded)]; }
 
 }  // namespace outlast::base

@@ -78,6 +78,9 @@ registry& the_registry() {
   return *instance;
 }
 
+// Made before main: no fork() of another thread finds it half made.
+[[maybe_unused]] const registry& made_early = the_registry();
+
 struct slot_holder {
   thread_context* context = nullptr;
   ~slot_holder() {

@@ -21,13 +21,14 @@ void after_fork_in_child() {
   open_pools().clear();
 }
 
+// Before main, as in fork_locks.cpp.
+[[maybe_unused]] const int installed = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+
 }  // namespace
 
 no_fork::no_fork() : lock_(base::mutex_of(base::fork_lock::pools_at_fork)) {}
 
 fork_guard::fork_guard(int fd) : fd_(fd) {
-  static const int installed = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  static_cast<void>(installed);
   const no_fork now;
   open_pools().push_back(this);
 }

@@ -29,20 +29,21 @@ class cx_node : public shared_operation {
   }
 
   /// The answer of an operation for whose answer there was no memory: it has no effect.
-  [[nodiscard]] static const outcome& no_memory() {
-    static const outcome failed = [] {
-      outcome made;
-      made.failure = std::make_exception_ptr(std::bad_alloc());
-      return made;
-    }();
-    return failed;
-  }
+  [[nodiscard]] static const outcome& no_memory() { return no_memory_; }
 
   std::uint32_t slot = 0;  ///< its caller's; set before it is published
   volatile_word<D, std::uint64_t> number{unknown};
   /// What the first run of it has answered: each later run, in another replica, does the same.
   volatile_word<D, const outcome*> answer;
   cx_node* next_retired = nullptr;  ///< of the thread that has retired it
+
+ private:
+  // Made before main: no fork() of another thread finds it half made.
+  inline static const outcome no_memory_ = [] {
+    outcome made;
+    made.failure = std::make_exception_ptr(std::bad_alloc());
+    return made;
+  }();
 };
 
 /// A thread, and whoever inherits its slot.
@@ -97,7 +98,6 @@ class cx_queue {
   /// Operations up to `last` are over. `places`: how many are remembered.
   cx_queue(std::size_t places, std::uint64_t last)
       : places_(places), ring_(std::make_unique<std::atomic<node*>[]>(places)), last_(last) {
-    static_cast<void>(node::no_memory());
     auto first = std::make_unique<nothing>();
     first->number.store(last, std::memory_order_relaxed);
     place_of(last).store(first.release(), std::memory_order_relaxed);

@@ -29,6 +29,7 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"tx-costs", "what an operation, its engine and its flushes take", measure_tx_costs},
       {"tx-counts", "flushes and fences of transactions", measure_tx_counts},
       {"tx-reopen", "opening a large region after a kill", measure_tx_reopening},
+      {"tx-memory", "memory and file space of transactions", measure_tx_memory},
   };
   return all;
 }

@@ -77,6 +77,8 @@ void measure_tx_costs(const micro_settings& settings, const micro_sink& sink);
 void measure_tx_counts(const micro_settings& settings, const micro_sink& sink);
 /// Opening a large region after a kill, the first read and the first update.
 void measure_tx_reopening(const micro_settings& settings, const micro_sink& sink);
+/// Volatile memory at start, what of a file can be filled, and what data take of it.
+void measure_tx_memory(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

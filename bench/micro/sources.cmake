@@ -11,7 +11,8 @@ target_sources(
           ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
           ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp
           ${CMAKE_CURRENT_LIST_DIR}/sets.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/transactions.cpp)
+          ${CMAKE_CURRENT_LIST_DIR}/transactions.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/tx_memory.cpp)
 
 # jemalloc wants thread-local storage that dlopen() cannot give, so it is linked; behind the C and C++
 # libraries, so that it is loaded and neither its malloc nor its operator new is used by accident.

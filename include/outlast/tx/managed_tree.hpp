@@ -92,6 +92,9 @@ class dropped_snapshots {
 
 /// `Tree` is a seq::bplus_tree, `Manager` an engine; the rest as managed_map.
 ///
+/// An order of run time is given when the tree is attached; what it refers to lives as long as the
+/// tree's object. Another one than the tree's own finds keys no more: check() tells.
+///
 /// Thread-safety: all members may be called concurrently; so may those of one snapshot. An iterator
 /// is used by one thread at a time. Progress and durability: the manager's. Snapshots are volatile.
 template <class Manager, class Tree>
@@ -107,14 +110,16 @@ class managed_tree : private managed_map<Manager, Tree> {
   using typename base_type::mapped_type;
   using typename base_type::policy_type;
   using typename base_type::pool_type;
+  using order_type = typename Tree::order_type;
   class snapshot;
   class iterator;
 
   /// Attaches the manager `name`; creates it if there is none. Snapshots of an earlier process are
   /// closed; what they kept is given back by the updates that follow. Throws what Manager's
   /// constructor, root() and update() throw.
-  managed_tree(pool_type& pool, std::string_view name, const options& wanted = {})
-      : base_type(pool, name, wanted) {
+  managed_tree(pool_type& pool, std::string_view name, const options& wanted = {},
+               order_type order = order_type())
+      : base_type(pool, name, wanted), order_(order) {
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
     manager().update(named(), [](Tree& t) { t.close_all_snapshots(); });
     dropped_->set_any(true);
@@ -122,20 +127,22 @@ class managed_tree : private managed_map<Manager, Tree> {
 
   /// As the tree's. Durable at return. Throw out_of_space without effect.
   bool insert(view_of<key_type> key, view_of<mapped_type> value) {
-    tidy();
-    return base_type::insert(key, value);
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.insert(key, value, order);
+    });
   }
   bool put(view_of<key_type> key, view_of<mapped_type> value) {
-    tidy();
-    return base_type::put(key, value);
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.put(key, value, order);
+    });
   }
   bool update(view_of<key_type> key, view_of<mapped_type> value) {
-    tidy();
-    return base_type::update(key, value);
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.update(key, value, order);
+    });
   }
   bool erase(view_of<key_type> key) {
-    tidy();
-    return base_type::erase(key);
+    return change([key = key_type(key), order = order_](Tree& t) { return t.erase(key, order); });
   }
   /// f(Tree&) as one operation, for several changes at once. As Manager::update().
   template <std::invocable<Tree&> F>
@@ -144,11 +151,35 @@ class managed_tree : private managed_map<Manager, Tree> {
     return manager().update(named(), std::forward<F>(f));
   }
 
+  [[nodiscard]] bool contains(view_of<key_type> key) {
+    return read([&](const Tree& t) { return t.contains(key, order_); });
+  }
+  [[nodiscard]] std::optional<mapped_type> get(view_of<key_type> key) {
+    std::optional<mapped_type> found;
+    read([&](const Tree& t) {
+      if (const auto there = t.get(key, order_)) found.emplace(*there);
+    });
+    return found;
+  }
+  /// Calls `visit(key, value)` for each key of one moment; views are valid during the call.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    read([&](const Tree& t) { t.for_each(visit, order_); });
+  }
+  /// f(const Tree&) as one operation, on the caller's thread. As Manager::read().
+  template <std::invocable<const Tree&> F>
+  auto read(F&& f) {
+    return manager().read(named(), std::forward<F>(f));
+  }
+  /// The first invariant of the tree that is violated; "" if there is none. Visits everything.
+  [[nodiscard]] std::string check() {
+    std::string wrong;
+    read([&](const Tree& t) { wrong = t.check(order_); });
+    return wrong;
+  }
+  [[nodiscard]] order_type order() const { return order_; }
+
   using base_type::blocks_besides;
-  using base_type::check;
-  using base_type::contains;
-  using base_type::for_each;
-  using base_type::get;
   using base_type::manager;
   using base_type::named;
   using base_type::size;
@@ -233,6 +264,7 @@ class managed_tree : private managed_map<Manager, Tree> {
     std::size_t count_ = 0;
   };
 
+  [[no_unique_address]] order_type order_;
   std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
   std::mutex latest_mutex_;
   std::weak_ptr<held> latest_;
@@ -270,7 +302,7 @@ class managed_tree<Manager, Tree>::snapshot {
   /// Calls f(content) in a read of the manager.
   template <class F>
   auto read(F&& f) const {
-    return in_->manager().read(in_->named(), [&](const Tree& t) { return f(t.at(held_->which)); });
+    return in_->read([&](const Tree& t) { return f(t.at(held_->which, in_->order())); });
   }
 
   managed_tree* in_;

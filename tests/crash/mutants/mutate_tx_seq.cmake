@@ -53,8 +53,8 @@ function(outlast_mutate_tx_seq to)
 
   outlast_read_tx_header(seq/impl/bplus_tree.hpp)
   # 110: a page above one that is copied is not
-  outlast_mutate(110 "  header* at = own(root_);\n  if (size_of(at) == Fanout) at = raise();"
-                     "  header* at = @D@ ? own(root_) : root_.get();\n  if (size_of(at) == Fanout) at = raise();")
+  outlast_mutate(110 "  header* at = own(root_);\n  if (size_of(at) == Fanout) at = raise(order);"
+                     "  header* at = @D@ ? own(root_) : root_.get();\n  if (size_of(at) == Fanout) at = raise(order);")
   outlast_write_header(seq/impl/bplus_tree.hpp)
 
   outlast_read_tx_header(seq/detail/hash_line.hpp)

@@ -14,6 +14,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -283,6 +284,76 @@ TEST(BplusTreeOfNumbers, can_be_ordered_otherwise) {
   });
   EXPECT_EQ(found.size(), 50U);
   EXPECT_TRUE(std::is_sorted(found.rbegin(), found.rend()));
+}
+
+/// An order that has a state, and no default: of strings, by what `rank` gives their first bytes.
+struct by_rank {
+  std::shared_ptr<std::map<char, int>> rank;
+  bool shortens = false;
+
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::lexicographical_compare(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [this](char left, char right) { return rank->at(left) < rank->at(right); });
+  }
+  /// The shortest prefix of `high` that is above `low`.
+  [[nodiscard]] std::string_view between(std::string_view low, std::string_view high) const {
+    if (!shortens) return high;
+    std::size_t length = 1;
+    while (!(*this)(low, high.substr(0, length))) ++length;
+    return high.substr(0, length);
+  }
+};
+
+/// Random changes against a model in the same order. The most blocks that the tree had.
+std::size_t change_in_order(const by_rank& order) {
+  using map = bplus_tree<std::string, number, by_rank, 4>;
+  transient manager({.replica_bytes = std::size_t{4} << 20});
+  const auto all = manager.root<map>("tree");
+  std::map<std::string, number, by_rank> model(order);
+  std::mt19937_64 random(11);
+  std::size_t most = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string key;
+    for (std::uint64_t length = random() % 30; length > 0; --length) key += "abc"[random() % 3];
+    const number value = random();
+    const bool to_erase = random() % 3 == 0;
+    const bool is_there = model.count(key) != 0;
+    if (to_erase) {
+      model.erase(key);
+    } else {
+      model[key] = value;
+    }
+    manager.update(all, [&](map& t) {
+      if (to_erase) {
+        EXPECT_EQ(t.erase(key, order), is_there);
+      } else {
+        EXPECT_EQ(t.put(key, value, order), !is_there);
+      }
+      most = std::max(most, t.blocks());
+    });
+  }
+  manager.read(all, [&](const map& t) {
+    EXPECT_EQ(t.check(order), "");
+    std::map<std::string, number, by_rank> found(order);
+    t.for_each([&](std::string_view key, number value) { found.emplace(key, value); }, order);
+    EXPECT_EQ(found.size(), t.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), model.begin(), model.end()));
+    for (const auto& [key, value] : model) EXPECT_EQ(t.get(key, order), value);
+    EXPECT_EQ(t.contains("ab", order), model.count("ab") != 0);
+    const by_rank other{
+        std::make_shared<std::map<char, int>>(std::map<char, int>{{'a', 0}, {'b', 1}, {'c', 2}})};
+    EXPECT_NE(t.check(other), "") << "another order is noticed";
+  });
+  return most;
+}
+
+TEST(BplusTreeOfStrings, takes_an_order_of_run_time) {
+  const auto rank =
+      std::make_shared<std::map<char, int>>(std::map<char, int>{{'b', 0}, {'c', 1}, {'a', 2}});
+  const std::size_t whole = change_in_order({.rank = rank});
+  const std::size_t shorter = change_in_order({.rank = rank, .shortens = true});
+  EXPECT_LT(shorter, whole) << "separators that fit into an item take no block";
 }
 
 }  // namespace

@@ -3,14 +3,18 @@
 // Method: small trees in pool files; threads that write while others read; pools that are
 // abandoned.
 #include <outlast/domain/process.hpp>
+#include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -328,6 +332,61 @@ TEST(ManagedTree, is_unchanged_where_a_snapshot_leaves_no_room) {
   EXPECT_TRUE(all.collect());
   fill('!');
   EXPECT_EQ(all.check(), "");
+}
+
+/// What only this process has: a function behind a pointer.
+class collation {
+ public:
+  explicit collation(bool (*is_less)(std::string_view, std::string_view)) : is_less_(is_less) {}
+  bool operator()(std::string_view a, std::string_view b) const { return is_less_(a, b); }
+
+ private:
+  bool (*is_less_)(std::string_view, std::string_view);
+};
+bool descending(std::string_view a, std::string_view b) { return b < a; }
+bool without_case(std::string_view a, std::string_view b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                      [](unsigned char left, unsigned char right) {
+                                        return std::tolower(left) < std::tolower(right);
+                                      });
+}
+
+template <class Engine>
+class OrderOfRunTime : public testing::Test {};
+using engines_of_orders = testing::Types<left_right<D>, redo_opt<D>, cx_ptm<D>>;
+TYPED_TEST_SUITE(OrderOfRunTime, engines_of_orders);
+
+TYPED_TEST(OrderOfRunTime, is_given_again_at_each_opening) {
+  using tree = managed_tree<TypeParam, seq::bplus_tree<std::string, std::string, collation, 6>>;
+  pool_file pool;
+  constexpr options small{.replica_bytes = std::size_t{2} << 20};
+  {
+    tree down(*pool, "down", small, collation(descending));
+    tree same(*pool, "same", small, collation(without_case));
+    for (int n = 100; n < 200; ++n) {
+      EXPECT_TRUE(down.put("Key " + std::to_string(n), "1"));
+      EXPECT_TRUE(same.put("Key " + std::to_string(n), "1"));
+      EXPECT_FALSE(same.put("kEY " + std::to_string(n), "2"));
+    }
+    EXPECT_EQ(same.get("KEY 150"), "2");
+    EXPECT_EQ(down.get("KEY 150"), std::nullopt);
+    EXPECT_EQ(down.check() + same.check(), "");
+  }
+  pool.abandon();
+  pool.open();
+  tree down(*pool, "down", small, collation(descending));
+  EXPECT_EQ(down.check(), "");
+  EXPECT_EQ(down.size(), 100U);
+  const auto then = down.take_snapshot();
+  EXPECT_TRUE(down.erase("Key 150"));
+  auto at = then.iterate();
+  EXPECT_EQ(at.key(), "Key 199");
+  at.seek("Key 150");
+  EXPECT_EQ(at.key(), "Key 150");
+  at.next();
+  EXPECT_EQ(at.key(), "Key 149");
+  EXPECT_TRUE(then.contains("Key 150"));
+  EXPECT_FALSE(down.contains("Key 150"));
 }
 
 }  // namespace

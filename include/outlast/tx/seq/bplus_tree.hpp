@@ -36,6 +36,11 @@ namespace outlast::tx::seq {
 /// of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned bytes.
 /// Pages have up to `Fanout` items.
 ///
+/// An order that is known at run time only is an object of `Less`, the last argument of what needs
+/// it; a `Less` without a default constructor cannot be forgotten. It is volatile, copied into
+/// closures, and has to be the same order each time: check() finds out if it is not. With a member
+/// `between(low, high)`, a view of a key k with low < k and not high < k, it shortens separators.
+///
 /// Invariants:
 ///   I1  keys strictly increase in a leaf, and lie between those of the pages above it.
 ///   I2  all leaves are equally far from the root.
@@ -54,6 +59,7 @@ class bplus_tree {
  public:
   using key_type = Key;
   using mapped_type = Value;
+  using order_type = Less;
   class content;
 
   /// A moment of the tree that stays readable. Trivially copyable; means nothing outside of the
@@ -66,47 +72,50 @@ class bplus_tree {
   };
 
   /// False, and no change, if the key is there. Throws out_of_space.
-  bool insert(key_view key, value_view value) {
-    if (contains(key)) return false;
-    add(detail::steady<Key>(key), detail::steady<Value>(value));
+  bool insert(key_view key, value_view value, Less order = Less()) {
+    if (contains(key, order)) return false;
+    add(detail::steady<Key>(key), detail::steady<Value>(value), order);
     return true;
   }
   /// The key has the value; true if it is new. Throws out_of_space.
-  bool put(key_view key, value_view value) {
+  bool put(key_view key, value_view value, Less order = Less()) {
     const detail::steady<Key> its_key(key);
     const detail::steady<Value> its_value(value);
-    if (change(its_key, its_value)) return false;
-    add(its_key, its_value);
+    if (change(its_key, its_value, order)) return false;
+    add(its_key, its_value, order);
     return true;
   }
   /// Another value for a key; false if it is not there. Throws out_of_space.
-  bool update(key_view key, value_view value) {
-    return change(detail::steady<Key>(key), detail::steady<Value>(value));
+  bool update(key_view key, value_view value, Less order = Less()) {
+    return change(detail::steady<Key>(key), detail::steady<Value>(value), order);
   }
   /// False if it is not there. Throws out_of_space.
-  bool erase(key_view key) {
-    if (!contains(key)) return false;
-    remove(detail::steady<Key>(key));
+  bool erase(key_view key, Less order = Less()) {
+    if (!contains(key, order)) return false;
+    remove(detail::steady<Key>(key), order);
     return true;
   }
 
   /// What it holds now, until it changes.
-  [[nodiscard]] content now() const noexcept { return {root_, count_}; }
+  [[nodiscard]] content now(Less order = Less()) const { return {root_, count_, order}; }
   /// What it held when the snapshot was opened; that must not be closed yet.
-  [[nodiscard]] content at(const snapshot& of) const {
+  [[nodiscard]] content at(const snapshot& of, Less order = Less()) const {
     const std::byte* const replica = running().replica();
-    return {of.root == 0 ? nullptr : reinterpret_cast<const header*>(replica + of.root), of.count};
+    return {of.root == 0 ? nullptr : reinterpret_cast<const header*>(replica + of.root), of.count,
+            order};
   }
 
   // As of now().
-  [[nodiscard]] bool contains(key_view key) const { return now().contains(key); }
-  [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key) const {
-    return now().get(key);
+  [[nodiscard]] bool contains(key_view key, Less order = Less()) const {
+    return now(order).contains(key);
+  }
+  [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key, Less order = Less()) const {
+    return now(order).get(key);
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   template <class Visit>
-  void for_each(Visit&& visit) const {
-    now().for_each(visit);
+  void for_each(Visit&& visit, Less order = Less()) const {
+    now(order).for_each(visit);
   }
 
   /// A snapshot of now. It costs a block of 32 bytes, and from then on a copy of each page, and the
@@ -134,7 +143,7 @@ class bplus_tree {
   }
 
   /// The first violated invariant; "" if there is none. Visits everything.
-  [[nodiscard]] std::string check() const;
+  [[nodiscard]] std::string check(Less order = Less()) const;
   /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
   /// everything.
   [[nodiscard]] std::size_t blocks() const {
@@ -144,7 +153,6 @@ class bplus_tree {
  private:
   static constexpr std::size_t least = Fanout / 4;
 
-  [[nodiscard]] static bool less(key_view a, key_view b) { return Less{}(a, b); }
   [[nodiscard]] static bool is_leaf(const header& at) noexcept { return at.level == 0; }
   [[nodiscard]] static leaf& as_leaf(header* at) noexcept { return *static_cast<leaf*>(at); }
   [[nodiscard]] static inner& as_inner(header* at) noexcept { return *static_cast<inner*>(at); }
@@ -162,13 +170,13 @@ class bplus_tree {
   /// The first place from `first` on whose key is not less than `key`; or greater than it, if
   /// `beyond`.
   template <class Page>
-  [[nodiscard]] static std::size_t place_of(const Page& in, key_view key, bool beyond,
+  [[nodiscard]] static std::size_t place_of(const Page& in, key_view key, bool beyond, Less order,
                                             std::size_t first = 0) {
     std::size_t last = in.size();
     while (first < last) {
       const std::size_t middle = first + (last - first) / 2;
       const key_view found = in.item(middle).key.get();
-      if (beyond ? !less(key, found) : less(found, key)) {
+      if (beyond ? !order(key, found) : order(found, key)) {
         first = middle + 1;
       } else {
         last = middle;
@@ -176,14 +184,14 @@ class bplus_tree {
     }
     return first;
   }
-  [[nodiscard]] static std::size_t child_of(const inner& in, key_view key) {
-    return place_of(in, key, true, 1) - 1;
+  [[nodiscard]] static std::size_t child_of(const inner& in, key_view key, Less order) {
+    return place_of(in, key, true, order, 1) - 1;
   }
 
-  void add(key_view key, value_view value);
-  bool change(key_view key, value_view value);
-  void remove(key_view key);
-  [[nodiscard]] leaf& own_way_to(key_view key);
+  void add(key_view key, value_view value, Less order);
+  bool change(key_view key, value_view value, Less order);
+  void remove(key_view key, Less order);
+  [[nodiscard]] leaf& own_way_to(key_view key, Less order);
 
   /// The page that `link` leads to, after it has become one that no snapshot sees.
   header* own(pointer<header>& link) {
@@ -201,21 +209,24 @@ class bplus_tree {
     return made;
   }
 
-  header* raise();
-  void split(inner& above, std::size_t i);
-  void combine(inner& above, std::size_t i);
+  header* raise(Less order);
+  void split(inner& above, std::size_t i, Less order);
+  void combine(inner& above, std::size_t i, Less order);
   template <class Page>
-  void combine(inner& above, std::size_t i, Page& low);
+  void combine(inner& above, std::size_t i, Page& low, Less order);
   template <class Page>
   void merge(inner& above, std::size_t i, Page& low, Page& high);
   template <class Page>
-  void balance(inner& above, std::size_t i, Page& low, Page& high);
+  void balance(inner& above, std::size_t i, Page& low, Page& high, Less order);
 
   /// A key above all of `low` and not above any of `high`; of strings, as short as possible.
-  [[nodiscard]] static key_view between(const leaf& low, const leaf& high) {
+  [[nodiscard]] static key_view between(const leaf& low, const leaf& high,
+                                        [[maybe_unused]] Less order) {
     const key_view below = low.item(low.size() - 1).key.get();
     const key_view first = high.item(0).key.get();
-    if constexpr (std::is_same_v<Key, std::string> && std::is_same_v<Less, std::less<>>) {
+    if constexpr (requires { order.between(below, first); }) {
+      return order.between(below, first);
+    } else if constexpr (std::is_same_v<Key, std::string> && std::is_same_v<Less, std::less<>>) {
       const std::size_t shorter = std::min(below.size(), first.size());
       const auto differ = std::mismatch(first.begin(), first.begin() + shorter, below.begin());
       return first.substr(0, static_cast<std::size_t>(differ.first - first.begin()) + 1);
@@ -226,7 +237,7 @@ class bplus_tree {
 
   [[nodiscard]] static std::size_t blocks_below(const header* at);
   struct range;
-  [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen,
+  [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen, Less order,
                                         std::string& wrong) const;
 
   pointer<header> root_;
@@ -308,31 +319,33 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     bool beyond;
   };
 
-  content(const header* root, std::size_t count) noexcept : root_(root), count_(count) {}
+  content(const header* root, std::size_t count, Less order)
+      : root_(root), count_(count), order_(order) {}
 
   [[nodiscard]] const detail::leaf_item<Key, Value>* find(key_view key) const {
     const header* at = root_;
     if (at == nullptr) return nullptr;
-    while (!is_leaf(*at)) at = as_inner(at).item(child_of(as_inner(at), key)).child;
+    while (!is_leaf(*at)) at = as_inner(at).item(child_of(as_inner(at), key, order_)).child;
     const leaf& last = as_leaf(at);
-    const std::size_t i = place_of(last, key, false);
-    if (i == last.size() || less(key, last.item(i).key.get())) return nullptr;
+    const std::size_t i = place_of(last, key, false, order_);
+    if (i == last.size() || order_(key, last.item(i).key.get())) return nullptr;
     return &last.item(i);
   }
 
   template <class Visit>
-  static bool walk_up(const header* at, const bound* from, Visit& visit) {
+  bool walk_up(const header* at, const bound* from, Visit& visit) const {
     if (at == nullptr) return true;
     if (is_leaf(*at)) {
       const leaf& here = as_leaf(at);
-      std::size_t i = from == nullptr ? 0 : place_of(here, from->key, from->beyond);
+      std::size_t i = from == nullptr ? 0 : place_of(here, from->key, from->beyond, order_);
       for (; i < here.size(); ++i) {
         if (!visit(here.item(i).key.get(), here.item(i).value.get())) return false;
       }
       return true;
     }
     const inner& here = as_inner(at);
-    for (std::size_t i = from == nullptr ? 0 : child_of(here, from->key); i < here.size(); ++i) {
+    for (std::size_t i = from == nullptr ? 0 : child_of(here, from->key, order_); i < here.size();
+         ++i) {
       if (!walk_up(here.item(i).child, from, visit)) return false;
       from = nullptr;
     }
@@ -340,19 +353,20 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
   }
 
   template <class Visit>
-  static bool walk_down(const header* at, const bound* from, Visit& visit) {
+  bool walk_down(const header* at, const bound* from, Visit& visit) const {
     if (at == nullptr) return true;
     if (is_leaf(*at)) {
       const leaf& here = as_leaf(at);
-      std::size_t i = from == nullptr ? here.size() : place_of(here, from->key, from->beyond);
+      std::size_t i =
+          from == nullptr ? here.size() : place_of(here, from->key, from->beyond, order_);
       for (; i > 0; --i) {
         if (!visit(here.item(i - 1).key.get(), here.item(i - 1).value.get())) return false;
       }
       return true;
     }
     const inner& here = as_inner(at);
-    for (std::size_t i = from == nullptr ? here.size() : child_of(here, from->key) + 1; i > 0;
-         --i) {
+    for (std::size_t i = from == nullptr ? here.size() : child_of(here, from->key, order_) + 1;
+         i > 0; --i) {
       if (!walk_down(here.item(i - 1).child, from, visit)) return false;
       from = nullptr;
     }
@@ -361,6 +375,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
 
   const header* root_;
   std::size_t count_;
+  [[no_unique_address]] Less order_;
 };
 
 }  // namespace outlast::tx::seq

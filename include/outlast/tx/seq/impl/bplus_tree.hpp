@@ -16,42 +16,42 @@ namespace outlast::tx::seq {
 
 /// Adds a key that is not there.
 template <class Key, class Value, class Less, std::size_t Fanout>
-void bplus_tree<Key, Value, Less, Fanout>::add(key_view key, value_view value) {
+void bplus_tree<Key, Value, Less, Fanout>::add(key_view key, value_view value, Less order) {
   versions_.change();
   if (root_ == nullptr) root_ = leaf::make(versions_, 0);
   header* at = own(root_);
-  if (size_of(at) == Fanout) at = raise();
+  if (size_of(at) == Fanout) at = raise(order);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
-    std::size_t i = child_of(here, key);
+    std::size_t i = child_of(here, key, order);
     at = own(here.item(i).child);
     if (size_of(at) < Fanout) continue;
-    split(here, i);
-    i = child_of(here, key);
+    split(here, i, order);
+    i = child_of(here, key, order);
     at = here.item(i).child;
   }
   leaf& last = as_leaf(at);
-  last.insert(place_of(last, key, false), versions_, key, value);
+  last.insert(place_of(last, key, false, order), versions_, key, value);
   ++count_;
 }
 
 template <class Key, class Value, class Less, std::size_t Fanout>
-bool bplus_tree<Key, Value, Less, Fanout>::change(key_view key, value_view value) {
-  if (!contains(key)) return false;
+bool bplus_tree<Key, Value, Less, Fanout>::change(key_view key, value_view value, Less order) {
+  if (!contains(key, order)) return false;
   versions_.change();
   header* at = own(root_);
-  while (!is_leaf(*at)) at = own(as_inner(at).item(child_of(as_inner(at), key)).child);
+  while (!is_leaf(*at)) at = own(as_inner(at).item(child_of(as_inner(at), key, order)).child);
   leaf& last = as_leaf(at);
-  last.item(place_of(last, key, false)).value.set(versions_, value);
+  last.item(place_of(last, key, false, order)).value.set(versions_, value);
   return true;
 }
 
 /// Removes a key that is there.
 template <class Key, class Value, class Less, std::size_t Fanout>
-void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key) {
+void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
   versions_.change();
-  leaf& last = own_way_to(key);
-  const std::size_t i = place_of(last, key, false);
+  leaf& last = own_way_to(key, order);
+  const std::size_t i = place_of(last, key, false, order);
   last.item(i).key.retire(versions_);
   last.item(i).value.retire(versions_);
   last.remove(i);
@@ -63,14 +63,14 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key) {
 
 /// The leaf of `key`; all pages on the way have an item more than they need.
 template <class Key, class Value, class Less, std::size_t Fanout>
-auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key) -> leaf& {
+auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) -> leaf& {
   header* at = own(root_);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
-    std::size_t i = child_of(here, key);
+    std::size_t i = child_of(here, key, order);
     if (size_of(here.item(i).child) <= least) {
-      combine(here, i + 1 < here.size() ? i : i - 1);
-      i = child_of(here, key);
+      combine(here, i + 1 < here.size() ? i : i - 1, order);
+      i = child_of(here, key, order);
     }
     at = own(here.item(i).child);
     if (root_ != &here || here.size() > 1) continue;
@@ -84,22 +84,22 @@ auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key) -> leaf& {
 
 /// A new root above one that is full.
 template <class Key, class Value, class Less, std::size_t Fanout>
-auto bplus_tree<Key, Value, Less, Fanout>::raise() -> header* {
+auto bplus_tree<Key, Value, Less, Fanout>::raise(Less order) -> header* {
   inner* const made = inner::make(versions_, root_->level + 1);
   made->append(detail::versioned<Key>(), root_.get());
   root_ = made;
-  split(*made, 0);
+  split(*made, 0, order);
   return made;
 }
 
 /// Half of the items of the child at place `i`, which is full and owned, go to a new one behind it.
 template <class Key, class Value, class Less, std::size_t Fanout>
-void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i) {
+void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Less order) {
   header* const child = above.item(i).child;
   if (is_leaf(*child)) {
     leaf* const high = leaf::make(versions_, 0);
     as_leaf(child).move_tail(Fanout / 2, *high);
-    const detail::versioned<Key> separator(versions_, between(as_leaf(child), *high));
+    const detail::versioned<Key> separator(versions_, between(as_leaf(child), *high, order));
     above.insert(i + 1, separator, high);
   } else {
     inner* const high = inner::make(versions_, child->level);
@@ -111,24 +111,25 @@ void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i) {
 
 /// The children at places `i` and `i` + 1 become one, or equally large.
 template <class Key, class Value, class Less, std::size_t Fanout>
-void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i) {
+void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Less order) {
   header* const low = own(above.item(i).child);
   if (is_leaf(*low)) {
-    combine(above, i, as_leaf(low));
+    combine(above, i, as_leaf(low), order);
   } else {
-    combine(above, i, as_inner(low));
+    combine(above, i, as_inner(low), order);
   }
 }
 
 template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Page>
-void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Page& low) {
+void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Page& low,
+                                                   Less order) {
   pointer<header>& link = above.item(i + 1).child;
   Page* const high = static_cast<Page*>(link.get());
   if (low.size() + high->size() <= Fanout) {
     merge(above, i, low, *high);
   } else {
-    balance(above, i, low, *static_cast<Page*>(own(link)));
+    balance(above, i, low, *static_cast<Page*>(own(link)), order);
   }
 }
 
@@ -151,7 +152,7 @@ void bplus_tree<Key, Value, Less, Fanout>::merge(inner& above, std::size_t i, Pa
 template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Page>
 void bplus_tree<Key, Value, Less, Fanout>::balance(inner& above, std::size_t i, Page& low,
-                                                   Page& high) {
+                                                   Page& high, [[maybe_unused]] Less order) {
   constexpr bool are_inner = std::is_same_v<Page, inner>;
   auto& separator = above.item(i + 1).key;
   if constexpr (are_inner) high.item(0).key = separator;
@@ -169,7 +170,7 @@ void bplus_tree<Key, Value, Less, Fanout>::balance(inner& above, std::size_t i, 
     high.item(0).key.clear();
   } else {
     separator.retire(versions_);
-    separator.set(versions_, between(low, high));
+    separator.set(versions_, between(low, high, order));
   }
 }
 
@@ -196,9 +197,9 @@ struct bplus_tree<Key, Value, Less, Fanout>::range {
 };
 
 template <class Key, class Value, class Less, std::size_t Fanout>
-std::string bplus_tree<Key, Value, Less, Fanout>::check() const {
+std::string bplus_tree<Key, Value, Less, Fanout>::check(Less order) const {
   std::string wrong;
-  const std::size_t keys = root_ == nullptr ? 0 : check_below(root_, {}, false, wrong);
+  const std::size_t keys = root_ == nullptr ? 0 : check_below(root_, {}, false, order, wrong);
   if (root_ != nullptr && size_of(root_) < (is_leaf(*root_) ? 1 : 2)) wrong = "I3: the root";
   if (wrong.empty() && keys != count_) wrong = "the count is wrong";
   return wrong;
@@ -207,7 +208,8 @@ std::string bplus_tree<Key, Value, Less, Fanout>::check() const {
 /// The number of keys below `at`. `seen`: a snapshot sees the page above.
 template <class Key, class Value, class Less, std::size_t Fanout>
 std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, const range& keys,
-                                                              bool seen, std::string& wrong) const {
+                                                              bool seen, Less order,
+                                                              std::string& wrong) const {
   const bool is_seen = versions_.is_seen(at->born);
   if (seen && !is_seen) wrong = "I4: a page that was changed below one that was not";
   if (at != root_.get() && size_of(at) < least) wrong = "I3: a page with too few items";
@@ -215,9 +217,9 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, 
     const leaf& here = as_leaf(at);
     for (std::size_t i = 0; i < here.size(); ++i) {
       const key_view key = here.item(i).key.get();
-      if (keys.from && less(key, *keys.from)) wrong = "I1: a key less than the page's";
-      if (keys.to && !less(key, *keys.to)) wrong = "I1: a key of a later page";
-      if (i > 0 && !less(here.item(i - 1).key.get(), key)) wrong = "I1: keys out of order";
+      if (keys.from && order(key, *keys.from)) wrong = "I1: a key less than the page's";
+      if (keys.to && !order(key, *keys.to)) wrong = "I1: a key of a later page";
+      if (i > 0 && !order(here.item(i - 1).key.get(), key)) wrong = "I1: keys out of order";
     }
     return here.size();
   }
@@ -229,7 +231,7 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, 
     if (i + 1 < here.size()) below.to.emplace(here.item(i + 1).key.get());
     const header* const child = here.item(i).child;
     if (child->level + 1 != at->level) wrong = "I2: a page at another height";
-    found += check_below(child, below, is_seen, wrong);
+    found += check_below(child, below, is_seen, order, wrong);
   }
   return found;
 }

@@ -1,0 +1,82 @@
+// What an operation of the store answers.
+#pragma once
+
+#include <outlast/db/namespace.hpp>
+#include <outlast/db/slice.hpp>
+
+#include <string>
+#include <utility>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+/// Success, or a kind of failure and a sentence. A success allocates nothing.
+///
+/// Layout and names are those of LevelDB 1.23: programs have compiled both in.
+/// Thread-safety: const members may be called concurrently.
+class Status {
+ public:
+  /// Success.
+  Status() noexcept = default;
+  Status(const Status& same) : state_(same.state_ == nullptr ? nullptr : CopyState(same.state_)) {}
+  /// `from` is a success then.
+  Status(Status&& from) noexcept : state_(std::exchange(from.state_, nullptr)) {}
+  Status& operator=(const Status& same) {
+    if (this != &same) *this = Status(same);
+    return *this;
+  }
+  /// `from` has what this was.
+  Status& operator=(Status&& from) noexcept {
+    std::swap(state_, from.state_);
+    return *this;
+  }
+  ~Status() { delete[] state_; }
+
+  static Status OK() { return {}; }
+  // The sentence is `msg`, or "msg: msg2" if msg2 has bytes.
+  static Status NotFound(const Slice& msg, const Slice& msg2 = Slice()) {
+    return {kNotFound, msg, msg2};
+  }
+  static Status Corruption(const Slice& msg, const Slice& msg2 = Slice()) {
+    return {kCorruption, msg, msg2};
+  }
+  static Status NotSupported(const Slice& msg, const Slice& msg2 = Slice()) {
+    return {kNotSupported, msg, msg2};
+  }
+  static Status InvalidArgument(const Slice& msg, const Slice& msg2 = Slice()) {
+    return {kInvalidArgument, msg, msg2};
+  }
+  static Status IOError(const Slice& msg, const Slice& msg2 = Slice()) {
+    return {kIOError, msg, msg2};
+  }
+
+  [[nodiscard]] bool ok() const { return state_ == nullptr; }
+  [[nodiscard]] bool IsNotFound() const { return code() == kNotFound; }
+  [[nodiscard]] bool IsCorruption() const { return code() == kCorruption; }
+  [[nodiscard]] bool IsIOError() const { return code() == kIOError; }
+  [[nodiscard]] bool IsNotSupportedError() const { return code() == kNotSupported; }
+  [[nodiscard]] bool IsInvalidArgument() const { return code() == kInvalidArgument; }
+
+  /// The kind and the sentence, for people. "OK" for a success.
+  [[nodiscard]] std::string ToString() const;
+
+ private:
+  enum Code {
+    kOk = 0,
+    kNotFound = 1,
+    kCorruption = 2,
+    kNotSupported = 3,
+    kInvalidArgument = 4,
+    kIOError = 5
+  };
+
+  Status(Code code, const Slice& msg, const Slice& msg2);
+  static const char* CopyState(const char* state);
+
+  [[nodiscard]] Code code() const { return state_ == nullptr ? kOk : static_cast<Code>(state_[4]); }
+
+  // Null for a success. Otherwise the number of bytes of the sentence in four bytes of the
+  // machine's order, the code in one, the sentence.
+  const char* state_ = nullptr;
+};
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -1,0 +1,62 @@
+// Several changes that are made at once.
+//
+//   WriteBatch batch;
+//   batch.Delete("old");
+//   batch.Put("new", "value");
+//   db->Write(WriteOptions(), &batch);  // both or none
+#pragma once
+
+#include <outlast/db/namespace.hpp>
+#include <outlast/db/slice.hpp>
+#include <outlast/db/status.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+/// Puts and deletions in an order: of two for one key the later one counts.
+///
+/// Layout and names are those of LevelDB 1.23; what the bytes mean is ours.
+/// Thread-safety: const members may be called concurrently, others by one thread at a time.
+class WriteBatch {
+ public:
+  /// Is told of each change, in their order.
+  class Handler {
+   public:
+    virtual ~Handler();
+    virtual void Put(const Slice& key, const Slice& value) = 0;
+    virtual void Delete(const Slice& key) = 0;
+  };
+
+  /// Empty.
+  WriteBatch();
+  WriteBatch(const WriteBatch&) = default;
+  WriteBatch& operator=(const WriteBatch&) = default;
+  ~WriteBatch();
+
+  /// The key shall have the value. Both are copied.
+  void Put(const Slice& key, const Slice& value);
+  /// The key shall be gone, if it is there.
+  void Delete(const Slice& key);
+  void Clear();
+  /// Bytes that the batch takes: of its keys and values, and a few for each of them.
+  size_t ApproximateSize() const;
+  /// The changes of `source` follow those that are here. `source` may be this one.
+  void Append(const WriteBatch& source);
+  /// Corruption if the batch was damaged; the changes before have been told then.
+  Status Iterate(Handler* handler) const;
+
+  // ---- Ours ----
+
+  /// The changes as bytes that from_bytes() understands, valid until the batch changes.
+  std::string_view bytes() const { return rep_; }
+  /// Of bytes that may be damaged: Iterate() finds out.
+  static WriteBatch from_bytes(std::string_view bytes);
+
+ private:
+  std::string rep_;  // docs/formats/batch.md
+};
+
+}  // namespace OUTLAST_DB_NAMESPACE

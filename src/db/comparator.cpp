@@ -1,0 +1,49 @@
+#include <outlast/db/comparator.hpp>
+#include <outlast/db/slice.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+Comparator::~Comparator() = default;
+
+namespace {
+
+/// The byte is one more. It is not the last there is.
+void increase(char& byte) { byte = static_cast<char>(static_cast<unsigned char>(byte) + 1); }
+
+class bytewise final : public Comparator {
+ public:
+  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
+  const char* Name() const override { return "leveldb.BytewiseComparator"; }
+
+  void FindShortestSeparator(std::string* start, const Slice& limit) const override {
+    const std::size_t shorter = std::min(start->size(), limit.size());
+    std::size_t same = 0;
+    while (same < shorter && (*start)[same] == limit[same]) ++same;
+    if (same == shorter) return;  // one begins the other
+    const auto from = static_cast<unsigned char>((*start)[same]);
+    const auto to = static_cast<unsigned char>(limit[same]);
+    if (from + 1 >= to) return;
+    start->resize(same + 1);
+    increase(start->back());
+  }
+
+  void FindShortSuccessor(std::string* key) const override {
+    const std::size_t first = key->find_first_not_of('\xff');
+    if (first == std::string::npos) return;
+    key->resize(first + 1);
+    increase(key->back());
+  }
+};
+
+}  // namespace
+
+const Comparator* BytewiseComparator() {
+  static const bytewise* const only = new bytewise;  // outlives what other threads still do
+  return only;
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -1,0 +1,6 @@
+outlast_sources(outlast_library db
+  comparator.cpp
+  iterator.cpp
+  status.cpp
+  write_batch.cpp
+)

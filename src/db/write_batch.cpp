@@ -1,0 +1,125 @@
+#include <outlast/db/write_batch.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+namespace {
+
+constexpr char a_put = 1;
+constexpr char a_deletion = 2;
+constexpr std::size_t count_bytes = sizeof(std::uint64_t);
+
+void append_number(std::string& to, std::uint64_t number) {
+  for (; number >= 128; number >>= 7) to.push_back(static_cast<char>(number | 128));
+  to.push_back(static_cast<char>(number));
+}
+
+void append_text(std::string& to, const Slice& text) {
+  append_number(to, text.size());
+  to.append(text.view());
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& from) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(from.front());
+    from.remove_prefix(1);
+    if (shift == 63 && byte > 1) return std::nullopt;
+    number |= std::uint64_t{byte & 127U} << shift;
+    if (byte < 128) return number;
+  }
+  return std::nullopt;
+}
+
+std::optional<Slice> take_text(std::string_view& from) {
+  const std::optional<std::uint64_t> bytes = take_number(from);
+  if (!bytes || *bytes > from.size()) return std::nullopt;
+  const Slice text(from.data(), *bytes);
+  from.remove_prefix(*bytes);
+  return text;
+}
+
+std::uint64_t count_in(std::string_view bytes) {
+  std::uint64_t count = 0;
+  for (std::size_t i = count_bytes; i-- > 0;) {
+    count = count << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return count;
+}
+
+void set_count(std::string& in, std::uint64_t count) {
+  for (std::size_t i = 0; i < count_bytes; ++i, count >>= 8) in[i] = static_cast<char>(count);
+}
+
+}  // namespace
+
+WriteBatch::Handler::~Handler() = default;
+
+WriteBatch::WriteBatch() : rep_(count_bytes, '\0') {}
+
+WriteBatch::~WriteBatch() = default;
+
+void WriteBatch::Put(const Slice& key, const Slice& value) {
+  rep_.push_back(a_put);
+  append_text(rep_, key);
+  append_text(rep_, value);
+  set_count(rep_, count_in(rep_) + 1);
+}
+
+void WriteBatch::Delete(const Slice& key) {
+  rep_.push_back(a_deletion);
+  append_text(rep_, key);
+  set_count(rep_, count_in(rep_) + 1);
+}
+
+void WriteBatch::Clear() { rep_.assign(count_bytes, '\0'); }
+
+size_t WriteBatch::ApproximateSize() const { return rep_.size(); }
+
+void WriteBatch::Append(const WriteBatch& source) {
+  const std::uint64_t count = count_in(source.rep_);
+  const std::size_t bytes = source.rep_.size() - count_bytes;
+  rep_.append(source.rep_, count_bytes, bytes);
+  set_count(rep_, count_in(rep_) + count);
+}
+
+WriteBatch WriteBatch::from_bytes(std::string_view bytes) {
+  WriteBatch made;
+  made.rep_ = bytes;
+  if (bytes.size() < count_bytes) {
+    made.rep_.assign(count_bytes, '\xff');  // a number of changes that it has not
+  }
+  return made;
+}
+
+Status WriteBatch::Iterate(Handler* handler) const {
+  std::string_view rest = rep_;
+  const std::uint64_t count = count_in(rest);
+  rest.remove_prefix(count_bytes);
+  std::uint64_t found = 0;
+  for (; !rest.empty(); ++found) {
+    const char what = rest.front();
+    rest.remove_prefix(1);
+    if (what != a_put && what != a_deletion) {
+      return Status::Corruption("a write batch has a change of an unknown kind");
+    }
+    const std::optional<Slice> key = take_text(rest);
+    if (!key) return Status::Corruption("a write batch ends inside of a key");
+    if (what == a_deletion) {
+      handler->Delete(*key);
+      continue;
+    }
+    const std::optional<Slice> value = take_text(rest);
+    if (!value) return Status::Corruption("a write batch ends inside of a value");
+    handler->Put(*key, *value);
+  }
+  if (found != count) return Status::Corruption("a write batch has another number of changes");
+  return Status::OK();
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

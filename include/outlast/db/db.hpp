@@ -1,0 +1,115 @@
+// A store of keys and values that outlives a crash, by LevelDB's interface.
+//
+//   outlast::db::DB* db;
+//   outlast::db::Options options;
+//   options.create_if_missing = true;
+//   auto status = outlast::db::DB::Open(options, "/var/lib/app/store", &db);
+//   if (status.ok()) status = db->Put({}, "key", "value");
+//   std::string value;
+//   if (status.ok()) status = db->Get({}, "key", &value);
+//   delete db;
+//
+// A store is a directory. Data lies in one file of it, a pool (docs/formats/store.md), in a B+-tree
+// under wait-free transactions (RedoOpt, [Cor20] section 7): a reader never waits for a writer, and
+// neither for one that has stopped.
+#pragma once
+
+#include <outlast/db/iterator.hpp>
+#include <outlast/db/namespace.hpp>
+#include <outlast/db/options.hpp>
+#include <outlast/db/slice.hpp>
+#include <outlast/db/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+class WriteBatch;
+
+/// The release of LevelDB whose interface this is.
+static const int kMajorVersion = 1;
+static const int kMinorVersion = 23;
+
+/// What a store held at one moment. Made and released by the store.
+class Snapshot {
+ protected:
+  virtual ~Snapshot();
+};
+
+/// Keys from `start` on and before `limit`.
+struct Range {
+  Range() = default;
+  Range(const Slice& s, const Slice& l) : start(s), limit(l) {}
+
+  Slice start;
+  Slice limit;
+};
+
+/// An open store. Keys and values are any bytes, of any number up to 1 GiB.
+///
+/// Names and the order of virtual functions are those of LevelDB 1.23.
+/// Thread-safety: all members may be called concurrently. Before it is deleted, its iterators are,
+/// and its snapshots are released; nothing is lost by the deletion.
+/// Progress: reads and writes are wait-free as far as StoreOptions::replicas says, apart from
+/// waiting for a disk.
+/// Durability: see WriteOptions::sync. A Get does not show what a crash could still take away,
+/// where writes are durable at return; on a disk without `sync` it may.
+class DB {
+ public:
+  /// Opens the store in the directory `name`, as `options` says, and *dbptr belongs to the caller;
+  /// null if the status is not OK. A crash before leaves nothing to be done by the caller.
+  /// InvalidArgument: it is missing, or exists, against the options; another comparator's.
+  /// IOError: in use (also in this process); the system refuses, as the sentence says.
+  /// Corruption: damaged, or no store. NotSupported: a newer format, or another machine's.
+  static Status Open(const Options& options, const std::string& name, DB** dbptr);
+  /// The same with more options. Ours; LevelDB has none.
+  static Status Open(const Options& options, const StoreOptions& more, const std::string& name,
+                     DB** dbptr);
+
+  DB() = default;
+  DB(const DB&) = delete;
+  DB& operator=(const DB&) = delete;
+  virtual ~DB();
+
+  /// The key has the value. IOError without effect if there is no space.
+  virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) = 0;
+  /// The key is gone; OK as well if it was not there.
+  virtual Status Delete(const WriteOptions& options, const Slice& key) = 0;
+  /// All changes of the batch at once, in their order. Corruption, without effect, if the batch is
+  /// damaged.
+  virtual Status Write(const WriteOptions& options, WriteBatch* updates) = 0;
+  /// The key's value; NotFound, and *value as it was, if it has none.
+  virtual Status Get(const ReadOptions& options, const Slice& key, std::string* value) = 0;
+  /// Over what the store holds at the call, or the snapshot of the options, whatever is written
+  /// afterwards; nowhere at first. Holds no lock and no copy of the data. The caller deletes it,
+  /// before the store. Never null.
+  virtual Iterator* NewIterator(const ReadOptions& options) = 0;
+  /// What the store holds now, to be read later; its space is kept until ReleaseSnapshot(). Null if
+  /// there is no space for it.
+  virtual const Snapshot* GetSnapshot() = 0;
+  virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
+  /// What the store says about itself, as text; false for a property that it does not have.
+  ///   "leveldb.num-files-at-level<N>"    1 at level 0, otherwise 0
+  ///   "leveldb.stats", "leveldb.sstables"  for people
+  ///   "leveldb.approximate-memory-usage" bytes of ordinary memory
+  ///   "outlast.keys"                     how many there are
+  ///   "outlast.file-bytes"               what the file takes of the file system
+  ///   "outlast.guarantee"                what survives what, in a few sentences
+  virtual bool GetProperty(const Slice& property, std::string* value) = 0;
+  /// sizes[i]: about how many bytes the keys and values in range[i] take of the file.
+  virtual void GetApproximateSizes(const Range* range, int n, uint64_t* sizes) = 0;
+  /// Gives back the space that released snapshots have kept; of all keys, whatever the range is.
+  /// Null: before or beyond all keys.
+  virtual void CompactRange(const Slice* begin, const Slice* end) = 0;
+};
+
+/// Removes the files of the store `name`, and its directory if nothing else is in it. OK if there
+/// is none. IOError if it is open.
+Status DestroyDB(const std::string& name, const Options& options);
+/// Opens a store that does not open any more, and keeps what can still be read. Corruption if that
+/// is nothing.
+Status RepairDB(const std::string& dbname, const Options& options);
+
+}  // namespace OUTLAST_DB_NAMESPACE

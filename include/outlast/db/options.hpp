@@ -1,0 +1,87 @@
+// What a store is opened, read and written with.
+#pragma once
+
+#include <outlast/db/namespace.hpp>
+
+#include <chrono>
+#include <cstddef>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+class Cache;
+class Comparator;
+class Env;
+class FilterPolicy;
+class Logger;
+class Snapshot;
+
+/// Accepted without effect: values are kept as they are.
+enum CompressionType { kNoCompression = 0x0, kSnappyCompression = 0x1 };
+
+/// How a store is opened. What tunes LevelDB's files and caches is accepted without effect: the
+/// store has neither. docs/doors/07-store-table.md names each member.
+///
+/// Layout, names and defaults are those of LevelDB 1.23.
+struct Options {
+  /// BytewiseComparator() and Env::Default(); the rest as below.
+  Options();
+
+  /// The order of keys. Has to be the same, by its name, each time; lives as long as the store is
+  /// open.
+  const Comparator* comparator;
+  /// Create the store if there is none. Otherwise that is an InvalidArgument.
+  bool create_if_missing = false;
+  /// A store that exists is an InvalidArgument.
+  bool error_if_exists = false;
+  /// Check the whole store when it is opened, and each value that is read.
+  bool paranoid_checks = false;
+  /// For the directory, the lock, the log of messages and their paths. Data goes past it, into a
+  /// file that is mapped; with NewMemEnv() into ordinary memory.
+  Env* env;
+  /// Gets messages about the store; null: a file LOG in its directory does.
+  Logger* info_log = nullptr;
+  size_t write_buffer_size = 4 * 1024 * 1024;        // bytes; without effect
+  int max_open_files = 1000;                         // without effect
+  Cache* block_cache = nullptr;                      // without effect
+  size_t block_size = 4 * 1024;                      // bytes; without effect
+  int block_restart_interval = 16;                   // without effect
+  size_t max_file_size = 2 * 1024 * 1024;            // bytes; without effect
+  CompressionType compression = kSnappyCompression;  // without effect
+  bool reuse_logs = false;                           // without effect
+  const FilterPolicy* filter_policy = nullptr;       // without effect
+};
+
+/// How data is read. Layout, names and defaults are those of LevelDB 1.23.
+struct ReadOptions {
+  /// Compare each value that is read with its checksum; a difference is a Corruption.
+  bool verify_checksums = false;
+  bool fill_cache = true;  // without effect
+  /// What to read from; null: what is there at the call.
+  const Snapshot* snapshot = nullptr;
+};
+
+/// How data is written. Layout, names and defaults are those of LevelDB 1.23.
+struct WriteOptions {
+  /// Durable at return, as far as the medium of the store reaches. Without it, too, where that
+  /// costs nothing more: on persistent memory and on tmpfs. On a disk a write without it is durable
+  /// StoreOptions::window later, and what a crash of the machine takes away is at most what was
+  /// written in that time, all from some moment on; the death of the process takes away as much.
+  bool sync = false;
+};
+
+// ---- Ours ----
+
+/// What LevelDB's options have no place for.
+struct StoreOptions {
+  /// How long a write without `sync` may wait for the disk.
+  std::chrono::microseconds window{10'000};
+  /// The space that the store may take, in bytes of its file, when it is created: its file is
+  /// sparse and takes space as it fills. 0: all that the file system has room for, but 16 GiB at
+  /// least and 1 TiB at most.
+  size_t capacity_bytes = 0;
+  /// Copies of the data in memory, when it is created, from 2 to 64. With twice the number of
+  /// threads that write no writer waits for another one; what is not needed is not filled.
+  unsigned replicas = 4;
+};
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -285,6 +285,15 @@ class managed_tree<Manager, Tree>::snapshot {
     });
     return found;
   }
+  /// Calls use(value) with a view of the key's value, without a copy; false if it is not there.
+  template <class Use>
+  bool visit(view_of<key_type> key, Use&& use) const {
+    return read([&](const auto& content) {
+      const auto there = content.get(key);
+      if (there) use(*there);
+      return there.has_value();
+    });
+  }
   [[nodiscard]] std::size_t size() const noexcept { return held_->which.count; }
   /// An iterator at the first key.
   [[nodiscard]] iterator iterate() const {

@@ -328,20 +328,22 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
 }
 
 /// The body of page_space's commit function: space for pages and for their lines. The pages of a
-/// region that is just being reserved stay sparse; they are the last ones of the range.
+/// region that is just being reserved stay sparse, and so do their lines but for the first, which
+/// alone says something; they are the last ones of the range.
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;
   constexpr std::uint64_t line = sizeof(pool_format::page_line);
-  const std::uint64_t lines_begin = fixed_.line_table_offset + first * line;
-  file_->allocate(lines_begin, count * line);
+  std::uint32_t sparse = 0;
   if (reserving_.load(std::memory_order_relaxed) &&
       reserving_slot_.load(std::memory_order_relaxed) == base::this_thread().slot) {
-    count -= std::min(count, reserving_pages_);
+    sparse = std::min(count, reserving_pages_);
   }
-  if (count == 0) return;
-  file_->allocate(std::uint64_t{first} * pool_format::page_bytes,
-                  std::uint64_t{count} * pool_format::page_bytes);
+  const std::uint64_t real = count - sparse;
+  const std::uint64_t lines_begin = fixed_.line_table_offset + first * line;
+  file_->allocate(lines_begin, (sparse == 0 ? real : real + 1) * line);
+  if (real == 0) return;
+  file_->allocate(std::uint64_t{first} * pool_format::page_bytes, real * pool_format::page_bytes);
 }
 
 template <domain::persistence_domain D>

@@ -161,16 +161,27 @@ class replica_session : public durable::root_session<D> {
     stage_lines();
   }
 
-  /// The first `wanted` bytes of every replica, and what the heap's table says about them, exist
-  /// on the file system: what was decided in one replica can always be repeated in the others.
+  /// Every replica up to its byte `wanted`, in which its pages end, and what the heap's table says
+  /// of these, exist on the file system: what was decided in one replica can always be repeated in
+  /// the others. What lies between table and pages stays a hole.
   void provide(std::size_t wanted) {
     std::size_t before = provided_.load(std::memory_order_relaxed);
     if (wanted <= before) return;
-    const std::size_t ahead = std::max(provided_at_once, wanted / 8);
-    const std::size_t enough = std::min(bytes_, wanted + ahead);
     const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
+    const heap_header& known = header_at(region_->replica(one ? home() : 0));
+    const std::size_t pages_begin = known.first_page;
+    const auto table_end = [&](std::size_t pages_end) {
+      return sizeof(heap_header) +
+             ((pages_end - pages_begin) >> known.page_shift) * sizeof(page_state);
+    };
+    const std::size_t ahead = std::max(provided_at_once, (wanted - pages_begin) / 8);
+    const std::size_t enough = std::min(bytes_, wanted + ahead);
+    const std::size_t table_from = before == 0 ? 0 : table_end(before);
+    const std::size_t pages_from = std::max(before, pages_begin);
     for (unsigned i = 0; i < region_->replicas; ++i) {
-      if (!one || i == home()) pool().commit_region(region_name_, i, before, enough - before);
+      if (one && i != home()) continue;
+      pool().commit_region(region_name_, i, table_from, table_end(enough) - table_from);
+      pool().commit_region(region_name_, i, pages_from, enough - pages_from);
     }
     // Engines may run several updates at a time, each in its replica.
     while (before < enough && !provided_.compare_exchange_weak(before, enough)) {

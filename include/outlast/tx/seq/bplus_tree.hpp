@@ -261,6 +261,24 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     return found->value.get();
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// About which part of the keys are less than `key`, from 0 to 1: as if pages of one height had
+  /// as much below them. Not less for a greater key. Visits one page of each height.
+  [[nodiscard]] double part_before(key_view key) const {
+    double before = 0;
+    double below = 1;
+    const header* at = root_;
+    while (at != nullptr && !is_leaf(*at)) {
+      const inner& here = as_inner(at);
+      const std::size_t i = child_of(here, key, order_);
+      below /= static_cast<double>(here.size());
+      before += below * static_cast<double>(i);
+      at = here.item(i).child;
+    }
+    if (at == nullptr) return 0;
+    const leaf& last = as_leaf(at);
+    return before + below * static_cast<double>(place_of(last, key, false, order_)) /
+                        static_cast<double>(last.size());
+  }
   /// The first key that is not less than `key`.
   [[nodiscard]] std::optional<entry> lower_bound(key_view key) const {
     std::optional<entry> found;

@@ -86,8 +86,8 @@ class DB {
   /// afterwards; nowhere at first. Holds no lock and no copy of the data. The caller deletes it,
   /// before the store. Never null.
   virtual Iterator* NewIterator(const ReadOptions& options) = 0;
-  /// What the store holds now, to be read later; its space is kept until ReleaseSnapshot(). Null if
-  /// there is no space for it.
+  /// What the store holds now, to be read later; its space is kept until ReleaseSnapshot(). Never
+  /// null: where there is no space for it, reading it says so.
   virtual const Snapshot* GetSnapshot() = 0;
   virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
   /// What the store says about itself, as text; false for a property that it does not have.

@@ -1,7 +1,12 @@
 outlast_headers(outlast_library db
   comparator.hpp
   db.hpp
+  detail/changes.hpp
+  detail/key_order.hpp
+  detail/store.hpp
+  env.hpp
   iterator.hpp
+  memenv.hpp
   namespace.hpp
   options.hpp
   slice.hpp

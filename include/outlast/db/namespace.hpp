@@ -1,5 +1,5 @@
-// Where the store's classes are declared. A program has them in outlast::db. The library that stands
-// in for LevelDB's compiles the same sources with another name.
+// Where the store's classes are declared. A program has them in outlast::db. The library that
+// stands in for LevelDB's compiles the same sources with another name.
 #pragma once
 
 #ifndef OUTLAST_DB_NAMESPACE

@@ -75,12 +75,13 @@ struct WriteOptions {
 struct StoreOptions {
   /// How long a write without `sync` may wait for the disk.
   std::chrono::microseconds window{10'000};
-  /// The space that the store may take, in bytes of its file, when it is created: its file is
-  /// sparse and takes space as it fills. 0: all that the file system has room for, but 16 GiB at
-  /// least and 1 TiB at most.
+  /// How many bytes of data, with what the store adds to them, it can ever hold; decided when it is
+  /// created. Its file is sparse and takes space as it fills. 0: what the file system has room for
+  /// then, but 1 GiB at least and 64 GiB at most.
   size_t capacity_bytes = 0;
-  /// Copies of the data in memory, when it is created, from 2 to 64. With twice the number of
-  /// threads that write no writer waits for another one; what is not needed is not filled.
+  /// How many copies of the data there may be, from 2 to 64; decided when it is created. With one
+  /// more than threads that write, no writer waits for another one. On persistent memory and tmpfs
+  /// the file has space for all of them, on a disk for one, and memory for those that are used.
   unsigned replicas = 4;
 };
 

@@ -1,0 +1,94 @@
+// Changes of a store as an operation carries them: in bytes of its own, since it may run when its
+// caller has gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace outlast::store_detail {
+
+/// Bytes of a checksum behind each value of a store.
+inline constexpr std::size_t checksum_bytes = 4;
+
+/// Of a value under its key.
+[[nodiscard]] std::uint32_t checksum_of(std::string_view key, std::string_view value) noexcept;
+
+/// A value as it was put, and whether its checksum says the same.
+struct checked_value {
+  std::string_view value;
+  bool is_intact;
+};
+
+/// The value in what is stored under a key: docs/formats/store.md.
+[[nodiscard]] inline std::string_view value_in(std::string_view stored) noexcept {
+  return stored.substr(0, stored.size() < checksum_bytes ? 0 : stored.size() - checksum_bytes);
+}
+[[nodiscard]] inline bool is_intact(std::string_view key, std::string_view stored) noexcept {
+  if (stored.size() < checksum_bytes) return false;
+  std::uint32_t there = 0;
+  std::memcpy(&there, stored.data() + stored.size() - checksum_bytes, checksum_bytes);
+  return there == checksum_of(key, value_in(stored));
+}
+
+/// Puts and deletions in an order. Volatile.
+/// Thread-safety: const members may be called concurrently.
+class changes {
+ public:
+  void put(std::string_view key, std::string_view value) {
+    append(a_put, key, value);
+    const std::uint32_t checksum = checksum_of(key, value);
+    bytes_.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
+  }
+  void erase(std::string_view key) { append(an_erasure, key, {}); }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+
+  /// Calls put(key, stored value) or erase(key) for each, in their order.
+  template <class Put, class Erase>
+  void for_each(Put&& put, Erase&& erase) const {
+    for (std::size_t at = 0; at < bytes_.size();) {
+      header next;
+      std::memcpy(&next, bytes_.data() + at, sizeof next);
+      at += sizeof next;
+      const std::string_view key(bytes_.data() + at, next.key_bytes());
+      at += key.size();
+      if (next.kind() == an_erasure) {
+        erase(key);
+        continue;
+      }
+      const std::string_view stored(bytes_.data() + at, next.value_bytes + checksum_bytes);
+      at += stored.size();
+      put(key, stored);
+    }
+  }
+
+  /// What a change takes besides its key and value, at most.
+  static constexpr std::size_t bytes_besides = 16 + checksum_bytes;
+
+ private:
+  static constexpr std::uint64_t a_put = 0;
+  static constexpr std::uint64_t an_erasure = 1;
+
+  struct header {
+    std::uint64_t key_and_kind;
+    std::uint64_t value_bytes;
+
+    [[nodiscard]] std::size_t key_bytes() const noexcept { return key_and_kind >> 1; }
+    [[nodiscard]] std::uint64_t kind() const noexcept { return key_and_kind & 1; }
+  };
+
+  void append(std::uint64_t kind, std::string_view key, std::string_view value) {
+    if (bytes_.empty()) bytes_.reserve(bytes_besides + key.size() + value.size());
+    const header next{key.size() << 1 | kind, value.size()};
+    bytes_.append(reinterpret_cast<const char*>(&next), sizeof next);
+    bytes_.append(key);
+    bytes_.append(value);
+  }
+
+  std::string bytes_;
+};
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,14 @@
+// Stores in ordinary memory, for tests.
+#pragma once
+
+#include <outlast/db/namespace.hpp>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+class Env;
+
+/// Keeps files, and stores that are opened with it, in ordinary memory until it is deleted; has the
+/// rest of `base_env`, which outlives it. The caller deletes it, after its stores.
+Env* NewMemEnv(Env* base_env);
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -1,0 +1,24 @@
+// The stores of an Env in memory.
+#pragma once
+
+#include <outlast/db/detail/store.hpp>
+#include <outlast/db/env.hpp>
+#include <outlast/db/namespace.hpp>
+
+#include <memory>
+#include <string>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+/// An Env that keeps stores in ordinary memory.
+/// Thread-safety: all members may be called concurrently.
+class store_keeper {
+ public:
+  virtual ~store_keeper() = default;
+  /// The file `path` of a store, made if it is not there. It is an ordinary file to the Env, so
+  /// that it is found, and removed with that.
+  virtual std::shared_ptr<::outlast::store_detail::memory_file> store_file(
+      const std::string& path) = 0;
+};
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -1,0 +1,236 @@
+// The store on a domain: a B+-tree under the wait-free engine. Instantiated in native_store.cpp and
+// logged_store.cpp.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/db/detail/store.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/byte_string.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/managed_tree.hpp>
+#include <outlast/tx/redo.hpp>
+#include <outlast/tx/seq/bplus_tree.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace outlast::store_detail {
+
+/// What a store says about itself. On media: docs/formats/store.md.
+struct store_facts {
+  static constexpr std::uint64_t known_version = 1;
+
+  tx::field<std::uint64_t> version;  ///< 0: the store was never opened
+  tx::byte_string order_name;
+};
+static_assert(sizeof(store_facts) == 32);
+
+/// On a mapping that survives, and through a log: as open_store() on the two media.
+[[nodiscard]] std::unique_ptr<store> open_native_store(const store_options& wanted);
+[[nodiscard]] std::unique_ptr<store> open_logged_store(const store_options& wanted);
+
+using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
+
+/// A pool of the options; its file is sparse.
+[[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
+  constexpr std::size_t besides = std::size_t{64} << 20;
+  pool_options made;
+  made.size_bytes = wanted.capacity_bytes * wanted.replicas + besides;
+  made.capacity_bytes = made.size_bytes;
+  made.log_bytes = std::size_t{32} << 20;
+  made.per_operation_device_sync = true;
+  return made;
+}
+
+template <domain::persistence_domain D>
+class tree_store final : public store {
+  using managed = tx::managed_tree<tx::redo_opt<D>, tree>;
+
+ public:
+  /// `is_volatile`: the pool lies in ordinary memory.
+  tree_store(std::unique_ptr<basic_pool<D>> pool, const store_options& wanted,
+             bool is_volatile = false)
+      : is_volatile_(is_volatile || domain::logs_lines<D>),
+        pool_(std::move(pool)),
+        all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order)),
+        facts_(all_->manager().template root<store_facts>("facts")),
+        order_(wanted.order) {
+    judge(wanted);
+  }
+
+  void put(std::string_view key, std::string_view value, bool sync) override {
+    std::string bytes;
+    bytes.reserve(key.size() + value.size() + checksum_bytes);
+    bytes.append(key).append(value);
+    const std::uint32_t checksum = checksum_of(key, value);
+    bytes.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
+    all_->change([bytes = std::move(bytes), keyed = key.size(), order = order_](tree& t) {
+      const std::string_view both = bytes;
+      t.put(both.substr(0, keyed), both.substr(keyed), order);
+    });
+    finish(sync);
+  }
+  void erase(std::string_view key, bool sync) override {
+    all_->change([key = std::string(key), order = order_](tree& t) { t.erase(key, order); });
+    finish(sync);
+  }
+  void apply(changes&& all, bool sync) override {
+    all_->change([all = std::move(all), order = order_](tree& t) {
+      all.for_each(
+          [&](std::string_view key, std::string_view stored) { t.put(key, stored, order); },
+          [&](std::string_view key) { t.erase(key, order); });
+    });
+    finish(sync);
+  }
+  void sync() override { all_->manager().sync(); }
+
+  answer get(std::string_view key, std::string& value, bool verify) override {
+    return all_->read([&](const tree& t) {
+      const auto stored = t.get(key, order_);
+      return stored ? take(key, *stored, value, verify) : answer::absent;
+    });
+  }
+  std::unique_ptr<moment> now() override {
+    return std::make_unique<seen_moment>(all_->take_snapshot());
+  }
+
+  std::size_t keys() override { return all_->size(); }
+  std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
+    return all_->read([&](const tree& t) {
+      const auto now = t.now(order_);
+      const double part = now.part_before(to) - now.part_before(from);
+      return part <= 0 ? std::uint64_t{0}
+                       : static_cast<std::uint64_t>(part * static_cast<double>(used_bytes()));
+    });
+  }
+  void collect() override { all_->collect(); }
+  std::string check() override;
+  std::string guarantee() const override { return all_->manager().guarantee(); }
+  std::size_t volatile_bytes() const override {
+    if (!is_volatile_) return 0;
+    return 2 * all_->manager().read([](tx::const_view) { return used_bytes(); });
+  }
+  void close() override {
+    all_->manager().sync();
+    all_.reset();
+    pool_->close();
+  }
+
+ private:
+  class seen_cursor;
+  class seen_moment;
+
+  static tx::options options_for(const store_options& wanted) {
+    tx::options made;
+    made.replica_bytes = wanted.capacity_bytes;
+    made.replicas = wanted.replicas;
+    made.window = wanted.window;
+    return made;
+  }
+  void judge(const store_options& wanted);
+
+  static answer take(std::string_view key, std::string_view stored, std::string& value,
+                     bool verify) {
+    if (verify && !is_intact(key, stored)) return answer::damaged;
+    value.assign(value_in(stored));
+    return answer::found;
+  }
+  /// Of the replica that a read sees.
+  static std::size_t used_bytes() {
+    const auto in_use = tx::heap::used(
+        *reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
+    return in_use.pages_end - in_use.pages_begin;
+  }
+  void finish(bool sync) {
+    if constexpr (domain::logs_lines<D>) {
+      if (sync) all_->manager().sync();
+    }
+  }
+
+  bool is_volatile_;
+  std::unique_ptr<basic_pool<D>> pool_;
+  std::unique_ptr<managed> all_;
+  tx::root<store_facts> facts_;
+  key_order order_;
+};
+
+template <domain::persistence_domain D>
+class tree_store<D>::seen_cursor final : public cursor {
+ public:
+  explicit seen_cursor(const typename managed::snapshot& of) : at_(of) {}
+
+  bool is_valid() const override { return at_.is_valid(); }
+  void seek_to_first() override { at_.seek_to_first(); }
+  void seek_to_last() override { at_.seek_to_last(); }
+  void seek(std::string_view key) override { at_.seek(key); }
+  void next() override { at_.next(); }
+  void prev() override { at_.prev(); }
+  std::string_view key() const override { return at_.key(); }
+  std::string_view stored() const override { return at_.value(); }
+
+ private:
+  typename managed::iterator at_;
+};
+
+template <domain::persistence_domain D>
+class tree_store<D>::seen_moment final : public moment {
+ public:
+  explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
+
+  answer get(std::string_view key, std::string& value, bool verify) const override {
+    answer found = answer::absent;
+    of_.visit(key, [&](std::string_view stored) { found = take(key, stored, value, verify); });
+    return found;
+  }
+  std::unique_ptr<cursor> iterate() const override { return std::make_unique<seen_cursor>(of_); }
+
+ private:
+  typename managed::snapshot of_;
+};
+
+/// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
+template <domain::persistence_domain D>
+void tree_store<D>::judge(const store_options& wanted) {
+  auto& manager = all_->manager();
+  if (manager.read(facts_, [](const store_facts& f) { return f.version.get(); }) == 0) {
+    manager.update(facts_, [name = wanted.order_name](store_facts& f) {
+      if (f.version != 0) return;
+      f.version = store_facts::known_version;
+      f.order_name.assign(name);
+    });
+    manager.sync();
+  }
+  std::string name;
+  const std::uint64_t version = manager.read(facts_, [&](const store_facts& f) {
+    name.assign(f.order_name.view());
+    return f.version.get();
+  });
+  if (version != store_facts::known_version) {
+    throw error(errc::newer_version, pool_->path(),
+                "the store has format " + std::to_string(version) + ", this program knows " +
+                    std::to_string(store_facts::known_version) + "; use a newer one");
+  }
+  if (name == wanted.order_name) return;
+  throw error(errc::bad_argument, pool_->path(),
+              "the store's keys are in the order of the comparator '" + name + "', not of '" +
+                  wanted.order_name + "'; open it with that one");
+}
+
+template <domain::persistence_domain D>
+std::string tree_store<D>::check() {
+  if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
+  for (auto at = all_->take_snapshot().iterate(); at.is_valid(); at.next()) {
+    if (!is_intact(at.key(), at.value())) {
+      return "the value of a key of " + std::to_string(at.key().size()) +
+             " bytes is not what its checksum says";
+    }
+  }
+  return "";
+}
+
+}  // namespace outlast::store_detail

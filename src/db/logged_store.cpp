@@ -1,9 +1,9 @@
 // Stores on a device that has to be synced with: through a log, whose batches several writers
 // share.
-#include "tree_store.hpp"
 
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/pool.hpp>
+#include <src/db/tree_store.hpp>
 
 #include <memory>
 #include <utility>

@@ -1,9 +1,9 @@
 // An Env whose files lie in ordinary memory.
-#include "memory_env.hpp"
 
 #include <outlast/db/detail/store.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/memenv.hpp>
+#include <src/db/memory_env.hpp>
 
 #include <algorithm>
 #include <cstdarg>
@@ -120,10 +120,38 @@ class memory_lock final : public FileLock {
   std::string path_;
 };
 
+/// Which Envs these are.
+/// Thread-safety: all members may be called concurrently.
+class known_keepers {
+ public:
+  static known_keepers& all() {
+    static known_keepers* const only = new known_keepers;  // outlives the last Env
+    return *only;
+  }
+  void add(const Env* env, store_keeper* keeper) {
+    const std::lock_guard lock(mutex_);
+    keepers_[env] = keeper;
+  }
+  void remove(const Env* env) {
+    const std::lock_guard lock(mutex_);
+    keepers_.erase(env);
+  }
+  [[nodiscard]] store_keeper* find(const Env* env) {
+    const std::lock_guard lock(mutex_);
+    const auto at = keepers_.find(env);
+    return at == keepers_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const Env*, store_keeper*> keepers_;
+};
+
 /// A directory is what the names of files begin with: there are no others.
 class memory_env final : public EnvWrapper, public store_keeper {
  public:
-  explicit memory_env(Env* base) : EnvWrapper(base) {}
+  explicit memory_env(Env* base) : EnvWrapper(base) { known_keepers::all().add(this, this); }
+  ~memory_env() override { known_keepers::all().remove(this); }
 
   Status NewSequentialFile(const std::string& fname, SequentialFile** result) override {
     return opened<memory_sequential_file>(fname, result);
@@ -231,6 +259,8 @@ class memory_env final : public EnvWrapper, public store_keeper {
 };
 
 }  // namespace
+
+store_keeper* keeper_of(const Env* env) { return known_keepers::all().find(env); }
 
 Env* NewMemEnv(Env* base_env) { return new memory_env(base_env); }
 

@@ -21,4 +21,7 @@ class store_keeper {
       const std::string& path) = 0;
 };
 
+/// `env` as such a one; null if it is none. (An Env of a program's may have no run-time type.)
+[[nodiscard]] store_keeper* keeper_of(const Env* env);
+
 }  // namespace OUTLAST_DB_NAMESPACE

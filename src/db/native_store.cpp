@@ -1,9 +1,9 @@
 // Stores where a store to a mapping survives, and those in ordinary memory.
-#include "tree_store.hpp"
 
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/pool.hpp>
+#include <src/db/tree_store.hpp>
 
 #include <memory>
 #include <utility>

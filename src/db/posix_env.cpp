@@ -107,8 +107,7 @@ class posix_random_access_file final : public RandomAccessFile {
     size_t done = 0;
     while (done < n) {
       const ssize_t more = retried([&] {
-        return ::pread(file_.number(), scratch + done, n - done,
-                       static_cast<off_t>(offset + done));
+        return ::pread(file_.number(), scratch + done, n - done, static_cast<off_t>(offset + done));
       });
       if (more < 0) return failed(path_);
       if (more == 0) break;
@@ -273,9 +272,7 @@ class posix_env final : public Env {
     return opened<posix_writable_file>(fname, O_WRONLY | O_CREAT | O_APPEND, result);
   }
 
-  bool FileExists(const std::string& fname) override {
-    return ::access(fname.c_str(), F_OK) == 0;
-  }
+  bool FileExists(const std::string& fname) override { return ::access(fname.c_str(), F_OK) == 0; }
   Status GetChildren(const std::string& dir, std::vector<std::string>* result) override {
     result->clear();
     DIR* const open = ::opendir(dir.c_str());

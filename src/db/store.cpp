@@ -1,8 +1,7 @@
 // Which store lies where.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
-
-#include "tree_store.hpp"
+#include <src/db/tree_store.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -39,8 +39,8 @@ bool maps_with_sync(const std::string& directory) {
   constexpr std::size_t page = 4096;
   bool maps = false;
   if (::ftruncate(file, page) == 0) {
-    void* const at = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC,
-                            file, 0);
+    void* const at =
+        ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, file, 0);
     maps = at != MAP_FAILED;
     if (maps) ::munmap(at, page);
   }
@@ -74,6 +74,15 @@ std::size_t capacity_for(const std::string& directory) {
   const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
   return std::clamp(free, gib, 64 * gib);
 }
+
+std::size_t bytes_of_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return 0;
+  constexpr std::size_t unit = 512;  // of st_blocks
+  return static_cast<std::size_t>(status.st_blocks) * unit;
+}
+
+std::string log_of(const std::string& file) { return file + ".redo"; }
 
 std::unique_ptr<store> open_store(const store_options& wanted, medium on) {
   return on == medium::memory ? open_native_store(wanted) : open_logged_store(wanted);

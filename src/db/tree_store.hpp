@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,14 +37,19 @@ static_assert(sizeof(store_facts) == 32);
 
 using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
 
+/// What a file takes of its file system; 0 if there is none.
+[[nodiscard]] std::size_t bytes_of_file(const std::string& path);
+
 /// A pool of the options; its file is sparse.
 [[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
   constexpr std::size_t besides = std::size_t{64} << 20;
+  const std::size_t replicas = wanted.capacity_bytes * wanted.replicas;
   pool_options made;
-  made.size_bytes = wanted.capacity_bytes * wanted.replicas + besides;
+  made.size_bytes = replicas + replicas / 32 + besides;  // a page has a line of 1/64 of it
   made.capacity_bytes = made.size_bytes;
   made.log_bytes = std::size_t{32} << 20;
   made.per_operation_device_sync = true;
+  made.salvage = wanted.salvage;
   return made;
 }
 
@@ -71,7 +77,7 @@ class tree_store final : public store {
     bytes.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
     all_->change([bytes = std::move(bytes), keyed = key.size(), order = order_](tree& t) {
       const std::string_view both = bytes;
-      t.put(both.substr(0, keyed), both.substr(keyed), order);
+      put_in(t, both.substr(0, keyed), both.substr(keyed), order);
     });
     finish(sync);
   }
@@ -82,7 +88,7 @@ class tree_store final : public store {
   void apply(changes&& all, bool sync) override {
     all_->change([all = std::move(all), order = order_](tree& t) {
       all.for_each(
-          [&](std::string_view key, std::string_view stored) { t.put(key, stored, order); },
+          [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
           [&](std::string_view key) { t.erase(key, order); });
     });
     finish(sync);
@@ -90,10 +96,8 @@ class tree_store final : public store {
   void sync() override { all_->manager().sync(); }
 
   answer get(std::string_view key, std::string& value, bool verify) override {
-    return all_->read([&](const tree& t) {
-      const auto stored = t.get(key, order_);
-      return stored ? take(key, *stored, value, verify) : answer::absent;
-    });
+    return all_->read(
+        [&](const tree& t) { return take(t.now(order_).find_entry(key), value, verify); });
   }
   std::unique_ptr<moment> now() override {
     return std::make_unique<seen_moment>(all_->take_snapshot());
@@ -110,11 +114,15 @@ class tree_store final : public store {
   }
   void collect() override { all_->collect(); }
   std::string check() override;
+  std::size_t rescue(store& to) override;
   std::string guarantee() const override { return all_->manager().guarantee(); }
-  std::size_t volatile_bytes() const override {
-    if (!is_volatile_) return 0;
-    return 2 * all_->manager().read([](tx::const_view) { return used_bytes(); });
+  std::size_t data_bytes() override {
+    return all_->read([](const tree&) { return used_bytes(); });
   }
+  std::size_t file_bytes() const override {
+    return bytes_of_file(pool_->path()) + bytes_of_file(log_of(pool_->path()));
+  }
+  std::size_t volatile_bytes() override { return is_volatile_ ? 2 * data_bytes() : 0; }
   void close() override {
     all_->manager().sync();
     all_.reset();
@@ -134,16 +142,22 @@ class tree_store final : public store {
   }
   void judge(const store_options& wanted);
 
-  static answer take(std::string_view key, std::string_view stored, std::string& value,
-                     bool verify) {
-    if (verify && !is_intact(key, stored)) return answer::damaged;
-    value.assign(value_in(stored));
+  /// Of keys that an order takes for equal the last one is kept: checksums are of its bytes.
+  static void put_in(tree& t, std::string_view key, std::string_view stored, key_order order) {
+    if (!order.is_by_bytes()) t.erase(key, order);
+    t.put(key, stored, order);
+  }
+  template <class Entry>
+  static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {
+    if (!found) return answer::absent;
+    if (verify && !is_intact(found->key, found->value)) return answer::damaged;
+    value.assign(value_in(found->value));
     return answer::found;
   }
   /// Of the replica that a read sees.
   static std::size_t used_bytes() {
-    const auto in_use = tx::heap::used(
-        *reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
+    const auto in_use =
+        tx::heap::used(*reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
     return in_use.pages_end - in_use.pages_begin;
   }
   void finish(bool sync) {
@@ -183,9 +197,8 @@ class tree_store<D>::seen_moment final : public moment {
   explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
 
   answer get(std::string_view key, std::string& value, bool verify) const override {
-    answer found = answer::absent;
-    of_.visit(key, [&](std::string_view stored) { found = take(key, stored, value, verify); });
-    return found;
+    return of_.read(
+        [&](const auto& content) { return take(content.find_entry(key), value, verify); });
   }
   std::unique_ptr<cursor> iterate() const override { return std::make_unique<seen_cursor>(of_); }
 
@@ -219,6 +232,23 @@ void tree_store<D>::judge(const store_options& wanted) {
   throw error(errc::bad_argument, pool_->path(),
               "the store's keys are in the order of the comparator '" + name + "', not of '" +
                   wanted.order_name + "'; open it with that one");
+}
+
+template <domain::persistence_domain D>
+std::size_t tree_store<D>::rescue(store& to) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  std::size_t kept = 0;
+  changes some;
+  all_->read([&](const tree& t) {
+    t.visit_readable([&](std::string_view key, std::string_view stored) {
+      if (!is_intact(key, stored)) return;
+      some.put(key, value_in(stored));
+      ++kept;
+      if (some.bytes() >= at_once) to.apply(std::exchange(some, changes()), false);
+    });
+  });
+  if (!some.empty()) to.apply(std::move(some), false);
+  return kept;
 }
 
 template <domain::persistence_domain D>

@@ -41,6 +41,13 @@ class byte_string {
   }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), size_}; }
 
+  /// Do its bytes lie between the two addresses? Of a string that may be damaged.
+  [[nodiscard]] bool lies_in(const std::byte* begin, const std::byte* end) const noexcept {
+    if (size_ <= inside_bytes) return true;
+    const std::byte* const block = outside_.get();
+    return block >= begin && block < end && size_ <= static_cast<std::size_t>(end - block);
+  }
+
   /// Makes it hold `bytes`, which may be a part of it. As many as before are written in place,
   /// others get a block of their length, and the old one is given back. Throws out_of_space, before
   /// anything has changed.

@@ -285,14 +285,10 @@ class managed_tree<Manager, Tree>::snapshot {
     });
     return found;
   }
-  /// Calls use(value) with a view of the key's value, without a copy; false if it is not there.
-  template <class Use>
-  bool visit(view_of<key_type> key, Use&& use) const {
-    return read([&](const auto& content) {
-      const auto there = content.get(key);
-      if (there) use(*there);
-      return there.has_value();
-    });
+  /// f(const Tree::content&) as one operation of the manager, without copies.
+  template <class F>
+  auto read(F&& f) const {
+    return in_->read([&](const Tree& t) { return f(t.at(held_->which, in_->order())); });
   }
   [[nodiscard]] std::size_t size() const noexcept { return held_->which.count; }
   /// An iterator at the first key.
@@ -307,12 +303,6 @@ class managed_tree<Manager, Tree>::snapshot {
   friend iterator;
 
   snapshot(managed_tree& in, std::shared_ptr<held> which) : in_(&in), held_(std::move(which)) {}
-
-  /// Calls f(content) in a read of the manager.
-  template <class F>
-  auto read(F&& f) const {
-    return in_->read([&](const Tree& t) { return f(t.at(held_->which, in_->order())); });
-  }
 
   managed_tree* in_;
   std::shared_ptr<held> held_;

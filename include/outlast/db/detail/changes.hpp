@@ -45,6 +45,7 @@ class changes {
   void erase(std::string_view key) { append(an_erasure, key, {}); }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
 
   /// Calls put(key, stored value) or erase(key) for each, in their order.
   template <class Put, class Erase>

@@ -62,6 +62,8 @@ struct store_options {
   std::chrono::microseconds window{0};
   std::size_t capacity_bytes = 0;  ///< of a replica; when it is created
   unsigned replicas = 4;
+  /// Open a file that a crash of the machine may have torn.
+  bool salvage = false;
 };
 
 /// An open store.
@@ -97,10 +99,17 @@ class store {
   virtual void collect() = 0;
   /// What is wrong with it; "" if nothing is. Visits everything.
   [[nodiscard]] virtual std::string check() = 0;
+  /// Puts all keys that can still be read, and whose values are intact, into `to`, and answers how
+  /// many these are. Believes no pointer that it follows.
+  virtual std::size_t rescue(store& to) = 0;
   /// What survives what, in a few sentences.
   [[nodiscard]] virtual std::string guarantee() const = 0;
+  /// Bytes of one copy of the data, with what the store adds to them.
+  [[nodiscard]] virtual std::size_t data_bytes() = 0;
+  /// Bytes that its files take of the file system; 0 for a store in ordinary memory.
+  [[nodiscard]] virtual std::size_t file_bytes() const = 0;
   /// Bytes of ordinary memory that copies of the data and of the log take, about.
-  [[nodiscard]] virtual std::size_t volatile_bytes() const = 0;
+  [[nodiscard]] virtual std::size_t volatile_bytes() = 0;
   /// Everything is durable at return, and the next opening is fast. Nothing else is called after.
   virtual void close() = 0;
 };
@@ -120,6 +129,19 @@ enum class medium {
 /// Opens or creates. Throws what basic_pool::open() and create() throw; error{newer_version},
 /// error{bad_argument} for another order's, error{root_type_mismatch}, corruption.
 [[nodiscard]] std::unique_ptr<store> open_store(const store_options& wanted, medium on);
+
+/// The file of the store's log, which is beside its own while it is open, and after a crash.
+[[nodiscard]] std::string log_of(const std::string& file);
+
+/// What rescue_store() did.
+struct rescue_report {
+  std::uint64_t keys = 0;  ///< that are there now
+  std::string was_wrong;   ///< "": nothing was
+};
+/// Opens the store though it may be damaged; if it is, makes another one of what can be read, in
+/// `aside`, and puts it in its place. After a crash the store is the old or the new one. Throws as
+/// open_store(), and corruption if nothing can be read.
+rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
 
 /// The file of a store in ordinary memory.
 struct memory_file {

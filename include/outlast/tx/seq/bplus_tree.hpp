@@ -144,6 +144,15 @@ class bplus_tree {
 
   /// The first violated invariant; "" if there is none. Visits everything.
   [[nodiscard]] std::string check(Less order = Less()) const;
+  /// Calls `visit(key, value)`, ascending if nothing is damaged, for all that can be reached where
+  /// pages or strings may be damaged: follows no pointer out of the replica, and none in circles.
+  template <class Visit>
+  void visit_readable(Visit&& visit) const {
+    const std::byte* const begin = running().replica();
+    const std::byte* const end = begin + running().bytes();
+    std::size_t pages_left = running().bytes() / sizeof(leaf);
+    visit_readable(root_.get(), {begin, end}, std::uint64_t{1} << 63, pages_left, visit);
+  }
   /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
   /// everything.
   [[nodiscard]] std::size_t blocks() const {
@@ -235,6 +244,21 @@ class bplus_tree {
     }
   }
 
+  struct bytes_of_replica {
+    const std::byte* begin;
+    const std::byte* end;
+
+    template <class Page>
+    [[nodiscard]] bool hold(const header* page) const noexcept {
+      const auto* const at = reinterpret_cast<const std::byte*>(page);
+      return at >= begin && at < end && static_cast<std::size_t>(end - at) >= sizeof(Page) &&
+             reinterpret_cast<std::uintptr_t>(at) % alignof(Page) == 0;
+    }
+  };
+  /// Below pages of the height `above`.
+  template <class Visit>
+  static void visit_readable(const header* at, const bytes_of_replica& in, std::uint64_t above,
+                             std::size_t& pages_left, Visit& visit);
   [[nodiscard]] static std::size_t blocks_below(const header* at);
   struct range;
   [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen, Less order,
@@ -259,6 +283,12 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     const auto* const found = find(key);
     if (found == nullptr) return std::nullopt;
     return found->value.get();
+  }
+  /// The key itself, as it is kept: an order may take others for equal.
+  [[nodiscard]] std::optional<entry> find_entry(key_view key) const {
+    const auto* const found = find(key);
+    if (found == nullptr) return std::nullopt;
+    return entry{found->key.get(), found->value.get()};
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   /// About which part of the keys are less than `key`, from 0 to 1: as if pages of one height had

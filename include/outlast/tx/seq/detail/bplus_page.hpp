@@ -35,6 +35,8 @@ class versioned {
   /// Its place is empty: it is another one's now.
   void clear() const noexcept {}
   [[nodiscard]] std::size_t blocks() const noexcept { return 0; }
+  /// Does it lie between the two addresses, though it may be damaged?
+  [[nodiscard]] bool lies_in(const std::byte*, const std::byte*) const noexcept { return true; }
 
  private:
   field<T> value_;
@@ -70,6 +72,9 @@ class versioned<std::string> {
   void clear() { static_cast<void>(text_.detach()); }
   [[nodiscard]] std::size_t blocks() const noexcept {
     return text_.size() > byte_string::inside_bytes ? 1 : 0;
+  }
+  [[nodiscard]] bool lies_in(const std::byte* begin, const std::byte* end) const noexcept {
+    return text_.lies_in(begin, end);
   }
 
  private:
@@ -146,6 +151,13 @@ class page : public page_header {
   [[nodiscard]] Item& item(std::size_t i) noexcept { return *std::launder(slot_at(i)); }
   [[nodiscard]] const Item& item(std::size_t i) const noexcept {
     return const_cast<page*>(this)->item(i);
+  }
+
+  /// Do its places name slots that it has? Of a page that may be damaged.
+  [[nodiscard]] bool is_sound() const noexcept {
+    const slot_order<Room>& order = order_;
+    return order.count <= Room && std::all_of(order.slot.begin(), order.slot.begin() + order.count,
+                                              [](std::uint8_t slot) { return slot < Room; });
   }
 
   /// A new item Item(arguments...) at place `i`.

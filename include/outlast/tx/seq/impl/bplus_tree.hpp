@@ -197,6 +197,30 @@ struct bplus_tree<Key, Value, Less, Fanout>::range {
 };
 
 template <class Key, class Value, class Less, std::size_t Fanout>
+template <class Visit>
+void bplus_tree<Key, Value, Less, Fanout>::visit_readable(const header* at,
+                                                          const bytes_of_replica& in,
+                                                          std::uint64_t above,
+                                                          std::size_t& pages_left, Visit& visit) {
+  if (pages_left == 0 || !in.template hold<header>(at) || at->level >= above) return;
+  --pages_left;
+  if (is_leaf(*at)) {
+    if (!in.template hold<leaf>(at) || !as_leaf(at).is_sound()) return;
+    const leaf& here = as_leaf(at);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const auto& item = here.item(i);
+      if (!item.key.lies_in(in.begin, in.end) || !item.value.lies_in(in.begin, in.end)) continue;
+      visit(item.key.get(), item.value.get());
+    }
+  } else if (in.template hold<inner>(at) && as_inner(at).is_sound()) {
+    const inner& here = as_inner(at);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      visit_readable(here.item(i).child.get(), in, at->level, pages_left, visit);
+    }
+  }
+}
+
+template <class Key, class Value, class Less, std::size_t Fanout>
 std::string bplus_tree<Key, Value, Less, Fanout>::check(Less order) const {
   std::string wrong;
   const std::size_t keys = root_ == nullptr ? 0 : check_below(root_, {}, false, order, wrong);

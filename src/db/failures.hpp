@@ -1,0 +1,25 @@
+// What exceptions of the layers below are to users of the store.
+#pragma once
+
+#include <outlast/db/namespace.hpp>
+#include <outlast/db/status.hpp>
+
+#include <utility>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+/// The exception that is being handled, as a status.
+[[nodiscard]] Status status_of_current();
+
+/// Calls f(), and answers OK or what its exception is.
+template <class F>
+[[nodiscard]] Status guarded(F&& f) noexcept {
+  try {
+    std::forward<F>(f)();
+    return {};
+  } catch (...) {
+    return status_of_current();
+  }
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

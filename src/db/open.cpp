@@ -1,0 +1,192 @@
+// Opening, removing and repairing a store.
+#include <outlast/base/error.hpp>
+#include <outlast/db/comparator.hpp>
+#include <outlast/db/db.hpp>
+#include <outlast/db/detail/store.hpp>
+#include <outlast/db/env.hpp>
+#include <src/db/failures.hpp>
+#include <src/db/memory_env.hpp>
+#include <src/db/opened_store.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+namespace core = ::outlast::store_detail;
+
+namespace {
+
+int compare_by(const void* who, std::string_view a, std::string_view b) {
+  return static_cast<const Comparator*>(who)->Compare(a, b);
+}
+
+core::key_order order_of(const Comparator* comparator) {
+  const std::string_view name = comparator->Name();
+  if (name == BytewiseComparator()->Name()) return {};
+  return {comparator, &compare_by};
+}
+
+/// A store's directory, locked, and who hears of it.
+struct locked_directory {
+  directory_lock lock;
+  std::unique_ptr<Logger> own_logger;
+  Logger* messages = nullptr;
+};
+
+Status lock_directory(const std::string& name, const Options& options, locked_directory& got) {
+  const store_paths paths(name);
+  Env* const env = options.env;
+  static_cast<void>(env->CreateDir(name));  // it may be there; otherwise the lock says why not
+  got.messages = options.info_log;
+  got.lock = directory_lock(env, paths.lock);
+  if (!got.lock.status().ok()) return got.lock.status();
+  if (got.messages == nullptr) {
+    static_cast<void>(env->RenameFile(paths.log, paths.old_log));  // there may be none
+    Logger* made = nullptr;
+    if (env->NewLogger(paths.log, &made).ok()) got.own_logger.reset(made);
+    got.messages = got.own_logger.get();
+  }
+  return {};
+}
+
+/// May the store be opened, or made, as the options say?
+Status judge_presence(const std::string& name, const Options& options) {
+  const store_paths paths(name);
+  if (!options.env->FileExists(paths.data)) {
+    if (options.env->FileExists(paths.foreign)) {
+      return Status::NotSupported(
+          name,
+          "holds a database of LevelDB's or RocksDB's own format; `outlast db import` reads it");
+    }
+    if (!options.create_if_missing) {
+      return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
+    }
+  } else if (options.error_if_exists) {
+    return Status::InvalidArgument(name, "exists (error_if_exists is true)");
+  }
+  return {};
+}
+
+core::store_options core_options(const std::string& name, const Options& options,
+                                 const StoreOptions& more) {
+  core::store_options wanted;
+  wanted.file = store_paths(name).data;
+  wanted.order = order_of(options.comparator);
+  wanted.order_name = options.comparator->Name();
+  wanted.may_create = options.create_if_missing;
+  wanted.window = more.window;
+  wanted.capacity_bytes = more.capacity_bytes;
+  wanted.replicas = more.replicas;
+  return wanted;
+}
+
+Status judge_options(const Options& options, const StoreOptions& more) {
+  if (options.comparator == nullptr || options.env == nullptr) {
+    return Status::InvalidArgument("a store wants a comparator and an Env");
+  }
+  if (more.replicas < 2 || more.replicas > 64) {
+    return Status::InvalidArgument("a store has from 2 to 64 replicas, not " +
+                                   std::to_string(more.replicas));
+  }
+  if (more.window.count() < 0) return Status::InvalidArgument("a window is not negative");
+  return {};
+}
+
+/// Opens what lies in the file, or in the memory of the Env.
+std::unique_ptr<core::store> open_core(const std::string& name, const Options& options,
+                                       core::store_options wanted,
+                                       std::shared_ptr<core::memory_file>& memory) {
+  if (store_keeper* const keeper = keeper_of(options.env)) {
+    memory = keeper->store_file(wanted.file);
+    if (wanted.capacity_bytes == 0) wanted.capacity_bytes = std::size_t{1} << 30;
+    return core::open_memory_store(wanted, *memory);
+  }
+  if (wanted.capacity_bytes == 0) wanted.capacity_bytes = core::capacity_for(name);
+  return core::open_store(wanted, core::medium_of(name));
+}
+
+}  // namespace
+
+Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
+  return Open(options, StoreOptions(), name, dbptr);
+}
+
+Status DB::Open(const Options& options, const StoreOptions& more, const std::string& name,
+                DB** dbptr) {
+  *dbptr = nullptr;
+  Status status = judge_options(options, more);
+  if (!status.ok()) return status;
+  locked_directory directory;
+  status = lock_directory(name, options, directory);
+  if (!status.ok()) return status;
+  status = judge_presence(name, options);
+  if (!status.ok()) return status;
+  Logger* const messages = directory.messages;
+  const Status thrown = guarded([&] {
+    std::shared_ptr<core::memory_file> memory;
+    std::unique_ptr<core::store> in =
+        open_core(name, options, core_options(name, options, more), memory);
+    if (options.paranoid_checks) {
+      if (const std::string wrong = in->check(); !wrong.empty()) {
+        status = Status::Corruption(store_paths(name).data, wrong);
+        return;
+      }
+    }
+    *dbptr =
+        new opened_store(name, options, std::move(directory.lock), std::move(directory.own_logger),
+                         messages, std::move(memory), std::move(in));
+  });
+  if (!thrown.ok()) status = thrown;
+  if (!status.ok()) Log(messages, "%s does not open: %s", name.c_str(), status.ToString().c_str());
+  return status;
+}
+
+Status DestroyDB(const std::string& name, const Options& options) {
+  Env* const env = options.env;
+  std::vector<std::string> there;
+  if (!env->GetChildren(name, &there).ok() || there.empty()) return {};
+  const store_paths paths(name);
+  Status status;
+  {
+    const directory_lock lock(env, paths.lock);
+    if (!lock.status().ok()) return lock.status();
+    for (const std::string& file : {paths.data, core::log_of(paths.data), paths.rescued,
+                                    core::log_of(paths.rescued), paths.log, paths.old_log}) {
+      if (!env->FileExists(file)) continue;
+      const Status removed = env->RemoveFile(file);
+      if (status.ok()) status = removed;
+    }
+  }
+  static_cast<void>(env->RemoveFile(paths.lock));
+  static_cast<void>(env->RemoveDir(name));  // something else may be in it
+  return status;
+}
+
+Status RepairDB(const std::string& dbname, const Options& options) {
+  if (keeper_of(options.env) != nullptr) return {};  // it has not left the process
+  const store_paths paths(dbname);
+  if (!options.env->FileExists(paths.data)) {
+    return Status::InvalidArgument(dbname, "holds no store to repair");
+  }
+  locked_directory directory;
+  Status status = lock_directory(dbname, options, directory);
+  if (!status.ok()) return status;
+  core::rescue_report report;
+  status = guarded([&] {
+    core::store_options wanted = core_options(dbname, options, StoreOptions());
+    wanted.may_create = false;
+    report = core::rescue_store(wanted, core::medium_of(dbname), paths.rescued);
+  });
+  Log(directory.messages, "%s: %s; %llu keys kept%s%s", dbname.c_str(),
+      status.ok() ? "repaired" : status.ToString().c_str(),
+      static_cast<unsigned long long>(report.keys),
+      report.was_wrong.empty() ? "" : "; it was: ", report.was_wrong.c_str());
+  return status;
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

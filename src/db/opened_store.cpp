@@ -1,0 +1,276 @@
+// Reading and writing an open store.
+#include <outlast/db/iterator.hpp>
+#include <outlast/db/write_batch.hpp>
+#include <src/db/failures.hpp>
+#include <src/db/opened_store.hpp>
+
+#include <charconv>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+namespace core = ::outlast::store_detail;
+
+DB::~DB() = default;
+Snapshot::~Snapshot() = default;
+
+namespace {
+
+/// Longer keys and values are refused: one operation is kept in memory several times.
+constexpr std::size_t longest = std::size_t{1} << 30;
+
+Status judge_length(std::string_view key, std::string_view value = {}) {
+  if (key.size() <= longest && value.size() <= longest) return {};
+  return Status::InvalidArgument("a key or value has more than 1 GiB");
+}
+
+Status damaged(std::string_view key) {
+  constexpr std::size_t shown = 64;
+  return Status::Corruption("a value is not what its checksum says; its key begins with",
+                            Slice(key.substr(0, shown)));
+}
+
+Status status_of(core::answer answer, std::string_view key) {
+  switch (answer) {
+    case core::answer::found: return {};
+    case core::answer::absent: return Status::NotFound("no such key");
+    case core::answer::damaged: return damaged(key);
+  }
+  return {};
+}
+
+/// Where a cursor is, under LevelDB's names.
+class opened_iterator final : public Iterator {
+ public:
+  /// `kept`: what the cursor reads, unless somebody else keeps it.
+  opened_iterator(std::unique_ptr<core::moment> kept, std::unique_ptr<core::cursor> at,
+                  bool verifies)
+      : kept_(std::move(kept)), at_(std::move(at)), verifies_(verifies) {}
+
+  bool Valid() const override { return valid_; }
+  void SeekToFirst() override {
+    move([this] { at_->seek_to_first(); });
+  }
+  void SeekToLast() override {
+    move([this] { at_->seek_to_last(); });
+  }
+  void Seek(const Slice& target) override {
+    move([&] { at_->seek(target.view()); });
+  }
+  void Next() override {
+    move([this] { at_->next(); });
+  }
+  void Prev() override {
+    move([this] { at_->prev(); });
+  }
+  Slice key() const override { return at_->key(); }
+  Slice value() const override { return core::value_in(at_->stored()); }
+  Status status() const override { return status_; }
+
+ private:
+  template <class Step>
+  void move(Step&& step) {
+    try {
+      step();
+      valid_ = at_->is_valid();
+    } catch (...) {
+      valid_ = false;
+      status_ = status_of_current();
+    }
+    if (valid_ && verifies_ && !core::is_intact(at_->key(), at_->stored())) {
+      valid_ = false;
+      status_ = damaged(at_->key());
+    }
+  }
+
+  std::unique_ptr<core::moment> kept_;
+  std::unique_ptr<core::cursor> at_;
+  bool verifies_;
+  bool valid_ = false;
+  Status status_;
+};
+
+/// A batch in the store's own form.
+class collector final : public WriteBatch::Handler {
+ public:
+  explicit collector(std::size_t bytes) { all_.reserve(bytes); }
+
+  void Put(const Slice& key, const Slice& value) override {
+    if (status_.ok()) status_ = judge_length(key.view(), value.view());
+    if (status_.ok()) all_.put(key.view(), value.view());
+  }
+  void Delete(const Slice& key) override {
+    if (status_.ok()) status_ = judge_length(key.view());
+    if (status_.ok()) all_.erase(key.view());
+  }
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] core::changes take() { return std::move(all_); }
+
+ private:
+  core::changes all_;
+  Status status_;
+};
+
+/// The number at the end of "leveldb.num-files-at-level<N>"; none for another property.
+std::optional<unsigned> level_in(std::string_view property) {
+  constexpr std::string_view prefix = "leveldb.num-files-at-level";
+  constexpr unsigned levels = 7;
+  if (!property.starts_with(prefix)) return std::nullopt;
+  property.remove_prefix(prefix.size());
+  unsigned level = 0;
+  const auto [end, failed] =
+      std::from_chars(property.data(), property.data() + property.size(), level);
+  if (failed != std::errc() || end != property.data() + property.size() || level >= levels) {
+    return std::nullopt;
+  }
+  return level;
+}
+
+}  // namespace
+
+opened_store::opened_store(std::string name, const Options& options, directory_lock lock,
+                           std::unique_ptr<Logger> logger, Logger* messages,
+                           std::shared_ptr<core::memory_file> memory,
+                           std::unique_ptr<core::store> in)
+    : name_(std::move(name)),
+      env_(options.env),
+      verifies_(options.paranoid_checks),
+      lock_(std::move(lock)),
+      own_logger_(std::move(logger)),
+      messages_(messages),
+      memory_(std::move(memory)),
+      in_(std::move(in)) {
+  Log(messages_, "%s is open. %s", name_.c_str(), in_->guarantee().c_str());
+}
+
+opened_store::~opened_store() {
+  const Status closed = guarded([this] { in_->close(); });
+  Log(messages_, "%s is closed: %s", name_.c_str(), closed.ToString().c_str());
+}
+
+Status opened_store::Put(const WriteOptions& options, const Slice& key, const Slice& value) {
+  Status status = judge_length(key.view(), value.view());
+  if (!status.ok()) return status;
+  return guarded([&] { in_->put(key.view(), value.view(), options.sync); });
+}
+
+Status opened_store::Delete(const WriteOptions& options, const Slice& key) {
+  Status status = judge_length(key.view());
+  if (!status.ok()) return status;
+  return guarded([&] { in_->erase(key.view(), options.sync); });
+}
+
+Status opened_store::Write(const WriteOptions& options, WriteBatch* updates) {
+  if (updates == nullptr) return guarded([&] { in_->sync(); });
+  Status status;
+  Status thrown = guarded([&] {
+    collector all(2 * updates->ApproximateSize());
+    status = updates->Iterate(&all);
+    if (status.ok()) status = all.status();
+    if (!status.ok()) return;
+    core::changes changes = all.take();
+    if (!changes.empty()) {
+      in_->apply(std::move(changes), options.sync);
+    } else if (options.sync) {
+      in_->sync();
+    }
+  });
+  return thrown.ok() ? status : thrown;
+}
+
+Status opened_store::Get(const ReadOptions& options, const Slice& key, std::string* value) {
+  const bool verify = verifies_ || options.verify_checksums;
+  core::answer answer = core::answer::absent;
+  Status status;
+  if (options.snapshot == nullptr) {
+    status = guarded([&] { answer = in_->get(key.view(), *value, verify); });
+  } else {
+    const auto& then = static_cast<const opened_snapshot&>(*options.snapshot);
+    if (!then.status().ok()) return then.status();
+    status = guarded([&] { answer = then.of().get(key.view(), *value, verify); });
+  }
+  return status.ok() ? status_of(answer, key.view()) : status;
+}
+
+Iterator* opened_store::NewIterator(const ReadOptions& options) {
+  const bool verify = verifies_ || options.verify_checksums;
+  try {
+    if (options.snapshot != nullptr) {
+      const auto& then = static_cast<const opened_snapshot&>(*options.snapshot);
+      if (!then.status().ok()) return NewErrorIterator(then.status());
+      return new opened_iterator(nullptr, then.of().iterate(), verify);
+    }
+    std::unique_ptr<core::moment> now = in_->now();
+    std::unique_ptr<core::cursor> at = now->iterate();
+    return new opened_iterator(std::move(now), std::move(at), verify);
+  } catch (...) {
+    return NewErrorIterator(status_of_current());
+  }
+}
+
+const Snapshot* opened_store::GetSnapshot() {
+  try {
+    return new opened_snapshot(in_->now());
+  } catch (...) {
+    return new opened_snapshot(status_of_current());
+  }
+}
+
+void opened_store::ReleaseSnapshot(const Snapshot* snapshot) {
+  delete static_cast<const opened_snapshot*>(snapshot);
+}
+
+std::string opened_store::describe() {
+  return "keys " + std::to_string(in_->keys()) + "\nbytes of data " +
+         std::to_string(in_->data_bytes()) + "\nbytes of memory " +
+         std::to_string(in_->volatile_bytes()) + "\nbytes of the file " +
+         std::to_string(in_->file_bytes()) + "\n" + in_->guarantee() + "\n";
+}
+
+bool opened_store::GetProperty(const Slice& property, std::string* value) {
+  value->clear();
+  const std::string_view name = property.view();
+  const auto number = [&](std::uint64_t what) {
+    *value = std::to_string(what);
+    return true;
+  };
+  try {
+    if (const auto level = level_in(name)) return number(*level == 0 ? 1 : 0);
+    if (name == "leveldb.approximate-memory-usage") return number(in_->volatile_bytes());
+    if (name == "outlast.keys") return number(in_->keys());
+    if (name == "outlast.data-bytes") return number(in_->data_bytes());
+    if (name == "outlast.file-bytes") return number(in_->file_bytes());
+    if (name == "leveldb.stats" || name == "leveldb.sstables") {
+      *value = describe();
+      return true;
+    }
+    if (name == "outlast.guarantee") {
+      *value = in_->guarantee();
+      return true;
+    }
+  } catch (...) {
+    Log(messages_, "GetProperty: %s", status_of_current().ToString().c_str());
+  }
+  return false;
+}
+
+void opened_store::GetApproximateSizes(const Range* range, int n, uint64_t* sizes) {
+  for (int i = 0; i < n; ++i) {
+    sizes[i] = 0;
+    const Status done = guarded(
+        [&] { sizes[i] = in_->bytes_between(range[i].start.view(), range[i].limit.view()); });
+    if (!done.ok()) Log(messages_, "GetApproximateSizes: %s", done.ToString().c_str());
+  }
+}
+
+void opened_store::CompactRange(const Slice* /*begin*/, const Slice* /*end*/) {
+  const Status done = guarded([this] { in_->collect(); });
+  if (!done.ok()) Log(messages_, "CompactRange: %s", done.ToString().c_str());
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -68,8 +68,8 @@ class opened_iterator final : public Iterator {
   void Prev() override {
     move([this] { at_->prev(); });
   }
-  Slice key() const override { return at_->key(); }
-  Slice value() const override { return core::value_in(at_->stored()); }
+  Slice key() const override { return key_; }
+  Slice value() const override { return value_; }
   Status status() const override { return status_; }
 
  private:
@@ -82,16 +82,23 @@ class opened_iterator final : public Iterator {
       valid_ = false;
       status_ = status_of_current();
     }
-    if (valid_ && verifies_ && !core::is_intact(at_->key(), at_->stored())) {
+    if (!valid_) return;
+    const core::entry_view there = at_->here();
+    if (verifies_ && !core::is_intact(there.key, there.stored)) {
       valid_ = false;
-      status_ = damaged(at_->key());
+      status_ = damaged(there.key);
+      return;
     }
+    key_ = there.key;
+    value_ = core::value_in(there.stored);
   }
 
   std::unique_ptr<core::moment> kept_;
   std::unique_ptr<core::cursor> at_;
   bool verifies_;
   bool valid_ = false;
+  Slice key_;    // the cursor's, if valid_
+  Slice value_;  // the same
   Status status_;
 };
 

@@ -184,8 +184,7 @@ class tree_store<D>::seen_cursor final : public cursor {
   void seek(std::string_view key) override { at_.seek(key); }
   void next() override { at_.next(); }
   void prev() override { at_.prev(); }
-  std::string_view key() const override { return at_.key(); }
-  std::string_view stored() const override { return at_.value(); }
+  entry_view here() const override { return {at_.key(), at_.value()}; }
 
  private:
   typename managed::iterator at_;

@@ -106,6 +106,11 @@ std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
   return nullptr;
 }
 
+constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  // since Linux 6.1; an error before
+#endif
+
 /// Space for header, tables and the first lines and pages.
 void allocate_tables(const std::string& path, int fd, const pool_format::static_header& fixed,
                      std::uint64_t file_bytes) {
@@ -147,6 +152,7 @@ mapped_file::mapped_file(mapped_file&& other) noexcept
       kind_(other.kind_),
       map_sync_(other.map_sync_),
       is_copy_(other.is_copy_),
+      is_in_memory_(other.is_in_memory_),
       can_allocate_(other.can_allocate_) {}
 
 mapped_file::~mapped_file() {
@@ -268,6 +274,7 @@ void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   mapped_ = file_bytes;
   kind_ = map_sync_ ? persistence_of_device(fd_.get()) : domain::kind::process;
   kind_ = test_seams().mapping.value_or(kind_);
+  is_in_memory_ = in_memory_file_system();
 }
 
 void mapped_file::extend(std::uint64_t file_bytes) {
@@ -301,6 +308,20 @@ void mapped_file::allocate(std::uint64_t offset, std::uint64_t size) const {
   if (error_number == 0) return;
   throw out_of_space(path_ + ": the file system has no room for " + std::to_string(size >> 10) +
                      " KiB more of the pool: " + text_of(error_number));
+}
+
+void mapped_file::allocate_large(std::uint64_t offset, std::uint64_t size) const {
+  if (is_in_memory_ && !is_copy_) {
+    // A large page that is made of one small one and holes costs a tenth of the small ones that it
+    // stands for. The kernel does that whatever it is set to do by itself.
+    const std::uint64_t end = (offset + size) / large_page_bytes * large_page_bytes;
+    for (std::uint64_t at = base::round_up(offset, large_page_bytes); at < end;
+         at += large_page_bytes) {
+      if (allocate_space(fd_.get(), at, pool_format::page_bytes) != 0) break;
+      if (::madvise(base_ + at, large_page_bytes, MADV_COLLAPSE) != 0) break;
+    }
+  }
+  allocate(offset, size);
 }
 
 void mapped_file::prepare_space(std::uint64_t file_bytes) {

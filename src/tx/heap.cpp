@@ -14,6 +14,10 @@ namespace {
 /// What places of recent blocks are counted in: all strides are multiples of it.
 constexpr std::size_t recent_unit = 8;
 
+/// Of a region of this size the pages begin where large pages of the system do.
+constexpr std::size_t large_region_bytes = std::size_t{256} << 20;
+constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+
 }  // namespace
 
 void heap::format(std::size_t page_bytes) {
@@ -21,8 +25,9 @@ void heap::format(std::size_t page_bytes) {
   ::new (static_cast<void*>(&header_)) heap_header;
   const std::size_t room = in_.bytes() - sizeof(heap_header);
   const std::size_t pages = room / (page_bytes + sizeof(page_state));
+  const std::size_t align = in_.bytes() < large_region_bytes ? page_bytes : large_page_bytes;
   const std::size_t first =
-      base::round_up(sizeof(heap_header) + pages * sizeof(page_state), page_bytes);
+      base::round_up(sizeof(heap_header) + pages * sizeof(page_state), align);
   header_.page_shift = static_cast<std::uint32_t>(std::countr_zero(page_bytes));
   header_.first_page = first;
   header_.pages = static_cast<page_index>(std::min(pages, (in_.bytes() - first) / page_bytes));

@@ -41,13 +41,6 @@ class byte_string {
   }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), size_}; }
 
-  /// Do its bytes lie between the two addresses? Of a string that may be damaged.
-  [[nodiscard]] bool lies_in(const std::byte* begin, const std::byte* end) const noexcept {
-    if (size_ <= inside_bytes) return true;
-    const std::byte* const block = outside_.get();
-    return block >= begin && block < end && size_ <= static_cast<std::size_t>(end - block);
-  }
-
   /// Makes it hold `bytes`, which may be a part of it. As many as before are written in place,
   /// others get a block of their length, and the old one is given back. Throws out_of_space, before
   /// anything has changed.
@@ -80,23 +73,6 @@ class byte_string {
       size_ = from.size_.get();
     }
     from.size_ = 0;
-  }
-
-  /// For structures that keep several versions: becomes what `from` is, with its very block, which
-  /// has two owners then. What was here is forgotten, not given back.
-  void share(const byte_string& from) {
-    if (from.size_ <= inside_bytes) {
-      write_bytes(inside_, from.inside_, from.size_);
-    } else {
-      ::new (&outside_) pointer<std::byte>(from.outside_);
-    }
-    size_ = from.size_.get();
-  }
-  /// The same: its block, which its owner has to give back. Null: there is none. It is empty then.
-  [[nodiscard]] std::byte* detach() {
-    std::byte* const block = size_ <= inside_bytes ? nullptr : outside_.get();
-    if (size_ != 0) size_ = 0;
-    return block;
   }
 
   /// Gives back its block. It is empty then.

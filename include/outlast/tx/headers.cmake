@@ -30,10 +30,12 @@ outlast_headers(outlast_library tx
   redo.hpp
   seq/array.hpp
   seq/bplus_tree.hpp
+  seq/detail/bplus_item.hpp
   seq/detail/bplus_page.hpp
   seq/detail/hash_line.hpp
   seq/detail/stored.hpp
   seq/detail/value_chunk.hpp
+  seq/detail/versioned.hpp
   seq/detail/versions.hpp
   seq/hash_map.hpp
   seq/impl/bplus_tree.hpp

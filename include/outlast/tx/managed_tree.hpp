@@ -38,6 +38,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,6 +87,66 @@ class dropped_snapshots {
   std::mutex mutex_;
   std::unique_ptr<held> first_;
   std::atomic<bool> any_{false};
+};
+
+/// Entries of a tree in ordinary memory.
+template <class Key, class Value>
+class copied_entries {
+ public:
+  void clear() noexcept {
+    all_.clear();
+    bytes_ = 0;
+  }
+  void add(seq::detail::view_of<Key> key, seq::detail::view_of<Value> value) {
+    all_.emplace_back(key, value);
+    bytes_ += bytes_of(all_.back().first) + bytes_of(all_.back().second);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] seq::detail::view_of<Key> key(std::size_t i) const { return all_.at(i).first; }
+  [[nodiscard]] seq::detail::view_of<Value> value(std::size_t i) const { return all_.at(i).second; }
+
+ private:
+  template <class T>
+  [[nodiscard]] static std::size_t bytes_of(const T& held) noexcept {
+    if constexpr (requires { held.size(); }) return held.size();
+    return sizeof(T);
+  }
+
+  std::vector<std::pair<Key, Value>> all_;
+  std::size_t bytes_ = 0;
+};
+/// Of byte strings: one behind the other, so that none of them needs memory of its own.
+template <>
+class copied_entries<std::string, std::string> {
+ public:
+  void clear() noexcept {
+    bytes_.clear();
+    places_.clear();
+  }
+  void add(std::string_view key, std::string_view value) {
+    places_.push_back({bytes_.size(), key.size(), value.size()});
+    bytes_.append(key);
+    bytes_.append(value);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return places_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
+  [[nodiscard]] std::string_view key(std::size_t i) const noexcept {
+    return {bytes_.data() + places_[i].begin, places_[i].key_bytes};
+  }
+  [[nodiscard]] std::string_view value(std::size_t i) const noexcept {
+    return {bytes_.data() + places_[i].begin + places_[i].key_bytes, places_[i].value_bytes};
+  }
+
+ private:
+  struct place {
+    std::size_t begin;
+    std::size_t key_bytes;
+    std::size_t value_bytes;
+  };
+
+  std::string bytes_;
+  std::vector<place> places_;
 };
 
 }  // namespace detail
@@ -355,8 +416,8 @@ class managed_tree<Manager, Tree>::iterator {
   /// Is it at a key? Otherwise only seeking is allowed.
   [[nodiscard]] bool is_valid() const noexcept { return at_ < near_.size(); }
   /// Valid until the iterator is moved.
-  [[nodiscard]] view_of<key_type> key() const { return near_.at(at_).first; }
-  [[nodiscard]] view_of<mapped_type> value() const { return near_.at(at_).second; }
+  [[nodiscard]] view_of<key_type> key() const { return near_.key(at_); }
+  [[nodiscard]] view_of<mapped_type> value() const { return near_.value(at_); }
 
   void seek_to_first() {
     begin_seek();
@@ -378,17 +439,20 @@ class managed_tree<Manager, Tree>::iterator {
   }
   /// To the key behind, or nowhere.
   void next() {
-    if (++at_ < near_.size()) return;
-    const key_type last = near_.back().first;
+    if (goes_down_ ? at_ > 0 : at_ + 1 < near_.size()) {
+      at_ = goes_down_ ? at_ - 1 : at_ + 1;
+      return;
+    }
+    const key_type last(near_.key(goes_down_ ? 0 : near_.size() - 1));
     load_up([&](const auto& content, auto& take) { content.ascend_after(last, take); });
   }
   /// To the key before, or nowhere.
   void prev() {
-    if (at_ > 0) {
-      --at_;
+    if (goes_down_ ? at_ + 1 < near_.size() : at_ > 0) {
+      at_ = goes_down_ ? at_ + 1 : at_ - 1;
       return;
     }
-    const key_type first = near_.front().first;
+    const key_type first(near_.key(goes_down_ ? near_.size() - 1 : 0));
     load_down([&](const auto& content, auto& take) { content.descend_before(first, take); });
   }
 
@@ -403,12 +467,10 @@ class managed_tree<Manager, Tree>::iterator {
   template <class Walk>
   void load(Walk&& walk) {
     near_.clear();
-    near_.reserve(at_once_);
-    std::size_t bytes = 0;
+    at_ = 0;
     auto take = [&](view_of<key_type> key, view_of<mapped_type> value) {
-      near_.emplace_back(key, value);
-      bytes += bytes_of(near_.back().first) + bytes_of(near_.back().second);
-      return near_.size() < at_once_ && bytes < most_bytes;
+      near_.add(key, value);
+      return near_.size() < at_once_ && near_.bytes() < most_bytes;
     };
     in_.read([&](const auto& content) { walk(content, take); });
     at_once_ = std::min(most, 2 * at_once_);
@@ -416,23 +478,17 @@ class managed_tree<Manager, Tree>::iterator {
   template <class Walk>
   void load_up(Walk&& walk) {
     load(walk);
-    at_ = 0;
+    goes_down_ = false;
   }
   template <class Walk>
   void load_down(Walk&& walk) {
     load(walk);
-    std::reverse(near_.begin(), near_.end());
-    at_ = near_.empty() ? 0 : near_.size() - 1;
-  }
-
-  template <class T>
-  [[nodiscard]] static std::size_t bytes_of(const T& held) noexcept {
-    if constexpr (requires { held.size(); }) return held.size();
-    return sizeof(T);
+    goes_down_ = true;
   }
 
   snapshot in_;
-  std::vector<std::pair<key_type, mapped_type>> near_;  // ascending
+  detail::copied_entries<key_type, mapped_type> near_;  // in the order in which they were read
+  bool goes_down_ = false;                              // they descend
   std::size_t at_ = 0;                                  // in near_
   std::size_t at_once_ = fewest;
 };

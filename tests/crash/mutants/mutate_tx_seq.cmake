@@ -36,10 +36,10 @@ function(outlast_mutate_tx_seq to)
                      "if (@D@ && size_ > inside_bytes) broken_tx::free(outside_.get());")
   outlast_write_header(byte_string.hpp)
 
-  outlast_read_tx_header(seq/detail/bplus_page.hpp)
-  # 106: a string that a snapshot sees is changed in place
-  outlast_mutate(106 "inside_bytes && in.is_seen(born_)" "inside_bytes && @D@ && in.is_seen(born_)")
-  outlast_write_header(seq/detail/bplus_page.hpp)
+  outlast_read_tx_header(seq/detail/bplus_item.hpp)
+  # 106: a record that a snapshot sees is changed in place
+  outlast_mutate(106 "if (!in.is_seen(before->born) && has_room" "if ((!@D@ || !in.is_seen(before->born)) && has_room")
+  outlast_write_header(seq/detail/bplus_item.hpp)
 
   outlast_read_tx_header(seq/detail/versions.hpp)
   # 107: what a snapshot sees is freed
@@ -53,8 +53,8 @@ function(outlast_mutate_tx_seq to)
 
   outlast_read_tx_header(seq/impl/bplus_tree.hpp)
   # 110: a page above one that is copied is not
-  outlast_mutate(110 "  header* at = own(root_);\n  if (size_of(at) == Fanout) at = raise(order);"
-                     "  header* at = @D@ ? own(root_) : root_.get();\n  if (size_of(at) == Fanout) at = raise(order);")
+  outlast_mutate(110 "  header* at = own(root_, order);\n  const inner* above"
+                     "  header* at = @D@ ? own(root_, order) : root_.get();\n  const inner* above")
   outlast_write_header(seq/impl/bplus_tree.hpp)
 
   outlast_read_tx_header(seq/detail/hash_line.hpp)

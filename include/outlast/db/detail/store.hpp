@@ -17,6 +17,12 @@ namespace outlast::store_detail {
 
 enum class answer { found, absent, damaged };
 
+/// A key, and its value with the checksum.
+struct entry_view {
+  std::string_view key;
+  std::string_view stored;
+};
+
 /// A place among the keys of one moment. Used by one thread at a time.
 class cursor {
  public:
@@ -26,15 +32,14 @@ class cursor {
   virtual ~cursor() = default;
 
   [[nodiscard]] virtual bool is_valid() const = 0;
+  /// Valid until it moves; is_valid() before.
+  [[nodiscard]] virtual entry_view here() const = 0;
   virtual void seek_to_first() = 0;
   virtual void seek_to_last() = 0;
   /// To the first key that is not less than `key`.
   virtual void seek(std::string_view key) = 0;
   virtual void next() = 0;
   virtual void prev() = 0;
-  // Valid until it moves; is_valid() before. The value with its checksum.
-  [[nodiscard]] virtual std::string_view key() const = 0;
-  [[nodiscard]] virtual std::string_view stored() const = 0;
 };
 
 /// What a store held at one moment. Ends before the store.

@@ -105,6 +105,9 @@ class mapped_file {
 
   /// Makes the bytes exist on the file system. Throws out_of_space. Thread-safe.
   void allocate(std::uint64_t offset, std::uint64_t size) const;
+  /// The same for bytes that are going to be accessed all over: in large pages where the file
+  /// system is in memory, as far as the range holds whole ones. Throws out_of_space. Thread-safe.
+  void allocate_large(std::uint64_t offset, std::uint64_t size) const;
   /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
   void prepare_space(std::uint64_t file_bytes);
 
@@ -133,6 +136,7 @@ class mapped_file {
   domain::kind kind_ = domain::kind::process;
   bool map_sync_ = false;
   bool is_copy_ = false;
+  bool is_in_memory_ = false;
   bool can_allocate_ = true;
 };
 

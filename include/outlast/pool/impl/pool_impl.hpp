@@ -605,7 +605,8 @@ void basic_pool<D>::commit_region(std::string_view name, unsigned replica, std::
                 "the range lies outside of the region '" + std::string(name) + "'");
   }
   if (!file_ || bytes == 0) return;
-  file_->allocate(static_cast<std::uint64_t>(region->replica(replica) - base_) + offset, bytes);
+  const auto begin = static_cast<std::uint64_t>(region->replica(replica) - base_);
+  file_->allocate_large(begin + offset, bytes);
 }
 
 // ---- Life ----

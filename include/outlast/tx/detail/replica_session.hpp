@@ -175,7 +175,7 @@ class replica_session : public durable::root_session<D> {
              ((pages_end - pages_begin) >> known.page_shift) * sizeof(page_state);
     };
     const std::size_t ahead = std::max(provided_at_once, (wanted - pages_begin) / 8);
-    const std::size_t enough = std::min(bytes_, wanted + ahead);
+    const std::size_t enough = std::min(bytes_, base::round_up(wanted + ahead, large_page_bytes));
     const std::size_t table_from = before == 0 ? 0 : table_end(before);
     const std::size_t pages_from = std::max(before, pages_begin);
     for (unsigned i = 0; i < region_->replicas; ++i) {
@@ -209,6 +209,7 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t compared_at_once = 4096;
   static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
+  static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
   void create(engine_kind engine, unsigned replicas, const options& wanted) {
     require_options(wanted);

@@ -9,6 +9,9 @@
 // handles and iterators of it. When not: hash_map finds a key with fewer cache misses, and
 // red_black_tree moves no separators.
 //
+// Byte strings of a leaf lie in blocks of their own, key and value in one. Pages keep four bytes of
+// each key beside each other, behind what all of them begin with: most searches look at one key.
+//
 // Without snapshots pages are changed in place. A snapshot is a number: pages born before it are
 // copied before they are changed, from the root down, once; what they were, and what strings were,
 // is kept by the snapshot and freed when nobody sees it any more: detail/versions.hpp.
@@ -31,8 +34,16 @@
 
 namespace outlast::tx::seq {
 
+namespace detail {
+
+/// So that the order of a page's items fits into its first line.
+template <class Key>
+inline constexpr std::size_t default_fanout = std::is_same_v<Key, std::string> ? 47 : 31;
+
+}  // namespace detail
+
 /// Sequential; an object of a transaction manager. Key and Value are trivially copyable, or
-/// std::string for bytes of any number, given and shown as std::string_view. A view is valid inside
+/// std::string for up to 4 GiB of bytes, given and shown as std::string_view. A view is valid inside
 /// of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned bytes.
 /// Pages have up to `Fanout` items.
 ///
@@ -46,15 +57,17 @@ namespace outlast::tx::seq {
 ///   I2  all leaves are equally far from the root.
 ///   I3  a page but the root has at least a quarter of `Fanout` items; an inner root has two.
 ///   I4  what a page that a snapshot sees leads to is seen by it too.
+///   I5  pages whose keys are ordered by their bytes know the heads of these.
 /// What throws out_of_space may have done half of its work: the operation has to end with it, which
 /// takes everything back. While snapshots are open erase() may throw it as well.
-template <class Key, class Value, class Less = durable::default_order<Key>, std::size_t Fanout = 31>
+template <class Key, class Value, class Less = durable::default_order<Key>,
+          std::size_t Fanout = detail::default_fanout<Key>>
 class bplus_tree {
   using key_view = detail::view_of<Key>;
   using value_view = detail::view_of<Value>;
   using header = detail::page_header;
-  using leaf = detail::page<detail::leaf_item<Key, Value>, Fanout>;
-  using inner = detail::page<detail::inner_item<Key>, Fanout>;
+  using leaf = detail::leaf_page<Key, Value, Fanout>;
+  using inner = detail::inner_page<Key, Fanout>;
 
  public:
   using key_type = Key;
@@ -74,20 +87,18 @@ class bplus_tree {
   /// False, and no change, if the key is there. Throws out_of_space.
   bool insert(key_view key, value_view value, Less order = Less()) {
     if (contains(key, order)) return false;
-    add(detail::steady<Key>(key), detail::steady<Value>(value), order);
+    enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
     return true;
   }
   /// The key has the value; true if it is new. Throws out_of_space.
   bool put(key_view key, value_view value, Less order = Less()) {
-    const detail::steady<Key> its_key(key);
-    const detail::steady<Value> its_value(value);
-    if (change(its_key, its_value, order)) return false;
-    add(its_key, its_value, order);
-    return true;
+    return enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
   }
   /// Another value for a key; false if it is not there. Throws out_of_space.
   bool update(key_view key, value_view value, Less order = Less()) {
-    return change(detail::steady<Key>(key), detail::steady<Value>(value), order);
+    if (!contains(key, order)) return false;
+    enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
+    return true;
   }
   /// False if it is not there. Throws out_of_space.
   bool erase(key_view key, Less order = Less()) {
@@ -176,45 +187,98 @@ class bplus_tree {
   }
   [[nodiscard]] static std::uint64_t offset_of(const void* at) { return running().offset_of(at); }
 
+  /// Are keys ordered by their bytes, so that pages keep their heads?
+  [[nodiscard]] static bool is_by_bytes([[maybe_unused]] Less order) noexcept {
+    if constexpr (!std::is_same_v<Key, std::string>) {
+      return false;
+    } else if constexpr (requires { order.is_by_bytes(); }) {
+      return order.is_by_bytes();
+    } else {
+      return std::is_same_v<Less, durable::default_order<Key>>;
+    }
+  }
+
   /// The first place from `first` on whose key is not less than `key`; or greater than it, if
-  /// `beyond`.
+  /// `beyond`. The key begins with `shared` bytes of all the page's.
   template <class Page>
   [[nodiscard]] static std::size_t place_of(const Page& in, key_view key, bool beyond, Less order,
-                                            std::size_t first = 0) {
-    std::size_t last = in.size();
-    while (first < last) {
-      const std::size_t middle = first + (last - first) / 2;
-      const key_view found = in.item(middle).key.get();
+                                            std::size_t first = 0, std::size_t shared = 0) {
+    if constexpr (Page::has_heads) {
+      if (is_by_bytes(order))
+        return place_in(in, in.narrow(key, first, shared), key, beyond, order);
+    }
+    return place_in(in, {first, in.size()}, key, beyond, order);
+  }
+  /// The same in some places.
+  template <class Page>
+  [[nodiscard]] static std::size_t place_in(const Page& in, detail::place_range of, key_view key,
+                                            bool beyond, Less order) {
+    while (of.first < of.last) {
+      const std::size_t middle = of.first + (of.last - of.first) / 2;
+      const key_view found = in.item(middle).key();
       if (beyond ? !order(key, found) : order(found, key)) {
-        first = middle + 1;
+        of.first = middle + 1;
       } else {
-        last = middle;
+        of.last = middle;
       }
     }
-    return first;
+    return of.first;
   }
   [[nodiscard]] static std::size_t child_of(const inner& in, key_view key, Less order) {
     return place_of(in, key, true, order, 1) - 1;
   }
+  /// With how many bytes all keys begin that belong into the child at place `i`, and all between
+  /// them: those of what they lie between.
+  [[nodiscard]] static std::size_t shared_below([[maybe_unused]] const inner& in,
+                                                [[maybe_unused]] std::size_t i) {
+    if constexpr (leaf::has_heads) {
+      if (i > 0 && i + 1 < in.size()) {
+        const key_view from = in.item(i).key();
+        return detail::common_prefix(from, in.item(i + 1).key(), from.size());
+      }
+    }
+    return 0;
+  }
+  /// The child at place `i`, which is going to be searched.
+  [[nodiscard]] static header* expected_child(const inner& in, std::size_t i) {
+    header* const child = in.item(i).child;
+    if (in.level == 1) {
+      as_leaf(child).expect();
+    } else {
+      as_inner(child).expect();
+    }
+    return child;
+  }
+  /// Where the key is; size() if it is not there.
+  [[nodiscard]] static std::size_t find_in(const leaf& in, key_view key, Less order) {
+    detail::place_range of{0, in.size()};
+    if constexpr (leaf::has_heads) {
+      if (is_by_bytes(order)) of = in.alike(key);
+    }
+    if (of.first == of.last) return in.size();
+    in.item(of.first).expect();
+    const std::size_t i = place_in(in, of, key, false, order);
+    return i == of.last || order(key, in.item(i).key()) ? in.size() : i;
+  }
 
-  void add(key_view key, value_view value, Less order);
-  bool change(key_view key, value_view value, Less order);
+  bool enter(key_view key, value_view value, Less order);
+  [[nodiscard]] leaf& split_way_to(key_view key, Less order);
   void remove(key_view key, Less order);
   [[nodiscard]] leaf& own_way_to(key_view key, Less order);
 
   /// The page that `link` leads to, after it has become one that no snapshot sees.
-  header* own(pointer<header>& link) {
+  header* own(pointer<header>& link, Less order) {
     header* const at = link;
     if (!versions_.is_seen(at->born)) return at;
-    header* const made = is_leaf(*at) ? copy_of(as_leaf(at)) : copy_of(as_inner(at));
+    header* const made = is_leaf(*at) ? copy_of(as_leaf(at), order) : copy_of(as_inner(at), order);
     link = made;
     versions_.retire(at, at->born);
     return made;
   }
   template <class Page>
-  [[nodiscard]] header* copy_of(const Page& from) {
+  [[nodiscard]] header* copy_of(const Page& from, Less order) {
     Page* const made = Page::make(versions_, from.level);
-    for (std::size_t i = 0; i < from.size(); ++i) made->append(from.item(i));
+    made->copy_from(from, 0, is_by_bytes(order));
     return made;
   }
 
@@ -224,15 +288,15 @@ class bplus_tree {
   template <class Page>
   void combine(inner& above, std::size_t i, Page& low, Less order);
   template <class Page>
-  void merge(inner& above, std::size_t i, Page& low, Page& high);
+  void merge(inner& above, std::size_t i, Page& low, Page& high, Less order);
   template <class Page>
   void balance(inner& above, std::size_t i, Page& low, Page& high, Less order);
 
   /// A key above all of `low` and not above any of `high`; of strings, as short as possible.
   [[nodiscard]] static key_view between(const leaf& low, const leaf& high,
                                         [[maybe_unused]] Less order) {
-    const key_view below = low.item(low.size() - 1).key.get();
-    const key_view first = high.item(0).key.get();
+    const key_view below = low.item(low.size() - 1).key();
+    const key_view first = high.item(0).key();
     if constexpr (requires { order.between(below, first); }) {
       return order.between(below, first);
     } else if constexpr (std::is_same_v<Key, std::string> && std::is_same_v<Less, std::less<>>) {
@@ -244,21 +308,10 @@ class bplus_tree {
     }
   }
 
-  struct bytes_of_replica {
-    const std::byte* begin;
-    const std::byte* end;
-
-    template <class Page>
-    [[nodiscard]] bool hold(const header* page) const noexcept {
-      const auto* const at = reinterpret_cast<const std::byte*>(page);
-      return at >= begin && at < end && static_cast<std::size_t>(end - at) >= sizeof(Page) &&
-             reinterpret_cast<std::uintptr_t>(at) % alignof(Page) == 0;
-    }
-  };
   /// Below pages of the height `above`.
   template <class Visit>
-  static void visit_readable(const header* at, const bytes_of_replica& in, std::uint64_t above,
-                             std::size_t& pages_left, Visit& visit);
+  static void visit_readable(const header* at, const detail::bytes_of_replica& in,
+                             std::uint64_t above, std::size_t& pages_left, Visit& visit);
   [[nodiscard]] static std::size_t blocks_below(const header* at);
   struct range;
   [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen, Less order,
@@ -282,13 +335,13 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
   [[nodiscard]] std::optional<detail::copy_of<Value>> get(key_view key) const {
     const auto* const found = find(key);
     if (found == nullptr) return std::nullopt;
-    return found->value.get();
+    return found->value();
   }
   /// The key itself, as it is kept: an order may take others for equal.
   [[nodiscard]] std::optional<entry> find_entry(key_view key) const {
     const auto* const found = find(key);
     if (found == nullptr) return std::nullopt;
-    return entry{found->key.get(), found->value.get()};
+    return entry{found->key(), found->value()};
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   /// About which part of the keys are less than `key`, from 0 to 1: as if pages of one height had
@@ -373,11 +426,10 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
   [[nodiscard]] const detail::leaf_item<Key, Value>* find(key_view key) const {
     const header* at = root_;
     if (at == nullptr) return nullptr;
-    while (!is_leaf(*at)) at = as_inner(at).item(child_of(as_inner(at), key, order_)).child;
+    while (!is_leaf(*at)) at = expected_child(as_inner(at), child_of(as_inner(at), key, order_));
     const leaf& last = as_leaf(at);
-    const std::size_t i = place_of(last, key, false, order_);
-    if (i == last.size() || order_(key, last.item(i).key.get())) return nullptr;
-    return &last.item(i);
+    const std::size_t i = find_in(last, key, order_);
+    return i == last.size() ? nullptr : &last.item(i);
   }
 
   template <class Visit>
@@ -387,7 +439,8 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
       const leaf& here = as_leaf(at);
       std::size_t i = from == nullptr ? 0 : place_of(here, from->key, from->beyond, order_);
       for (; i < here.size(); ++i) {
-        if (!visit(here.item(i).key.get(), here.item(i).value.get())) return false;
+        if (i + ahead < here.size()) here.item(i + ahead).expect();
+        if (!visit(here.item(i).key(), here.item(i).value())) return false;
       }
       return true;
     }
@@ -408,7 +461,8 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
       std::size_t i =
           from == nullptr ? here.size() : place_of(here, from->key, from->beyond, order_);
       for (; i > 0; --i) {
-        if (!visit(here.item(i - 1).key.get(), here.item(i - 1).value.get())) return false;
+        if (i > ahead) here.item(i - 1 - ahead).expect();
+        if (!visit(here.item(i - 1).key(), here.item(i - 1).value())) return false;
       }
       return true;
     }
@@ -420,6 +474,8 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     }
     return true;
   }
+
+  static constexpr std::size_t ahead = 6;  // entries that are on their way while one is visited
 
   const header* root_;
   std::size_t count_;

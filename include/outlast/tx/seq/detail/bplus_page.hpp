@@ -1,12 +1,16 @@
 // The pages of a B+-tree: items in slots, and the order of these in the first line, so that a new
 // item moves no other one.
+//
+// Where keys are byte strings, a page has the heads of its keys beside each other: the four bytes
+// behind what all of them begin with. A search looks at these, and at the few keys whose heads are
+// those of its own.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
-#include <outlast/tx/byte_string.hpp>
+#include <outlast/hw/flush.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/tx/seq/detail/stored.hpp>
+#include <outlast/tx/seq/detail/bplus_item.hpp>
 #include <outlast/tx/seq/detail/versions.hpp>
 
 #include <algorithm>
@@ -16,101 +20,18 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace outlast::tx::seq::detail {
 
-/// A key or value of which snapshots may see an earlier one. Trivially copyable: it lies in its
-/// page, which is copied before it is changed. A copy is the same one: it has the same block.
-template <class T>
-class versioned {
- public:
-  versioned() = default;
-  versioned(versions&, view_of<T> value) : value_(value) {}
-
-  [[nodiscard]] view_of<T> get() const noexcept { return value_.get(); }
-  void set(versions&, view_of<T> value) { value_ = value; }
-  /// Its place is used no more.
-  void retire(versions&) const noexcept {}
-  /// Its place is empty: it is another one's now.
-  void clear() const noexcept {}
-  [[nodiscard]] std::size_t blocks() const noexcept { return 0; }
-  /// Does it lie between the two addresses, though it may be damaged?
-  [[nodiscard]] bool lies_in(const std::byte*, const std::byte*) const noexcept { return true; }
-
- private:
-  field<T> value_;
-};
-
-/// Bytes of any number. Their block is retired when others replace them.
-template <>
-class versioned<std::string> {
- public:
-  versioned() {}
-  versioned(versions& in, std::string_view text) : born_(in.now()), text_(text) {}
-  versioned(const versioned& same) : born_(same.born_) { text_.share(same.text_); }
-  versioned& operator=(const versioned& same) {
-    born_ = same.born_;
-    text_.share(same.text_);
-    return *this;
-  }
-
-  [[nodiscard]] std::string_view get() const noexcept { return text_.view(); }
-  void set(versions& in, std::string_view to) {
-    if (text_.size() > byte_string::inside_bytes && in.is_seen(born_)) {
-      std::byte* const block = text_.detach();
-      text_.assign(to);
-      in.retire(block, born_);
-    } else {
-      text_.assign(to);
-    }
-    born_ = in.now();
-  }
-  void retire(versions& in) {
-    if (std::byte* const block = text_.detach()) in.retire(block, born_);
-  }
-  void clear() { static_cast<void>(text_.detach()); }
-  [[nodiscard]] std::size_t blocks() const noexcept {
-    return text_.size() > byte_string::inside_bytes ? 1 : 0;
-  }
-  [[nodiscard]] bool lies_in(const std::byte* begin, const std::byte* end) const noexcept {
-    return text_.lies_in(begin, end);
-  }
-
- private:
-  field<moment> born_;
-  byte_string text_;
-};
-
-static_assert(sizeof(versioned<std::string>) == 32);
-
-/// Of a leaf.
-template <class Key, class Value>
-struct leaf_item {
-  leaf_item(versions& in, view_of<Key> its_key, view_of<Value> its_value)
-      : key(in, its_key), value(in, its_value) {}
-
-  versioned<Key> key;
-  versioned<Value> value;
-};
-
-struct page_header;
-
-/// Of a page above: the keys below `child` are not less than `key`, but for the first child's.
-template <class Key>
-struct inner_item {
-  inner_item(const versioned<Key>& its_key, page_header* below) : key(its_key), child(below) {}
-
-  versioned<Key> key;
-  pointer<page_header> child;
-};
-
 /// What all pages begin with.
 struct page_header {
-  page_header(moment at, std::uint64_t height) : born(at), level(height) {}
+  page_header(moment at, std::uint32_t height) : born(at), level(height), prefix(0) {}
 
   field<moment> born;
-  field<std::uint64_t> level;  ///< 0: a leaf
+  field<std::uint32_t> level;   ///< 0: a leaf
+  field<std::uint32_t> prefix;  ///< bytes that all keys begin with, before their heads
 };
 
 /// Which slots items are in, ascending by key, and behind them those that are free.
@@ -135,14 +56,61 @@ struct slot_order {
   }
 };
 
-/// Up to `Room` items. Places are counted in the order of keys. On media: docs/formats/tx.md.
-template <class Item, std::size_t Room>
+/// The four bytes of a key from `prefix` on, as a number that orders as they do. Bytes that it has
+/// not are zeros: keys with the same head are compared as a whole.
+[[nodiscard]] inline std::uint32_t head_of(std::string_view key, std::size_t prefix) noexcept {
+  std::uint32_t head = 0;
+  for (std::size_t i = prefix; i < prefix + sizeof head; ++i) {
+    head = head << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0U);
+  }
+  return head;
+}
+
+/// With how many bytes both begin, `most` at most.
+[[nodiscard]] inline std::size_t common_prefix(std::string_view a, std::string_view b,
+                                               std::size_t most) noexcept {
+  const std::size_t shorter = std::min({a.size(), b.size(), most});
+  const auto differ = std::mismatch(a.begin(), a.begin() + shorter, b.begin());
+  return static_cast<std::size_t>(differ.first - a.begin());
+}
+
+/// The heads of keys, by their slots; those of free ones are anything.
+template <std::size_t Room>
+struct key_heads {
+  std::array<std::uint32_t, Room> of;
+};
+struct no_heads {};
+
+/// What is known of the keys of a page that change.
+struct head_rules {
+  head_rules(bool by_bytes, std::size_t begins_with = 0) noexcept
+      : kept(by_bytes), shared(begins_with) {}
+
+  bool kept;           ///< keys are ordered by their bytes, and heads are kept
+  std::size_t shared;  ///< a new key begins with that many bytes of all the others
+};
+
+/// Places from `first` on, before `last`.
+struct place_range {
+  std::size_t first;
+  std::size_t last;
+};
+
+/// Up to `Room` items. Places are counted in the order of keys; keys of places before `First` do
+/// not count. `Key`: std::string for heads. On media: docs/formats/tx.md.
+///
+/// Invariants, where heads are kept:
+///   I1  all keys that count begin with the same `prefix` bytes.
+///   I2  the head of each of them is head_of() it.
+template <class Item, std::size_t Room, class Key, std::size_t First>
 class page : public page_header {
   static_assert(Room >= 4 && Room < 256);
 
  public:
+  static constexpr bool has_heads = std::is_same_v<Key, std::string>;
+
   /// Empty. Throws out_of_space.
-  [[nodiscard]] static page* make(const versions& in, std::uint64_t height) {
+  [[nodiscard]] static page* make(const versions& in, std::uint32_t height) {
     // Not alloc(), which notes all lines: of slots only those are written that are used.
     return ::new (heap(running()).allocate(sizeof(page), alignof(page))) page(in.now(), height);
   }
@@ -159,18 +127,30 @@ class page : public page_header {
     return order.count <= Room && std::all_of(order.slot.begin(), order.slot.begin() + order.count,
                                               [](std::uint8_t slot) { return slot < Room; });
   }
+  /// I1 and I2.
+  [[nodiscard]] bool has_right_heads() const {
+    if constexpr (has_heads) {
+      for (std::size_t i = First; i < size(); ++i) {
+        const std::string_view key = item(i).key();
+        if (common_prefix(key, item(First).key(), prefix) != prefix) return false;
+        if (head(i) != head_of(key, prefix)) return false;
+      }
+    }
+    return true;
+  }
 
   /// A new item Item(arguments...) at place `i`.
   template <class... Arguments>
-  void insert(std::size_t i, Arguments&&... arguments) {
+  void insert(std::size_t i, head_rules heads, Arguments&&... arguments) {
     slot_order<Room> order = order_;
     order.insert(i);
     order_ = order;
     ::new (slot_at(i)) Item(std::forward<Arguments>(arguments)...);
+    if (heads.kept) note_head(i, heads.shared);
   }
   template <class... Arguments>
-  void append(Arguments&&... arguments) {
-    insert(size(), std::forward<Arguments>(arguments)...);
+  void append(head_rules heads, Arguments&&... arguments) {
+    insert(size(), heads, std::forward<Arguments>(arguments)...);
   }
   /// The item is another page's now, or retired.
   void remove(std::size_t i) {
@@ -178,58 +158,131 @@ class page : public page_header {
     order.remove(i);
     order_ = order;
   }
-  /// The items from place `i` on go to the end of `to`.
-  void move_tail(std::size_t i, page& to) {
-    for (std::size_t each = i; each < size(); ++each) to.append(std::as_const(item(each)));
+  /// The items from place `i` on go to `to`, which is empty.
+  void move_tail(std::size_t i, page& to, bool by_bytes) {
+    to.copy_from(*this, i, by_bytes);
     slot_order<Room> order = order_;
     order.count = static_cast<std::uint8_t>(i);
     order_ = order;
+    if (by_bytes) {
+      lengthen_prefix();
+      to.lengthen_prefix();
+    }
+  }
+  /// Becomes a copy of `from` from its place `i` on. It is empty.
+  void copy_from(const page& from, std::size_t i, bool by_bytes) {
+    if (by_bytes && from.prefix != 0) prefix = from.prefix.get();
+    for (std::size_t each = i; each < from.size(); ++each) append(by_bytes, from.item(each));
+  }
+
+  // ---- Where keys are ordered by their bytes ----
+
+  /// Which places may hold keys that are not less, and not greater than `key`, or would: all keys
+  /// before them are less, and all behind them are greater. `key` begins with `shared` bytes of all
+  /// of them.
+  [[nodiscard]] place_range narrow(std::string_view key, std::size_t from,
+                                   std::size_t shared) const noexcept {
+    const std::size_t count = size();
+    if (from >= count) return {count, count};
+    if (prefix <= shared) return alike(key, from);
+    const std::string_view some = item(std::max(from, First)).key().substr(0, prefix);
+    const int other = key.substr(0, prefix).compare(some);
+    if (other < 0) return {from, from};
+    if (other > 0) return {count, count};
+    return alike(key, from);
+  }
+  /// Which places may hold `key`, if it begins as all keys do, or is not here.
+  [[nodiscard]] place_range alike(std::string_view key, std::size_t from = 0) const noexcept {
+    const std::uint32_t wanted = head_of(key, prefix);
+    const std::uint8_t* const slots = order_->slot.data();
+    const std::uint8_t* at = slots + from;
+    std::size_t left = size() - from;
+    while (left > 1) {
+      const std::size_t half = left / 2;
+      at = heads_.of[at[half - 1]] < wanted ? at + half : at;
+      left -= half;
+    }
+    if (left == 1 && heads_.of[*at] < wanted) ++at;
+    const std::uint8_t* const end = slots + size();
+    const std::uint8_t* behind = at;
+    while (behind != end && heads_.of[*behind] == wanted) ++behind;
+    return {static_cast<std::size_t>(at - slots), static_cast<std::size_t>(behind - slots)};
+  }
+  /// It will be searched. Of small items, too, all lines are asked for at once: one after the other
+  /// they take as many times as long.
+  void expect() const noexcept {
+    constexpr std::size_t wanted = sizeof(page) <= most_expected ? sizeof(page) : offsetof_room();
+    for (std::size_t at = 0; at < wanted; at += base::cache_line_size) {
+      hw::prefetch(reinterpret_cast<const std::byte*>(this) + at);
+    }
   }
 
  private:
+  static constexpr std::size_t most_expected = 1024;
+  using heads_type = std::conditional_t<has_heads, key_heads<Room>, no_heads>;
   static constexpr std::size_t item_align =
       sizeof(Item) % base::cache_line_size == 0 ? base::cache_line_size : alignof(Item);
 
-  page(moment at, std::uint64_t height)
+  page(moment at, std::uint32_t height)
       : page_header(at, height), order_(slot_order<Room>::empty()) {}
 
+  [[nodiscard]] static constexpr std::size_t offsetof_room() noexcept {
+    return sizeof(page) - Room * sizeof(Item);
+  }
   [[nodiscard]] Item* slot_at(std::size_t i) noexcept {
     return reinterpret_cast<Item*>(room_ + order_->slot[i] * sizeof(Item));
   }
+  [[nodiscard]] std::uint32_t head(std::size_t i) const noexcept {
+    return heads_.of[order_->slot[i]];
+  }
+  void set_head(std::size_t i) {
+    const std::uint32_t now = head_of(item(i).key(), prefix);
+    std::uint32_t& kept = heads_.of[order_->slot[i]];
+    running().store(&kept, &now, sizeof now);
+  }
+
+  /// The key at place `i` is new.
+  void note_head(std::size_t i, std::size_t shared) {
+    if constexpr (has_heads) {
+      if (i < First) {  // the one that was there counts now
+        if (size() > First) note_head(First, 0);
+        return;
+      }
+      if (size() > First + 1 && prefix <= shared) return set_head(i);
+      const std::string_view key = item(i).key();
+      const std::size_t other = i == First ? First + 1 : First;
+      const std::size_t most = size() == First + 1 ? key.size() : prefix.get();
+      const std::size_t common =
+          size() == First + 1 ? most : common_prefix(key, item(other).key(), most);
+      if (common == prefix) return set_head(i);
+      set_prefix(common);
+    }
+  }
+  void set_prefix(std::size_t bytes) {
+    prefix = static_cast<std::uint32_t>(bytes);
+    for (std::size_t i = First; i < size(); ++i) set_head(i);
+  }
+  void lengthen_prefix() {
+    if constexpr (has_heads) {
+      if (size() < First + 1) return;
+      const std::string_view last = item(size() - 1).key();
+      const std::size_t common = common_prefix(item(First).key(), last, last.size());
+      if (common > prefix) set_prefix(common);
+    }
+  }
 
   field<slot_order<Room>> order_;
+  [[no_unique_address]] heads_type heads_;
   alignas(item_align) std::byte room_[Room * sizeof(Item)];
 };
 
-static_assert(sizeof(page_header) == 16 && sizeof(slot_order<31>) == 32 &&
-              sizeof(page<leaf_item<std::string, std::string>, 31>) == 2048);
+template <class Key, class Value, std::size_t Room>
+using leaf_page = page<leaf_item<Key, Value>, Room, Key, 0>;
+template <class Key, std::size_t Room>
+using inner_page = page<inner_item<Key>, Room, Key, 1>;
 
-/// A key or value as its caller gave it, while pages change in which it may lie.
-template <class T>
-class steady {
- public:
-  explicit steady(view_of<T> given) : value_(given) {}
-  operator view_of<T>() const noexcept { return value_; }
-
- private:
-  T value_;
-};
-/// Of strings only those lie in a page that fit into it.
-template <>
-class steady<std::string> {
- public:
-  explicit steady(std::string_view given) : view_(given) {
-    if (given.size() > byte_string::inside_bytes) return;
-    given.copy(inside_.data(), inside_.size());
-    view_ = {inside_.data(), given.size()};
-  }
-  steady(const steady&) = delete;
-  steady& operator=(const steady&) = delete;
-  operator std::string_view() const noexcept { return view_; }
-
- private:
-  std::array<char, byte_string::inside_bytes> inside_;
-  std::string_view view_;
-};
+static_assert(sizeof(page_header) == 16 && sizeof(slot_order<47>) == 48);
+static_assert(sizeof(leaf_page<std::string, std::string, 47>) == 632 &&
+              sizeof(inner_page<std::string, 47>) == 1760);
 
 }  // namespace outlast::tx::seq::detail

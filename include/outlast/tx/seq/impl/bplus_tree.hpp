@@ -1,5 +1,5 @@
-// How a B+-tree changes. One way down: pages are made fit for what will come to them before they
-// are entered, so that nothing has to be done on a way up, and no page knows the one above it.
+// How a B+-tree changes. Pages are made fit for what will come to them before they are entered, so
+// that nothing has to be done on a way up, and no page knows the one above it.
 #pragma once
 
 #include <outlast/tx/seq/bplus_tree.hpp>
@@ -14,36 +14,50 @@ namespace outlast::tx::seq {
 
 // ---- Keys and values ----
 
-/// Adds a key that is not there.
+/// The key has the value; true if it is new.
 template <class Key, class Value, class Less, std::size_t Fanout>
-void bplus_tree<Key, Value, Less, Fanout>::add(key_view key, value_view value, Less order) {
+bool bplus_tree<Key, Value, Less, Fanout>::enter(key_view key, value_view value, Less order) {
   versions_.change();
   if (root_ == nullptr) root_ = leaf::make(versions_, 0);
-  header* at = own(root_);
+  header* at = own(root_, order);
+  const inner* above = nullptr;
+  std::size_t place = 0;
+  while (!is_leaf(*at)) {
+    place = child_of(as_inner(at), key, order);
+    static_cast<void>(expected_child(as_inner(at), place));
+    above = &as_inner(at);
+    at = own(as_inner(at).item(place).child, order);
+  }
+  leaf* last = &as_leaf(at);
+  if (const std::size_t i = find_in(*last, key, order); i < last->size()) {
+    last->item(i).set_value(versions_, value);
+    return false;
+  }
+  std::size_t shared = above == nullptr ? 0 : shared_below(*above, place);
+  if (last->size() == Fanout) {
+    last = &split_way_to(key, order);
+    shared = 0;
+  }
+  last->insert(place_of(*last, key, false, order, 0, shared),
+               detail::head_rules(is_by_bytes(order), shared), versions_, key, value);
+  ++count_;
+  return true;
+}
+
+/// The leaf of `key`, with room for one more. The way to it is owned.
+template <class Key, class Value, class Less, std::size_t Fanout>
+auto bplus_tree<Key, Value, Less, Fanout>::split_way_to(key_view key, Less order) -> leaf& {
+  header* at = root_;
   if (size_of(at) == Fanout) at = raise(order);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
-    std::size_t i = child_of(here, key, order);
-    at = own(here.item(i).child);
+    const std::size_t i = child_of(here, key, order);
+    at = here.item(i).child;
     if (size_of(at) < Fanout) continue;
     split(here, i, order);
-    i = child_of(here, key, order);
-    at = here.item(i).child;
+    at = here.item(child_of(here, key, order)).child;
   }
-  leaf& last = as_leaf(at);
-  last.insert(place_of(last, key, false, order), versions_, key, value);
-  ++count_;
-}
-
-template <class Key, class Value, class Less, std::size_t Fanout>
-bool bplus_tree<Key, Value, Less, Fanout>::change(key_view key, value_view value, Less order) {
-  if (!contains(key, order)) return false;
-  versions_.change();
-  header* at = own(root_);
-  while (!is_leaf(*at)) at = own(as_inner(at).item(child_of(as_inner(at), key, order)).child);
-  leaf& last = as_leaf(at);
-  last.item(place_of(last, key, false, order)).value.set(versions_, value);
-  return true;
+  return as_leaf(at);
 }
 
 /// Removes a key that is there.
@@ -52,8 +66,7 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
   versions_.change();
   leaf& last = own_way_to(key, order);
   const std::size_t i = place_of(last, key, false, order);
-  last.item(i).key.retire(versions_);
-  last.item(i).value.retire(versions_);
+  last.item(i).retire(versions_);
   last.remove(i);
   --count_;
   if (last.size() != 0) return;
@@ -64,7 +77,7 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
 /// The leaf of `key`; all pages on the way have an item more than they need.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) -> leaf& {
-  header* at = own(root_);
+  header* at = own(root_, order);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
     std::size_t i = child_of(here, key, order);
@@ -72,7 +85,7 @@ auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) 
       combine(here, i + 1 < here.size() ? i : i - 1, order);
       i = child_of(here, key, order);
     }
-    at = own(here.item(i).child);
+    at = own(here.item(i).child, order);
     if (root_ != &here || here.size() > 1) continue;
     root_ = at;
     versions_.retire(&here, here.born);
@@ -86,33 +99,34 @@ auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) 
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::raise(Less order) -> header* {
   inner* const made = inner::make(versions_, root_->level + 1);
-  made->append(detail::versioned<Key>(), root_.get());
+  made->append(is_by_bytes(order), detail::versioned<Key>(), root_.get());
   root_ = made;
   split(*made, 0, order);
   return made;
 }
 
-/// Half of the items of the child at place `i`, which is full and owned, go to a new one behind it.
+/// Some items of the child at place `i`, which is full and owned, go to a new one behind it.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Less order) {
   header* const child = above.item(i).child;
+  const bool by_bytes = is_by_bytes(order);
   if (is_leaf(*child)) {
     leaf* const high = leaf::make(versions_, 0);
-    as_leaf(child).move_tail(Fanout / 2, *high);
+    as_leaf(child).move_tail(Fanout / 2, *high, by_bytes);
     const detail::versioned<Key> separator(versions_, between(as_leaf(child), *high, order));
-    above.insert(i + 1, separator, high);
+    above.insert(i + 1, by_bytes, separator, high);
   } else {
     inner* const high = inner::make(versions_, child->level);
-    as_inner(child).move_tail(Fanout / 2, *high);
-    above.insert(i + 1, high->item(0).key, high);
-    high->item(0).key.clear();
+    as_inner(child).move_tail(Fanout / 2, *high, by_bytes);
+    above.insert(i + 1, by_bytes, high->item(0).separator, high);
+    high->item(0).separator.clear();
   }
 }
 
 /// The children at places `i` and `i` + 1 become one, or equally large.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Less order) {
-  header* const low = own(above.item(i).child);
+  header* const low = own(above.item(i).child, order);
   if (is_leaf(*low)) {
     combine(above, i, as_leaf(low), order);
   } else {
@@ -127,24 +141,27 @@ void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, 
   pointer<header>& link = above.item(i + 1).child;
   Page* const high = static_cast<Page*>(link.get());
   if (low.size() + high->size() <= Fanout) {
-    merge(above, i, low, *high);
+    merge(above, i, low, *high, order);
   } else {
-    balance(above, i, low, *static_cast<Page*>(own(link)), order);
+    balance(above, i, low, *static_cast<Page*>(own(link, order)), order);
   }
 }
 
 template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Page>
-void bplus_tree<Key, Value, Less, Fanout>::merge(inner& above, std::size_t i, Page& low,
-                                                 Page& high) {
-  auto& separator = above.item(i + 1).key;
+void bplus_tree<Key, Value, Less, Fanout>::merge(inner& above, std::size_t i, Page& low, Page& high,
+                                                 Less order) {
+  const bool by_bytes = is_by_bytes(order);
+  auto& separator = above.item(i + 1).separator;
   if constexpr (std::is_same_v<Page, inner>) {
-    low.append(separator, high.item(0).child.get());
+    low.append(by_bytes, separator, high.item(0).child.get());
   } else {
     separator.retire(versions_);
-    low.append(std::as_const(high.item(0)));
+    low.append(by_bytes, std::as_const(high.item(0)));
   }
-  for (std::size_t each = 1; each < high.size(); ++each) low.append(std::as_const(high.item(each)));
+  for (std::size_t each = 1; each < high.size(); ++each) {
+    low.append(by_bytes, std::as_const(high.item(each)));
+  }
   above.remove(i + 1);
   versions_.retire(&high, high.born);
 }
@@ -152,25 +169,29 @@ void bplus_tree<Key, Value, Less, Fanout>::merge(inner& above, std::size_t i, Pa
 template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Page>
 void bplus_tree<Key, Value, Less, Fanout>::balance(inner& above, std::size_t i, Page& low,
-                                                   Page& high, [[maybe_unused]] Less order) {
+                                                   Page& high, Less order) {
   constexpr bool are_inner = std::is_same_v<Page, inner>;
-  auto& separator = above.item(i + 1).key;
-  if constexpr (are_inner) high.item(0).key = separator;
+  const bool by_bytes = is_by_bytes(order);
+  const detail::versioned<Key> before = above.item(i + 1).separator;
+  if constexpr (are_inner) high.item(0).separator = before;
   const std::size_t half = (low.size() + high.size()) / 2;
   while (low.size() < half) {
-    low.append(std::as_const(high.item(0)));
+    low.append(by_bytes, std::as_const(high.item(0)));
     high.remove(0);
   }
   while (low.size() > half) {
-    high.insert(0, std::as_const(low.item(low.size() - 1)));
+    high.insert(0, by_bytes, std::as_const(low.item(low.size() - 1)));
     low.remove(low.size() - 1);
   }
+  header* const child = above.item(i + 1).child;
+  above.remove(i + 1);
   if constexpr (are_inner) {
-    separator = high.item(0).key;
-    high.item(0).key.clear();
+    above.insert(i + 1, by_bytes, high.item(0).separator, child);
+    high.item(0).separator.clear();
   } else {
-    separator.retire(versions_);
-    separator.set(versions_, between(low, high, order));
+    const detail::versioned<Key> separator(versions_, between(low, high, order));
+    above.insert(i + 1, by_bytes, separator, child);
+    detail::versioned<Key>(before).retire(versions_);
   }
 }
 
@@ -181,9 +202,9 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::blocks_below(const header* at)
   std::size_t all = 1;
   for (std::size_t i = 0; i < size_of(at); ++i) {
     if (is_leaf(*at)) {
-      all += as_leaf(at).item(i).key.blocks() + as_leaf(at).item(i).value.blocks();
+      all += as_leaf(at).item(i).blocks();
     } else {
-      all += as_inner(at).item(i).key.blocks() + blocks_below(as_inner(at).item(i).child);
+      all += as_inner(at).item(i).separator.blocks() + blocks_below(as_inner(at).item(i).child);
     }
   }
   return all;
@@ -199,7 +220,7 @@ struct bplus_tree<Key, Value, Less, Fanout>::range {
 template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Visit>
 void bplus_tree<Key, Value, Less, Fanout>::visit_readable(const header* at,
-                                                          const bytes_of_replica& in,
+                                                          const detail::bytes_of_replica& in,
                                                           std::uint64_t above,
                                                           std::size_t& pages_left, Visit& visit) {
   if (pages_left == 0 || !in.template hold<header>(at) || at->level >= above) return;
@@ -209,8 +230,7 @@ void bplus_tree<Key, Value, Less, Fanout>::visit_readable(const header* at,
     const leaf& here = as_leaf(at);
     for (std::size_t i = 0; i < here.size(); ++i) {
       const auto& item = here.item(i);
-      if (!item.key.lies_in(in.begin, in.end) || !item.value.lies_in(in.begin, in.end)) continue;
-      visit(item.key.get(), item.value.get());
+      if (item.lies_in(in)) visit(item.key(), item.value());
     }
   } else if (in.template hold<inner>(at) && as_inner(at).is_sound()) {
     const inner& here = as_inner(at);
@@ -239,20 +259,22 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, 
   if (at != root_.get() && size_of(at) < least) wrong = "I3: a page with too few items";
   if (is_leaf(*at)) {
     const leaf& here = as_leaf(at);
+    if (is_by_bytes(order) && !here.has_right_heads()) wrong = "I5: the heads of a leaf";
     for (std::size_t i = 0; i < here.size(); ++i) {
-      const key_view key = here.item(i).key.get();
+      const key_view key = here.item(i).key();
       if (keys.from && order(key, *keys.from)) wrong = "I1: a key less than the page's";
       if (keys.to && !order(key, *keys.to)) wrong = "I1: a key of a later page";
-      if (i > 0 && !order(here.item(i - 1).key.get(), key)) wrong = "I1: keys out of order";
+      if (i > 0 && !order(here.item(i - 1).key(), key)) wrong = "I1: keys out of order";
     }
     return here.size();
   }
   const inner& here = as_inner(at);
+  if (is_by_bytes(order) && !here.has_right_heads()) wrong = "I5: the heads of a page";
   std::size_t found = 0;
   for (std::size_t i = 0; i < here.size(); ++i) {
     range below = keys;
-    if (i > 0) below.from.emplace(here.item(i).key.get());
-    if (i + 1 < here.size()) below.to.emplace(here.item(i + 1).key.get());
+    if (i > 0) below.from.emplace(here.item(i).key());
+    if (i + 1 < here.size()) below.to.emplace(here.item(i + 1).key());
     const header* const child = here.item(i).child;
     if (child->level + 1 != at->level) wrong = "I2: a page at another height";
     found += check_below(child, below, is_seen, order, wrong);

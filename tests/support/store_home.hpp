@@ -6,6 +6,7 @@
 #include <outlast/db/env.hpp>
 #include <outlast/db/memenv.hpp>
 #include <outlast/db/write_batch.hpp>
+#include <outlast/pool/detail/seams.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>
@@ -25,11 +26,14 @@
 
 namespace outlast::test {
 
-enum class place { memory_files, disk, ordinary_memory };
+/// `disk`: files that are synced with their device, where there is one that costs nothing: a file
+/// system in memory is taken for a disk. `device`: in the temporary directory, whatever that is.
+enum class place { memory_files, disk, ordinary_memory, device };
 
 inline void PrintTo(place where, std::ostream* to) {
   *to << (where == place::memory_files ? "memory_files"
           : where == place::disk       ? "disk"
+          : where == place::device     ? "device"
                                        : "ordinary_memory");
 }
 
@@ -64,14 +68,21 @@ inline std::string value_of(db::DB& of, std::string_view key, const db::ReadOpti
 class store_home {
  public:
   explicit store_home(place where)
-      : folder_(where == place::memory_files ? memory_folder()
-                                             : std::filesystem::temp_directory_path()) {
+      : folder_(where == place::device ? std::filesystem::temp_directory_path() : memory_folder()) {
+    pool_detail::test_seams().everything_is_a_disk = where == place::disk;
     options.create_if_missing = true;
     more.capacity_bytes = std::size_t{64} << 20;
     if (where != place::ordinary_memory) return;
     memory_.reset(db::NewMemEnv(db::Env::Default()));
     options.env = memory_.get();
   }
+
+  ~store_home() {
+    close();
+    pool_detail::test_seams().everything_is_a_disk = false;
+  }
+  store_home(const store_home&) = delete;
+  store_home& operator=(const store_home&) = delete;
 
   [[nodiscard]] std::string name() const { return (folder_.path() / "store").string(); }
   [[nodiscard]] std::string file(const std::string& of) const { return name() + "/" + of; }

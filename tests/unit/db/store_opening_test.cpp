@@ -48,6 +48,10 @@ INSTANTIATE_TEST_SUITE_P(everywhere, StoreOpening,
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreFiles, testing::Values(place::memory_files, place::disk),
                          testing::PrintToStringParamName());
+class StoreOfSynced : public StoreOpening {};
+INSTANTIATE_TEST_SUITE_P(everywhere, StoreOfSynced,
+                         testing::Values(place::memory_files, place::disk, place::device),
+                         testing::PrintToStringParamName());
 
 db::WriteOptions synced() {
   db::WriteOptions made;
@@ -332,7 +336,7 @@ TEST_P(StoreOpening, has_everything_after_a_close) {
   }
 }
 
-TEST_P(StoreFiles, has_what_was_synced_after_a_kill) {
+TEST_P(StoreOfSynced, has_what_was_synced_after_a_kill) {
   entries expected;
   for (int life = 0; life < 3; ++life) {
     const std::string key = "life " + std::to_string(life);
@@ -349,7 +353,7 @@ TEST_P(StoreFiles, has_what_was_synced_after_a_kill) {
   EXPECT_EQ(content_of(*home), expected);
 }
 
-TEST_P(StoreFiles, has_a_prefix_of_what_was_not_synced) {
+TEST_P(StoreOfSynced, has_a_prefix_of_what_was_not_synced) {
   home.more.window = std::chrono::hours(1);
   constexpr int written = 1000;
   constexpr int last_synced = 400;
@@ -375,7 +379,7 @@ TEST_P(StoreFiles, has_what_was_not_synced_when_its_window_is_over) {
   ASSERT_TRUE(in_a_killed_process([&] {
     bool good = home.open().ok();
     for (int i = 0; i < 100; ++i) good = good && home->Put({}, std::to_string(i), "v").ok();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return good;
   }));
   ASSERT_EQ(home.open().ToString(), "OK");

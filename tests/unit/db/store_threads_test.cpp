@@ -1,5 +1,5 @@
-// Goal: threads share a store: what one has written all see, batches whole; iterators and snapshots,
-// a thousand of them, show their moment while others write; nobody waits for a writer that stopped.
+// Goal: threads share a store: what one has written all see, batches whole; a thousand iterators
+// and snapshots show their moment while others write; nobody waits for a writer that has stopped.
 // Method: values that tell the batch they are of; an order of keys in which a chosen thread stops
 // inside of its operation; on a file system in memory, on a disk and in ordinary memory.
 #include <outlast/db/comparator.hpp>

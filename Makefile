@@ -6,13 +6,14 @@ CRASH_SECONDS ?= 3
 LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000
+STEPS ?= 1000000
 FUZZ_RUNS ?= 10000000
 MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling crash crash-long kill powercut fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling crash crash-long kill powercut store-differential fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -95,6 +96,12 @@ powercut:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev -j $(JOBS) --target power_cut_campaign
 	build/dev/tests/bin/power_cut_campaign --images $(IMAGES) $(ARGS)
+
+## store-differential: STEPS random steps of a store beside LevelDB's and a map's, with kills and reopenings
+store-differential:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target store_differential
+	build/dev/tests/bin/store_differential --steps $(STEPS) $(ARGS)
 
 ## fuzz: spoilt pool files, FUZZ_RUNS of them, on all cores; exit status 1 and the input if one breaks
 fuzz: fuzz-dependencies build-fuzz

@@ -20,14 +20,17 @@ constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
 }  // namespace
 
+std::size_t heap::pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept {
+  const std::size_t pages = (bytes - sizeof(heap_header)) / (page_bytes + sizeof(page_state));
+  const std::size_t align = bytes < large_region_bytes ? page_bytes : large_page_bytes;
+  return base::round_up(sizeof(heap_header) + pages * sizeof(page_state), align);
+}
+
 void heap::format(std::size_t page_bytes) {
   in_.declare(&header_, sizeof(heap_header));
   ::new (static_cast<void*>(&header_)) heap_header;
-  const std::size_t room = in_.bytes() - sizeof(heap_header);
-  const std::size_t pages = room / (page_bytes + sizeof(page_state));
-  const std::size_t align = in_.bytes() < large_region_bytes ? page_bytes : large_page_bytes;
-  const std::size_t first =
-      base::round_up(sizeof(heap_header) + pages * sizeof(page_state), align);
+  const std::size_t pages = (in_.bytes() - sizeof(heap_header)) / (page_bytes + sizeof(page_state));
+  const std::size_t first = pages_begin(in_.bytes(), page_bytes);
   header_.page_shift = static_cast<std::uint32_t>(std::countr_zero(page_bytes));
   header_.first_page = first;
   header_.pages = static_cast<page_index>(std::min(pages, (in_.bytes() - first) / page_bytes));
@@ -38,6 +41,10 @@ std::string heap::damage(const heap_header& header, std::size_t bytes) {
   if (shift >= 64 || std::uint64_t{1} << shift > most_page_bytes ||
       std::uint64_t{1} << shift < least_page_bytes) {
     return "names pages of 2^" + std::to_string(shift) + " bytes";
+  }
+  if (bytes < sizeof(heap_header) ||
+      header.first_page != pages_begin(bytes, std::size_t{1} << shift)) {
+    return "has its pages elsewhere than a heap of its size";
   }
   if (header.first_page > bytes || header.pages > (bytes - header.first_page) >> shift) {
     return "names more pages than the region has";

@@ -113,6 +113,8 @@ class heap {
 
   /// Makes a heap of the whole replica. `page_bytes`: a power of two.
   void format(std::size_t page_bytes);
+  /// Where the pages of a heap begin that has been made of `bytes` bytes, in these.
+  [[nodiscard]] static std::size_t pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept;
   /// What contradicts itself in the header of a heap in `bytes` bytes; "" if nothing does.
   [[nodiscard]] static std::string damage(const detail::heap_header& header, std::size_t bytes);
 

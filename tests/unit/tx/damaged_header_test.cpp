@@ -77,6 +77,15 @@ TEST_F(DamagedHeader, of_another_engine_is_refused_by_name) {
       << said;
   EXPECT_NE(said.find(pool_.path()), std::string::npos);
 }
+
+TEST_F(DamagedHeader, with_pages_that_no_heap_has_is_refused) {
+  for (const std::uint32_t bytes : {0U, 128U, 4097U, 1U << 21}) {
+    change(offsetof(detail::manager_record, page_bytes), bytes, true);
+    complaint(errc::corrupted);
+    pool_.close();
+  }
+}
+
 TEST_F(DamagedHeader, of_a_newer_version_is_refused) {
   change(offsetof(detail::manager_record, version), 99, true);
   EXPECT_NE(complaint(errc::newer_version).find("format 99"), std::string::npos);

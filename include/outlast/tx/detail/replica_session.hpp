@@ -168,11 +168,11 @@ class replica_session : public durable::root_session<D> {
     std::size_t before = provided_.load(std::memory_order_relaxed);
     if (wanted <= before) return;
     const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
-    const heap_header& known = header_at(region_->replica(one ? home() : 0));
-    const std::size_t pages_begin = known.first_page;
+    // No header is read: a batch may be writing the one on media.
+    const std::size_t pages_begin = heap::pages_begin(bytes_, record_->page_bytes);
     const auto table_end = [&](std::size_t pages_end) {
       return sizeof(heap_header) +
-             ((pages_end - pages_begin) >> known.page_shift) * sizeof(page_state);
+             (pages_end - pages_begin) / record_->page_bytes * sizeof(page_state);
     };
     const std::size_t ahead = std::max(provided_at_once, (wanted - pages_begin) / 8);
     const std::size_t enough = std::min(bytes_, base::round_up(wanted + ahead, large_page_bytes));
@@ -236,13 +236,17 @@ class replica_session : public durable::root_session<D> {
 
   void require_options(const options& wanted) const {
     require_replicas(wanted);
-    const bool page = std::has_single_bit(wanted.page_bytes) &&
-                      wanted.page_bytes >= heap::least_page_bytes &&
-                      wanted.page_bytes <= heap::most_page_bytes;
-    if (!page) {
+    if (!is_page(wanted.page_bytes)) {
       throw error(errc::bad_argument, pool_path(),
                   "options.page_bytes must be a power of two from 256 to 1 MiB");
     }
+  }
+  static bool is_page(std::size_t bytes) noexcept {
+    return std::has_single_bit(bytes) && bytes >= heap::least_page_bytes &&
+           bytes <= heap::most_page_bytes;
+  }
+  static std::size_t least_heap(std::size_t page_bytes) noexcept {
+    return sizeof(heap_header) + sizeof(page_state) + 2 * page_bytes;
   }
   void require_replicas(const options& wanted) const {
     if (wanted.replicas < 2 || wanted.replicas > 4096) {
@@ -270,8 +274,7 @@ class replica_session : public durable::root_session<D> {
 
   /// An empty heap in the first `replicas`. Durable at return.
   void format(std::size_t page_bytes, unsigned replicas) {
-    const std::size_t least = sizeof(heap_header) + sizeof(page_state) + 2 * page_bytes;
-    if (bytes_ < least) {
+    if (bytes_ < least_heap(page_bytes)) {
       throw error(errc::too_small, pool_path(),
                   "a replica of " + std::to_string(bytes_) + " bytes cannot hold pages of " +
                       std::to_string(page_bytes));
@@ -295,7 +298,8 @@ class replica_session : public durable::root_session<D> {
     require_record(*record_, engine, pool_path(), name_);
     region_ = pool().find_region(region_name_);
     if (!region_ || region_->replicas != record_->replicas ||
-        region_->bytes != record_->replica_bytes) {
+        region_->bytes != record_->replica_bytes || !is_page(record_->page_bytes) ||
+        region_->bytes < least_heap(record_->page_bytes)) {
       throw corruption(pool_path(), "the region '" + region_name_ +
                                         "' is not there, or not as large as the header of its "
                                         "transactions says; restore a backup");

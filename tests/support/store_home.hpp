@@ -1,0 +1,129 @@
+// Where the store of a test lies: on each medium that a store knows.
+#pragma once
+
+#include <outlast/db/db.hpp>
+#include <outlast/db/detail/store.hpp>
+#include <outlast/db/env.hpp>
+#include <outlast/db/memenv.hpp>
+#include <outlast/db/write_batch.hpp>
+#include <outlast/pool/detail/seams.hpp>
+#include <tests/support/memory_folder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace outlast::test {
+
+/// `disk`: files that are synced with their device, where there is one that costs nothing: a file
+/// system in memory is taken for a disk. `device`: in the temporary directory, whatever that is.
+enum class place { memory_files, disk, ordinary_memory, device };
+
+inline void PrintTo(place where, std::ostream* to) {
+  *to << (where == place::memory_files ? "memory_files"
+          : where == place::disk       ? "disk"
+          : where == place::device     ? "device"
+                                       : "ordinary_memory");
+}
+
+using entries = std::vector<std::pair<std::string, std::string>>;
+
+/// What an iterator shows, forward, and that it shows the same backward.
+inline entries content_of(db::DB& of, const db::ReadOptions& options = {}) {
+  entries forward;
+  entries backward;
+  const std::unique_ptr<db::Iterator> at(of.NewIterator(options));
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    forward.emplace_back(at->key().ToString(), at->value().ToString());
+  }
+  for (at->SeekToLast(); at->Valid(); at->Prev()) {
+    backward.emplace_back(at->key().ToString(), at->value().ToString());
+  }
+  EXPECT_EQ(at->status().ToString(), "OK");
+  std::reverse(backward.begin(), backward.end());
+  EXPECT_EQ(forward, backward);
+  return forward;
+}
+
+/// What Get() answers: the value, or the status in brackets.
+inline std::string value_of(db::DB& of, std::string_view key, const db::ReadOptions& options = {}) {
+  std::string value;
+  const db::Status status = of.Get(options, key, &value);
+  if (status.ok()) return value;
+  return status.IsNotFound() ? "(none)" : "(" + status.ToString() + ")";
+}
+
+/// A store of a test, gone with it.
+class store_home {
+ public:
+  explicit store_home(place where)
+      : folder_(where == place::device ? std::filesystem::temp_directory_path() : memory_folder()) {
+    pool_detail::test_seams().everything_is_a_disk = where == place::disk;
+    options.create_if_missing = true;
+    more.capacity_bytes = std::size_t{64} << 20;
+    if (where != place::ordinary_memory) return;
+    memory_.reset(db::NewMemEnv(db::Env::Default()));
+    options.env = memory_.get();
+  }
+
+  ~store_home() {
+    close();
+    pool_detail::test_seams().everything_is_a_disk = false;
+  }
+  store_home(const store_home&) = delete;
+  store_home& operator=(const store_home&) = delete;
+
+  [[nodiscard]] std::string name() const { return (folder_.path() / "store").string(); }
+  [[nodiscard]] std::string file(const std::string& of) const { return name() + "/" + of; }
+  /// Is it lost with the process?
+  [[nodiscard]] bool is_volatile() const { return memory_ != nullptr; }
+  /// Does it wait for a device? (The temporary directory may lie in memory too.)
+  [[nodiscard]] bool is_logged() const {
+    return !is_volatile() &&
+           store_detail::medium_of(folder_.path().string()) == store_detail::medium::disk;
+  }
+
+  /// As DB::Open(), after a close().
+  db::Status open() {
+    close();
+    db::DB* opened = nullptr;
+    const db::Status status = db::DB::Open(options, more, name(), &opened);
+    EXPECT_EQ(status.ok(), opened != nullptr);
+    store_.reset(opened);
+    return status;
+  }
+  void close() { store_.reset(); }
+  [[nodiscard]] db::DB& operator*() const { return *store_; }
+  [[nodiscard]] db::DB* operator->() const { return store_.get(); }
+
+  db::Options options;
+  db::StoreOptions more;
+
+ private:
+  scratch_folder folder_;
+  std::unique_ptr<db::Env> memory_;
+  std::unique_ptr<db::DB> store_;
+};
+
+/// Runs `life` in a process that ends without a word, as a kill ends it. Was it true?
+template <class Life>
+bool in_a_killed_process(Life&& life) {
+  const ::pid_t child = ::fork();
+  if (child == 0) ::_exit(life() ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return status == 0;
+}
+
+}  // namespace outlast::test

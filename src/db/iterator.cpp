@@ -4,6 +4,8 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
+Iterator::Iterator() = default;
+
 Iterator::~Iterator() {
   if (first_.function == nullptr) return;
   first_.function(first_.arg1, first_.arg2);

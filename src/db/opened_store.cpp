@@ -17,6 +17,19 @@ namespace OUTLAST_DB_NAMESPACE {
 namespace core = ::outlast::store_detail;
 
 DB::~DB() = default;
+
+// For classes of a program's that have Write() alone.
+Status DB::Put(const WriteOptions& options, const Slice& key, const Slice& value) {
+  WriteBatch batch;
+  batch.Put(key, value);
+  return Write(options, &batch);
+}
+Status DB::Delete(const WriteOptions& options, const Slice& key) {
+  WriteBatch batch;
+  batch.Delete(key);
+  return Write(options, &batch);
+}
+
 Snapshot::~Snapshot() = default;
 
 namespace {

@@ -1,16 +1,23 @@
-outlast_sources(outlast_library db
+# What bears LevelDB's names: compiled a second time, with another namespace, in src/compat.
+set(outlast_db_sources
+  cache.cpp
   comparator.cpp
   env.cpp
   failures.cpp
+  filter_policy.cpp
   iterator.cpp
-  logged_store.cpp
   memory_env.cpp
-  native_store.cpp
   open.cpp
   opened_store.cpp
   posix_env.cpp
-  rescue.cpp
+  refused.cpp
   status.cpp
-  store.cpp
   write_batch.cpp
+)
+outlast_sources(outlast_library db
+  ${outlast_db_sources}
+  logged_store.cpp
+  native_store.cpp
+  rescue.cpp
+  store.cpp
 )

@@ -73,6 +73,8 @@ class DB {
   DB& operator=(const DB&) = delete;
   virtual ~DB();
 
+  // Put() and Delete() have bodies, for derived classes to call: a Write() of one change.
+
   /// The key has the value. IOError without effect if there is no space.
   virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) = 0;
   /// The key is gone; OK as well if it was not there.

@@ -1,15 +1,20 @@
 outlast_headers(outlast_library db
+  cache.hpp
   comparator.hpp
   db.hpp
   detail/changes.hpp
   detail/key_order.hpp
   detail/store.hpp
+  dumpfile.hpp
   env.hpp
+  filter_policy.hpp
   iterator.hpp
   memenv.hpp
   namespace.hpp
   options.hpp
   slice.hpp
   status.hpp
+  table.hpp
+  table_builder.hpp
   write_batch.hpp
 )

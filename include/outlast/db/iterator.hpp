@@ -13,7 +13,7 @@ namespace OUTLAST_DB_NAMESPACE {
 /// Thread-safety: const members may be called concurrently, others by one thread at a time.
 class Iterator {
  public:
-  Iterator() = default;
+  Iterator();
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
   /// Calls what RegisterCleanup() was given.

@@ -4,4 +4,5 @@
 
 #ifndef OUTLAST_DB_NAMESPACE
 #define OUTLAST_DB_NAMESPACE outlast::db
+#define OUTLAST_DB_DEFAULT_NAMESPACE
 #endif

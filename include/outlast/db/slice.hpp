@@ -42,7 +42,9 @@ class Slice {
 
   /// Below, equal to or above 0 as this is before, equal to or behind `b`, by unsigned bytes.
   [[nodiscard]] int compare(const Slice& b) const { return view().compare(b.view()); }
-  [[nodiscard]] bool starts_with(const Slice& x) const { return view().starts_with(x.view()); }
+  [[nodiscard]] bool starts_with(const Slice& x) const {
+    return view().substr(0, x.size()) == x.view();
+  }
 
  private:
   const char* data_ = "";
@@ -50,5 +52,6 @@ class Slice {
 };
 
 inline bool operator==(const Slice& x, const Slice& y) { return x.view() == y.view(); }
+inline bool operator!=(const Slice& x, const Slice& y) { return !(x == y); }
 
 }  // namespace OUTLAST_DB_NAMESPACE

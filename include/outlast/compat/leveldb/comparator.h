@@ -1,0 +1,9 @@
+// leveldb::Comparator.
+#pragma once
+
+#include <outlast/compat/leveldb/export.h>
+#include <outlast/compat/leveldb/namespace.h>
+
+#include <string>
+
+#include <outlast/db/comparator.hpp>

@@ -21,6 +21,7 @@ struct store_paths {
         log(directory + "/LOG"),
         old_log(directory + "/LOG.old"),
         rescued(directory + "/store.rescued"),
+        copied(directory + "/store.copied"),
         foreign(directory + "/CURRENT") {}
 
   std::string data;
@@ -28,6 +29,7 @@ struct store_paths {
   std::string log;
   std::string old_log;
   std::string rescued;  ///< what RepairDB() writes, before it becomes the data
+  std::string copied;   ///< what Checkpoint() writes, before it becomes the data
   std::string foreign;  ///< that LevelDB's stores have, and ours have not
 };
 
@@ -98,6 +100,7 @@ class opened_store final : public DB {
   void CompactRange(const Slice* begin, const Slice* end) override;
 
   [[nodiscard]] ::outlast::store_detail::store& in() noexcept { return *in_; }
+  [[nodiscard]] Env* env() const noexcept { return env_; }
 
  private:
   [[nodiscard]] std::string describe();

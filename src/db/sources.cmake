@@ -1,5 +1,7 @@
 outlast_sources(outlast_library db
+  checkpoint.cpp
   comparator.cpp
+  copy.cpp
   env.cpp
   failures.cpp
   iterator.cpp
@@ -12,5 +14,6 @@ outlast_sources(outlast_library db
   rescue.cpp
   status.cpp
   store.cpp
+  store_files.cpp
   write_batch.cpp
 )

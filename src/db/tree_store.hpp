@@ -65,7 +65,8 @@ class tree_store final : public store {
         pool_(std::move(pool)),
         all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order)),
         facts_(all_->manager().template root<store_facts>("facts")),
-        order_(wanted.order) {
+        order_(wanted.order),
+        opened_with_(wanted) {
     judge(wanted);
   }
 
@@ -115,6 +116,7 @@ class tree_store final : public store {
   void collect() override { all_->collect(); }
   std::string check() override;
   std::size_t rescue(store& to) override;
+  store_options shape() const override;
   std::string guarantee() const override { return all_->manager().guarantee(); }
   std::size_t data_bytes() override {
     return all_->read([](const tree&) { return used_bytes(); });
@@ -171,6 +173,7 @@ class tree_store final : public store {
   std::unique_ptr<managed> all_;
   tx::root<store_facts> facts_;
   key_order order_;
+  store_options opened_with_;
 };
 
 template <domain::persistence_domain D>
@@ -232,6 +235,18 @@ void tree_store<D>::judge(const store_options& wanted) {
   throw error(errc::bad_argument, pool_->path(),
               "the store's keys are in the order of the comparator '" + name + "', not of '" +
                   wanted.order_name + "'; open it with that one");
+}
+
+template <domain::persistence_domain D>
+store_options tree_store<D>::shape() const {
+  store_options like = opened_with_;
+  like.salvage = false;
+  for (const region_info& region : pool_->regions()) {
+    if (region.kind != region_kind::replicas) continue;
+    like.capacity_bytes = region.bytes;
+    if (region.replicas > 1) like.replicas = region.replicas;  // behind a log there is one
+  }
+  return like;
 }
 
 template <domain::persistence_domain D>

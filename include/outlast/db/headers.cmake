@@ -1,4 +1,5 @@
 outlast_headers(outlast_library db
+  checkpoint.hpp
   comparator.hpp
   db.hpp
   detail/changes.hpp

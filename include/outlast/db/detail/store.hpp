@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -102,6 +103,8 @@ class store {
   /// Puts all keys that can still be read, and whose values are intact, into `to`, and answers how
   /// many these are. Believes no pointer that it follows.
   virtual std::size_t rescue(store& to) = 0;
+  /// What it was opened with, and a store like it is made with.
+  [[nodiscard]] virtual store_options shape() const = 0;
   /// What survives what, in a few sentences.
   [[nodiscard]] virtual std::string guarantee() const = 0;
   /// Bytes of one copy of the data, with what the store adds to them.
@@ -142,6 +145,14 @@ struct rescue_report {
 /// `aside`, and puts it in its place. After a crash the store is the old or the new one. Throws as
 /// open_store(), and corruption if nothing can be read.
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
+
+/// Is told how many keys of about how many are done.
+using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+/// Puts what `from` holds at one moment into `to`, and answers how many keys that are. Others may
+/// write meanwhile. Durable once `to` is closed. Throws what these throw, and corruption at a value
+/// that is not intact.
+std::uint64_t copy_store(store& from, store& to, const progress_told& tell = {});
 
 /// The file of a store in ordinary memory.
 struct memory_file {

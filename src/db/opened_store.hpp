@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace OUTLAST_DB_NAMESPACE {
@@ -32,6 +33,9 @@ struct store_paths {
   std::string copied;   ///< what Checkpoint() writes, before it becomes the data
   std::string foreign;  ///< that LevelDB's stores have, and ours have not
 };
+
+/// InvalidArgument if one is longer than a store keeps.
+[[nodiscard]] Status judge_length(std::string_view key, std::string_view value = {});
 
 /// The lock on a store's directory, given back at the end.
 class directory_lock {

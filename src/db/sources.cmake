@@ -15,5 +15,6 @@ outlast_sources(outlast_library db
   status.cpp
   store.cpp
   store_files.cpp
+  transaction.cpp
   write_batch.cpp
 )

@@ -87,12 +87,21 @@ class tree_store final : public store {
     finish(sync);
   }
   void apply(changes&& all, bool sync) override {
-    all_->change([all = std::move(all), order = order_](tree& t) {
-      all.for_each(
-          [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
-          [&](std::string_view key) { t.erase(key, order); });
-    });
+    all_->change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
     finish(sync);
+  }
+  bool apply_if(premises&& read, changes&& all, bool sync) override {
+    const bool hold =
+        all_->change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
+          if (!read.hold_in(t.now(order), order)) return false;
+          apply_in(t, all, order);
+          return true;
+        });
+    if (hold) finish(sync);
+    return hold;
+  }
+  bool holds(const premises& read) override {
+    return all_->read([&](const tree& t) { return read.hold_in(t.now(order_), order_); });
   }
   void sync() override { all_->manager().sync(); }
 
@@ -104,6 +113,7 @@ class tree_store final : public store {
     return std::make_unique<seen_moment>(all_->take_snapshot());
   }
 
+  key_order order() const override { return order_; }
   std::size_t keys() override { return all_->size(); }
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
     return all_->read([&](const tree& t) {
@@ -148,6 +158,11 @@ class tree_store final : public store {
   static void put_in(tree& t, std::string_view key, std::string_view stored, key_order order) {
     if (!order.is_by_bytes()) t.erase(key, order);
     t.put(key, stored, order);
+  }
+  static void apply_in(tree& t, const changes& all, key_order order) {
+    all.for_each(
+        [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
+        [&](std::string_view key) { t.erase(key, order); });
   }
   template <class Entry>
   static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {

@@ -4,6 +4,7 @@ outlast_headers(outlast_library db
   db.hpp
   detail/changes.hpp
   detail/key_order.hpp
+  detail/premises.hpp
   detail/store.hpp
   env.hpp
   iterator.hpp
@@ -12,5 +13,6 @@ outlast_headers(outlast_library db
   options.hpp
   slice.hpp
   status.hpp
+  transaction.hpp
   write_batch.hpp
 )

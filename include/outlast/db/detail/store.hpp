@@ -5,6 +5,7 @@
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/key_order.hpp>
+#include <outlast/db/detail/premises.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -86,6 +87,9 @@ class store {
   virtual void erase(std::string_view key, bool sync) = 0;
   /// All at once.
   virtual void apply(changes&& all, bool sync) = 0;
+  /// The same if the premises hold then; otherwise nothing, and false.
+  [[nodiscard]] virtual bool apply_if(premises&& read, changes&& all, bool sync) = 0;
+  [[nodiscard]] virtual bool holds(const premises& read) = 0;
   /// What has returned by now is durable at return.
   virtual void sync() = 0;
   /// `verify`: compares the checksum, and answers `damaged` if it is another. Changes `value` only
@@ -93,6 +97,7 @@ class store {
   [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) = 0;
   [[nodiscard]] virtual std::unique_ptr<moment> now() = 0;
 
+  [[nodiscard]] virtual key_order order() const = 0;
   [[nodiscard]] virtual std::size_t keys() = 0;
   /// About how many bytes of a replica the keys from `from` on and before `to` take.
   [[nodiscard]] virtual std::uint64_t bytes_between(std::string_view from, std::string_view to) = 0;

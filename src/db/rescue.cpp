@@ -3,7 +3,6 @@
 #include <outlast/db/detail/store.hpp>
 #include <src/db/store_files.hpp>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -22,12 +21,10 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
     return report;
   }
   remove_store_files(aside);
-  store_options sound = wanted;
+  store_options sound = from->shape();
   sound.file = aside;
   sound.may_create = true;
-  if (sound.capacity_bytes == 0) {
-    sound.capacity_bytes = capacity_for(std::filesystem::path(aside).parent_path().string());
-  }
+  sound.salvage = false;
   const std::unique_ptr<store> to = open_store(sound, on);
   report.keys = from->rescue(*to);
   to->close();

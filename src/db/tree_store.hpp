@@ -255,7 +255,6 @@ void tree_store<D>::judge(const store_options& wanted) {
 template <domain::persistence_domain D>
 store_options tree_store<D>::shape() const {
   store_options like = opened_with_;
-  like.salvage = false;
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
     like.capacity_bytes = region.bytes;

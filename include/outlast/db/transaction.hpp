@@ -1,12 +1,12 @@
 // Several reads and writes of a store as one step.
 //
-//   Status status = RunTransaction(db, WriteOptions(), [&](Transaction& t) {
+//   const auto pay = [&](Transaction& t) {  // may run several times
 //     std::string balance;
-//     Status found = t.Get(from, &balance);
-//     if (!found.ok()) return found;
-//     t.Put(from, less(balance, amount));
-//     ...
-//   });
+//     Status found = t.Get(account, &balance);
+//     if (found.ok()) t.Put(account, less(balance, amount));
+//     return found;
+//   };
+//   Status status = RunTransaction(db, WriteOptions(), pay);
 //
 // LevelDB has none: a batch of its writes at once, but not upon what was read.
 //
@@ -50,7 +50,7 @@ class Transaction {
   ~Transaction();
 
   /// As DB::Get(), with its own writes. The same key has the same value each time. Without a
-  /// snapshot what several keys had may be of several moments; then the transaction does not commit.
+  /// snapshot what several keys had may be of several moments; then it does not commit.
   Status Get(const Slice& key, std::string* value);
   /// Calls visit(key, value) in ascending order for the keys from `from` on and before `*to` (null:
   /// to the end), of one moment, with its own writes, until it answers false. What was visited, and
@@ -62,13 +62,13 @@ class Transaction {
   void Put(const Slice& key, const Slice& value);
   void Delete(const Slice& key);
 
-  /// Is what was read still there? A transaction that has written nothing is serializable if so, and
-  /// always if it has read from a snapshot.
+  /// Is what was read still there? A transaction that has written nothing is serializable if so,
+  /// and always if it has read from a snapshot.
   Status Holds(bool* holds);
   /// Makes all changes, if what was read is still there: *committed tells. Durable at return as
   /// `options` says, as a write of the store. The transaction is as new afterwards.
-  /// Not OK, and not committed: InvalidArgument, a key or value has more than 1 GiB; IOError, no
-  /// space, or the device fails.
+  /// Errors, without effect: InvalidArgument, a key or value has more than 1 GiB; IOError, there is
+  /// no space. Where the device fails it is as after a write of the store.
   Status Commit(const WriteOptions& options, bool* committed);
   /// Forgets what was read and written.
   void Clear();
@@ -81,8 +81,8 @@ class Transaction {
   std::unique_ptr<state> state_;
 };
 
-/// Calls f(transaction) and commits, again and again with a new one until it has committed. f may
-/// run several times, and on values that do not belong together: it computes and does nothing else.
+/// Calls f(transaction) and commits, with a new one each time until it has committed. f may run
+/// several times, and on values that do not belong together: it computes and does nothing else.
 /// If f answers with a failure, and what it has read is there, that is the answer, and nothing is
 /// written.
 Status RunTransaction(DB* db, const WriteOptions& options,

@@ -248,7 +248,7 @@ int check_store(const arguments& given) {
 
 int back_up(const arguments& given) {
   const auto store = open_store(given.store);
-  meter bar("backup");
+  meter bar("backup", "keys");
   std::uint64_t keys = 0;
   require(Checkpoint(store.get(), given.other, [&](std::uint64_t done, std::uint64_t all) {
     keys = done;

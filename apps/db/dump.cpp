@@ -126,7 +126,7 @@ std::string line_of(const Slice& key, const Slice& value, bool json) {
 }
 
 void dump(DB& store, std::ostream& out, const std::string& name, bool json) {
-  meter bar("dump");
+  meter bar("dump", "keys");
   const std::uint64_t about = number_of(store, "outlast.keys");
   std::uint64_t keys = 0;
   out << first_line(json) << '\n';
@@ -142,7 +142,7 @@ void dump(DB& store, std::ostream& out, const std::string& name, bool json) {
 
 std::uint64_t load(DB& store, std::istream& in, const std::string& name, std::uint64_t bytes) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
-  meter bar("load");
+  meter bar("load", "bytes");
   dump_reader reader(in, name);
   WriteBatch some;
   const auto put = [&](const std::string& key, const std::string& value) { some.Put(key, value); };

@@ -21,7 +21,7 @@ namespace {
 /// Puts everything, and answers how many keys it was. Durable at return.
 std::uint64_t copy(leveldb_database& from, DB& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
-  meter bar("import");
+  meter bar("import", "bytes");
   const std::uint64_t all = from.bytes_before(std::string(64, '\xff'));
   std::uint64_t keys = 0;
   WriteBatch some;

@@ -20,7 +20,7 @@ void meter::tell(std::uint64_t done, std::uint64_t all) {
   if (step <= told_) return;
   told_ = step;
   bar_->skip_to(step - 1);
-  bar_->step(std::to_string(done) + " of about " + std::to_string(all));
+  bar_->step(std::to_string(done) + " of about " + std::to_string(all) + " " + unit_);
 }
 
 }  // namespace outlast::apps::db

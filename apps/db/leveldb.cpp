@@ -88,6 +88,11 @@ void require_none(const calls& leveldb, const std::string& directory, char* erro
   if (error == nullptr) return;
   const std::string sentence = error;
   leveldb.free(error);
+  if (sentence.find("outlast db import") != std::string::npos) {
+    throw failure(directory +
+                  ": the library that was loaded stands in for LevelDB's; name LevelDB's own by "
+                  "--library");
+  }
   throw failure(directory + ": LevelDB says: " + sentence);
 }
 

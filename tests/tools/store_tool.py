@@ -255,6 +255,17 @@ class BadStores(StoreTest):
         self.spoil(newer)
         self.everything_refuses("Not implemented", "version 99")
 
+    def test_another_comparator(self):
+        def rename(pool):
+            at = pool.find(b"leveldb.BytewiseComparator")
+            while at >= 0:
+                pool[at:at + 7] = b"mydata."
+                at = pool.find(b"leveldb.BytewiseComparator")
+
+        self.spoil(rename)
+        self.everything_refuses("'mydata..BytewiseComparator'", "'leveldb.BytewiseComparator'")
+        self.refuses("check", self.store, says=["'mydata..BytewiseComparator'"])
+
     def test_a_damaged_header(self):
         self.spoil(lambda pool: pool.__setitem__(100, 0xff))
         self.everything_refuses("checksum")

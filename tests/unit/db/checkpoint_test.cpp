@@ -18,6 +18,8 @@
 #include <string>
 #include <thread>
 
+#include <sys/mount.h>
+
 namespace outlast::db {
 namespace {
 
@@ -155,6 +157,23 @@ TEST(backup_of_an_order, has_the_same_comparator) {
   at->SeekToFirst();
   ASSERT_TRUE(at->Valid());
   EXPECT_EQ(at->key().ToString(), "ccc");
+}
+
+TEST(backup_without_space, leaves_nothing) {
+  const store_place place("memory");
+  const auto from = opened(place.at("from"));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(from->Put({}, std::to_string(i), std::string(50'000, 'x')).ok());
+  }
+  std::filesystem::create_directory(place.at("small"));
+  if (::mount("tmpfs", place.at("small").c_str(), "tmpfs", 0, "size=8m") != 0) {
+    GTEST_SKIP() << "mounting needs privileges";
+  }
+  const std::string target = place.at("small") + "/to";
+  EXPECT_TRUE(Checkpoint(from.get(), target).IsIOError());
+  EXPECT_FALSE(std::filesystem::exists(target));
+  ::umount(place.at("small").c_str());
+  EXPECT_TRUE(Checkpoint(from.get(), place.at("to")).ok());
 }
 
 TEST(backup_in_memory, lies_in_the_same_env) {

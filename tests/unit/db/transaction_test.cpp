@@ -209,6 +209,27 @@ TEST_P(transaction, a_failure_of_the_function_is_the_answer_and_changes_nothing)
   EXPECT_TRUE(contents(*db_).empty());
 }
 
+TEST_P(transaction, without_space_it_has_no_effect) {
+  StoreOptions more;
+  more.capacity_bytes = std::size_t{2} << 20;
+  Options options;
+  options.create_if_missing = true;
+  DB* made = nullptr;
+  ASSERT_TRUE(DB::Open(options, more, place_.at("small"), &made).ok());
+  const std::unique_ptr<DB> small(made);
+  ASSERT_TRUE(small->Put({}, "a", "1").ok());
+  Transaction t(small.get());
+  EXPECT_EQ(value_of(t, "a"), "1");
+  t.Put("a", "2");
+  t.Put("b", std::string(3 << 20, 'x'));
+  bool committed = true;
+  EXPECT_TRUE(t.Commit({}, &committed).IsIOError());
+  EXPECT_FALSE(committed);
+  EXPECT_EQ(contents(*small), (entries{{"a", "1"}}));
+  t.Put("a", "2");
+  EXPECT_TRUE(commits(t));
+}
+
 /// Moves 1 from one account to another, if it is there.
 Status transfer(Transaction& t, const std::string& from, const std::string& to) {
   std::string a;

@@ -11,6 +11,7 @@ using command = void (*)(CLI::App& tool);
 
 void add_bench(CLI::App& tool);
 void add_check(CLI::App& tool);
+void add_db(CLI::App& tool);
 void add_demo(CLI::App& tool);
 void add_inspect(CLI::App& tool);
 void add_verify(CLI::App& tool);
@@ -19,6 +20,7 @@ void add_version(CLI::App& tool);
 inline constexpr command all_commands[] = {
     add_bench,
     add_check,
+    add_db,
     add_demo,
     add_inspect,
     add_verify,

@@ -6,6 +6,8 @@
 
 namespace {
 
+constexpr int wrong_usage = 2;
+
 int run(int argc, char** argv) {
   CLI::App tool{"Data structures that outlive a crash", "outlast"};
   tool.require_subcommand(1);
@@ -13,7 +15,9 @@ int run(int argc, char** argv) {
   try {
     tool.parse(argc, argv);
   } catch (const CLI::ParseError& end) {
-    return tool.exit(end);
+    const int status = tool.exit(end);
+    const bool is_own = dynamic_cast<const CLI::RuntimeError*>(&end) != nullptr;
+    return status == 0 || is_own ? status : wrong_usage;
   }
   return 0;
 }

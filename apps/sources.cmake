@@ -1,5 +1,12 @@
 # Sources of the command line tool, one a line; the list grows by one line per subcommand.
 outlast_app_sources(
+  ${CMAKE_CURRENT_LIST_DIR}/db/db.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/dump.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/import.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/leveldb.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/meter.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/session.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/db/text.cpp
   ${CMAKE_CURRENT_LIST_DIR}/demo.cpp
   ${CMAKE_CURRENT_LIST_DIR}/demo/child_process.cpp
   ${CMAKE_CURRENT_LIST_DIR}/demo/corpus.cpp

@@ -155,8 +155,9 @@ Status DestroyDB(const std::string& name, const Options& options) {
   {
     const directory_lock lock(env, paths.lock);
     if (!lock.status().ok()) return lock.status();
-    for (const std::string& file : {paths.data, core::log_of(paths.data), paths.rescued,
-                                    core::log_of(paths.rescued), paths.log, paths.old_log}) {
+    for (const std::string& file :
+         {paths.data, core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued),
+          paths.copied, core::log_of(paths.copied), paths.log, paths.old_log}) {
       if (!env->FileExists(file)) continue;
       const Status removed = env->RemoveFile(file);
       if (status.ok()) status = removed;

@@ -32,15 +32,14 @@ Status DB::Delete(const WriteOptions& options, const Slice& key) {
 
 Snapshot::~Snapshot() = default;
 
-namespace {
-
-/// Longer keys and values are refused: one operation is kept in memory several times.
-constexpr std::size_t longest = std::size_t{1} << 30;
-
-Status judge_length(std::string_view key, std::string_view value = {}) {
+Status judge_length(std::string_view key, std::string_view value) {
+  // One operation is kept in memory several times.
+  constexpr std::size_t longest = std::size_t{1} << 30;
   if (key.size() <= longest && value.size() <= longest) return {};
   return Status::InvalidArgument("a key or value has more than 1 GiB");
 }
+
+namespace {
 
 Status damaged(std::string_view key) {
   constexpr std::size_t shown = 64;

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace OUTLAST_DB_NAMESPACE {
@@ -21,6 +22,7 @@ struct store_paths {
         log(directory + "/LOG"),
         old_log(directory + "/LOG.old"),
         rescued(directory + "/store.rescued"),
+        copied(directory + "/store.copied"),
         foreign(directory + "/CURRENT") {}
 
   std::string data;
@@ -28,8 +30,12 @@ struct store_paths {
   std::string log;
   std::string old_log;
   std::string rescued;  ///< what RepairDB() writes, before it becomes the data
+  std::string copied;   ///< what Checkpoint() writes, before it becomes the data
   std::string foreign;  ///< that LevelDB's stores have, and ours have not
 };
+
+/// InvalidArgument if one is longer than a store keeps.
+[[nodiscard]] Status judge_length(std::string_view key, std::string_view value = {});
 
 /// The lock on a store's directory, given back at the end.
 class directory_lock {
@@ -98,6 +104,7 @@ class opened_store final : public DB {
   void CompactRange(const Slice* begin, const Slice* end) override;
 
   [[nodiscard]] ::outlast::store_detail::store& in() noexcept { return *in_; }
+  [[nodiscard]] Env* env() const noexcept { return env_; }
 
  private:
   [[nodiscard]] std::string describe();

@@ -65,7 +65,8 @@ class tree_store final : public store {
         pool_(std::move(pool)),
         all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order)),
         facts_(all_->manager().template root<store_facts>("facts")),
-        order_(wanted.order) {
+        order_(wanted.order),
+        opened_with_(wanted) {
     judge(wanted);
   }
 
@@ -86,12 +87,21 @@ class tree_store final : public store {
     finish(sync);
   }
   void apply(changes&& all, bool sync) override {
-    all_->change([all = std::move(all), order = order_](tree& t) {
-      all.for_each(
-          [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
-          [&](std::string_view key) { t.erase(key, order); });
-    });
+    all_->change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
     finish(sync);
+  }
+  bool apply_if(premises&& read, changes&& all, bool sync) override {
+    const bool hold =
+        all_->change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
+          if (!read.hold_in(t.now(order), order)) return false;
+          apply_in(t, all, order);
+          return true;
+        });
+    if (hold) finish(sync);
+    return hold;
+  }
+  bool holds(const premises& read) override {
+    return all_->read([&](const tree& t) { return read.hold_in(t.now(order_), order_); });
   }
   void sync() override { all_->manager().sync(); }
 
@@ -103,6 +113,7 @@ class tree_store final : public store {
     return std::make_unique<seen_moment>(all_->take_snapshot());
   }
 
+  key_order order() const override { return order_; }
   std::size_t keys() override { return all_->size(); }
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
     return all_->read([&](const tree& t) {
@@ -115,6 +126,7 @@ class tree_store final : public store {
   void collect() override { all_->collect(); }
   std::string check() override;
   std::size_t rescue(store& to) override;
+  store_options shape() const override;
   std::string guarantee() const override { return all_->manager().guarantee(); }
   std::size_t data_bytes() override {
     return all_->read([](const tree&) { return used_bytes(); });
@@ -147,6 +159,11 @@ class tree_store final : public store {
     if (!order.is_by_bytes()) t.erase(key, order);
     t.put(key, stored, order);
   }
+  static void apply_in(tree& t, const changes& all, key_order order) {
+    all.for_each(
+        [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
+        [&](std::string_view key) { t.erase(key, order); });
+  }
   template <class Entry>
   static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {
     if (!found) return answer::absent;
@@ -171,6 +188,7 @@ class tree_store final : public store {
   std::unique_ptr<managed> all_;
   tx::root<store_facts> facts_;
   key_order order_;
+  store_options opened_with_;
 };
 
 template <domain::persistence_domain D>
@@ -231,6 +249,17 @@ void tree_store<D>::judge(const store_options& wanted) {
   throw error(errc::bad_argument, pool_->path(),
               "the store's keys are in the order of the comparator '" + name + "', not of '" +
                   wanted.order_name + "'; open it with that one");
+}
+
+template <domain::persistence_domain D>
+store_options tree_store<D>::shape() const {
+  store_options like = opened_with_;
+  for (const region_info& region : pool_->regions()) {
+    if (region.kind != region_kind::replicas) continue;
+    like.capacity_bytes = region.bytes;
+    if (region.replicas > 1) like.replicas = region.replicas;  // behind a log there is one
+  }
+  return like;
 }
 
 template <domain::persistence_domain D>

@@ -1,9 +1,11 @@
 outlast_headers(outlast_library db
   cache.hpp
+  checkpoint.hpp
   comparator.hpp
   db.hpp
   detail/changes.hpp
   detail/key_order.hpp
+  detail/premises.hpp
   detail/store.hpp
   dumpfile.hpp
   env.hpp
@@ -16,5 +18,6 @@ outlast_headers(outlast_library db
   status.hpp
   table.hpp
   table_builder.hpp
+  transaction.hpp
   write_batch.hpp
 )

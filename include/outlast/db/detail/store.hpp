@@ -5,10 +5,12 @@
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/key_order.hpp>
+#include <outlast/db/detail/premises.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -90,6 +92,9 @@ class store {
   virtual void erase(std::string_view key, bool sync) = 0;
   /// All at once.
   virtual void apply(changes&& all, bool sync) = 0;
+  /// The same if the premises hold then; otherwise nothing, and false.
+  [[nodiscard]] virtual bool apply_if(premises&& read, changes&& all, bool sync) = 0;
+  [[nodiscard]] virtual bool holds(const premises& read) = 0;
   /// What has returned by now is durable at return.
   virtual void sync() = 0;
   /// `verify`: compares the checksum, and answers `damaged` if it is another. Changes `value` only
@@ -97,6 +102,7 @@ class store {
   [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) = 0;
   [[nodiscard]] virtual std::unique_ptr<moment> now() = 0;
 
+  [[nodiscard]] virtual key_order order() const = 0;
   [[nodiscard]] virtual std::size_t keys() = 0;
   /// About how many bytes of a replica the keys from `from` on and before `to` take.
   [[nodiscard]] virtual std::uint64_t bytes_between(std::string_view from, std::string_view to) = 0;
@@ -107,6 +113,8 @@ class store {
   /// Puts all keys that can still be read, and whose values are intact, into `to`, and answers how
   /// many these are. Believes no pointer that it follows.
   virtual std::size_t rescue(store& to) = 0;
+  /// What it was opened with, and a store like it is made with.
+  [[nodiscard]] virtual store_options shape() const = 0;
   /// What survives what, in a few sentences.
   [[nodiscard]] virtual std::string guarantee() const = 0;
   /// Bytes of one copy of the data, with what the store adds to them.
@@ -147,6 +155,14 @@ struct rescue_report {
 /// `aside`, and puts it in its place. After a crash the store is the old or the new one. Throws as
 /// open_store(), and corruption if nothing can be read.
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
+
+/// Is told how many keys of about how many are done.
+using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+/// Puts what `from` holds at one moment into `to`, and answers how many keys that are. Others may
+/// write meanwhile. Durable once `to` is closed. Throws what these throw, and corruption at a value
+/// that is not intact.
+std::uint64_t copy_store(store& from, store& to, const progress_told& tell = {});
 
 /// The file of a store in ordinary memory.
 struct memory_file {

@@ -1,0 +1,424 @@
+// outlast db COMMAND DIRECTORY ...: what a store holds, and how it is kept.
+//
+// Exit status: 0, done; 1, a key is not there, or a check has found something; 2, the arguments are
+// wrong, or it could not be done: the message names the file and the cause.
+#include <apps/commands.hpp>
+#include <apps/db/dump.hpp>
+#include <apps/db/import.hpp>
+#include <apps/db/leveldb.hpp>
+#include <apps/db/meter.hpp>
+#include <apps/db/session.hpp>
+#include <apps/db/text.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/db/checkpoint.hpp>
+#include <outlast/db/env.hpp>
+#include <outlast/pool/check.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace outlast::apps {
+namespace db {
+namespace {
+
+using namespace outlast::db;
+using nlohmann::ordered_json;
+
+constexpr int found_nothing = 1;
+constexpr int not_done = 2;
+
+/// What all commands share; each has its own.
+struct arguments {
+  std::string store;
+  std::string key;
+  std::optional<std::string> value;
+  std::string file;
+  std::string other;  ///< a directory
+  std::string library = leveldb_library;
+  std::string from;
+  std::string to;
+  std::string prefix;
+  std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+  capacity room = 0;
+  bool backwards = false;
+  bool keys_only = false;
+  bool create = false;
+  bool raw = false;
+  bool json = false;
+};
+
+std::string bytes_of(const std::string& what, const std::string& text) {
+  if (const auto bytes = unescaped(text)) return *bytes;
+  throw failure(what + " '" + text + "': a backslash is followed by neither a backslash nor xNN");
+}
+
+std::string in_file(const std::string& store) { return store + "/store.pool"; }
+
+void require_store(const std::string& store) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(in_file(store), unknown)) {
+    throw failure(store + ": it holds no store (no file store.pool)");
+  }
+}
+
+std::string reason() { return std::generic_category().message(errno); }
+
+/// All bytes of a file; of standard input if it is "-".
+std::string read_all(const std::string& file) {
+  std::ifstream opened;
+  if (file != "-") {
+    opened.open(file, std::ios::binary);
+    if (!opened) throw failure(file + ": " + reason());
+  }
+  std::istream& in = file == "-" ? std::cin : opened;
+  std::string all{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) throw failure(file + ": " + reason());
+  return all;
+}
+
+int get(const arguments& given) {
+  const std::string key = bytes_of("key", given.key);
+  const auto store = open_store(given.store);
+  ReadOptions checked;
+  checked.verify_checksums = true;
+  std::string value;
+  const Status status = store->Get(checked, key, &value);
+  if (status.IsNotFound()) {
+    std::cerr << "outlast db: " << given.store << ": no key '" << escaped(key) << "'\n";
+    return found_nothing;
+  }
+  require(status);
+  if (given.json) {
+    std::cout << line_of(key, value, true) << std::endl;
+  } else if (given.raw) {
+    std::cout << value << std::flush;
+  } else {
+    std::cout << escaped(value) << std::endl;
+  }
+  if (!std::cout) throw failure("standard output takes no more");
+  return 0;
+}
+
+int put(const arguments& given) {
+  const std::string key = bytes_of("key", given.key);
+  if (!given.value && given.file.empty()) throw failure("put wants a value, or --file");
+  const std::string value = given.value ? bytes_of("value", *given.value) : read_all(given.file);
+  WriteOptions durable;
+  durable.sync = true;
+  const auto how = given.create ? opening::made : opening::existing;
+  require(open_store(given.store, how, given.room)->Put(durable, key, value));
+  return 0;
+}
+
+int erase(const arguments& given) {
+  const std::string key = bytes_of("key", given.key);
+  const auto store = open_store(given.store);
+  std::string value;
+  const Status status = store->Get(ReadOptions(), key, &value);
+  if (status.IsNotFound()) {
+    std::cerr << "outlast db: " << given.store << ": no key '" << escaped(key) << "'\n";
+    return found_nothing;
+  }
+  require(status);
+  WriteOptions durable;
+  durable.sync = true;
+  require(store->Delete(durable, key));
+  return 0;
+}
+
+int scan(const arguments& given) {
+  key_range range;
+  range.from = bytes_of("--from", given.from);
+  if (!given.to.empty()) range.to = bytes_of("--to", given.to);
+  range.narrow(bytes_of("--prefix", given.prefix));
+  const auto store = open_store(given.store);
+  visit(*store, range, given.backwards, given.limit, [&](const Slice& key, const Slice& value) {
+    if (given.keys_only) {
+      const std::string text = escaped(key.view());
+      std::cout << (given.json ? ordered_json{{"key", text}}.dump() : text) << '\n';
+    } else {
+      std::cout << line_of(key, value, given.json) << '\n';
+    }
+    if (!std::cout) throw failure("standard output takes no more");
+  });
+  std::cout << std::flush;
+  if (!std::cout) throw failure("standard output takes no more");
+  return 0;
+}
+
+int dump_store(const arguments& given) {
+  const auto store = open_store(given.store);
+  if (given.file.empty() || given.file == "-") {
+    dump(*store, std::cout, "standard output", given.json);
+    return 0;
+  }
+  std::ofstream out(given.file, std::ios::binary | std::ios::trunc);
+  if (!out) throw failure(given.file + ": " + reason());
+  dump(*store, out, given.file, given.json);
+  return 0;
+}
+
+int load_store(const arguments& given) {
+  const bool is_file = !given.file.empty() && given.file != "-";
+  std::ifstream opened;
+  std::uint64_t bytes = 0;
+  if (is_file) {
+    opened.open(given.file, std::ios::binary);
+    if (!opened) throw failure(given.file + ": " + reason());
+    std::error_code unknown;
+    const auto size = std::filesystem::file_size(given.file, unknown);
+    bytes = unknown ? 0 : size;
+  }
+  const auto store = open_store(given.store, opening::made, given.room);
+  const std::uint64_t keys =
+      load(*store, is_file ? opened : std::cin, is_file ? given.file : "standard input", bytes);
+  std::cout << keys << " keys\n";
+  return 0;
+}
+
+int stats(const arguments& given) {
+  const auto store = open_store(given.store);
+  const ordered_json all{{"store", given.store},
+                         {"keys", number_of(*store, "outlast.keys")},
+                         {"data_bytes", number_of(*store, "outlast.data-bytes")},
+                         {"file_bytes", number_of(*store, "outlast.file-bytes")},
+                         {"memory_bytes", number_of(*store, "leveldb.approximate-memory-usage")},
+                         {"guarantee", text_of(*store, "outlast.guarantee")}};
+  if (given.json) {
+    std::cout << all.dump() << '\n';
+    return 0;
+  }
+  for (const auto& [name, value] : all.items()) {
+    std::cout << name << ": " << (value.is_string() ? value.get<std::string>() : value.dump())
+              << '\n';
+  }
+  return 0;
+}
+
+/// What is wrong with a store. Opens it, and so completes what a crash has left.
+std::vector<std::string> examine(const std::string& store) {
+  require_store(store);
+  std::vector<std::string> found;
+  Options paranoid;
+  paranoid.paranoid_checks = true;
+  DB* opened = nullptr;
+  const Status status = DB::Open(paranoid, store, &opened);
+  delete opened;
+  if (status.IsCorruption()) {
+    found.push_back(status.ToString());
+  } else {
+    require(status);
+  }
+  for (const pool_format::finding& one : pool_format::check_file(in_file(store))) {
+    if (one.level != pool_format::severity::note) {
+      found.push_back(in_file(store) + ": " + std::string(pool_format::name_of(one.level)) + ": " +
+                      one.sentence);
+    }
+  }
+  return found;
+}
+
+int check_store(const arguments& given) {
+  const std::vector<std::string> found = examine(given.store);
+  if (given.json) {
+    std::cout
+        << ordered_json{{"store", given.store}, {"sound", found.empty()}, {"found", found}}.dump()
+        << '\n';
+  } else {
+    for (const std::string& one : found) std::cout << one << '\n';
+    if (found.empty()) std::cout << given.store << ": sound\n";
+  }
+  return found.empty() ? 0 : found_nothing;
+}
+
+int back_up(const arguments& given) {
+  const auto store = open_store(given.store);
+  meter bar("backup", "keys");
+  std::uint64_t keys = 0;
+  require(Checkpoint(store.get(), given.other, [&](std::uint64_t done, std::uint64_t all) {
+    keys = done;
+    bar.tell(done, all);
+  }));
+  std::cout << keys << " keys\n";
+  return 0;
+}
+
+int import_store(const arguments& given) {
+  const std::uint64_t keys = import_leveldb(given.library, given.other, given.store, given.room);
+  std::cout << keys << " keys\n";
+  return 0;
+}
+
+/// Prints the messages of a store.
+class printer final : public Logger {
+ public:
+  void Logv(const char* format, std::va_list ap) override {
+    std::vprintf(format, ap);
+    std::putchar('\n');
+  }
+};
+
+int repair(const arguments& given) {
+  printer messages;
+  Options options;
+  options.info_log = &messages;
+  require(RepairDB(given.store, options));
+  return 0;
+}
+
+int destroy(const arguments& given) {
+  require_store(given.store);
+  require(DestroyDB(given.store, Options()));
+  return 0;
+}
+
+using action = int (*)(const arguments& given);
+
+/// Adds a command that has a store, and says what went wrong in it.
+CLI::App* add(CLI::App& group, const char* name, const char* purpose, arguments*& given,
+              action run) {
+  CLI::App* const command = group.add_subcommand(name, purpose);
+  const auto kept = std::make_shared<arguments>();
+  given = kept.get();
+  command->footer(escapes);
+  command->callback([kept, run] {
+    int status = not_done;
+    try {
+      status = run(*kept);
+    } catch (const std::exception& why) {
+      std::cout << std::flush;
+      std::cerr << "outlast db: " << why.what() << '\n';
+    }
+    exit_with(status);
+  });
+  return command;
+}
+
+void add_store(CLI::App& command, arguments& given) {
+  command.add_option("store", given.store, "The store's directory")->required();
+}
+void add_json(CLI::App& command, arguments& given, const char* says) {
+  command.add_flag("--json", given.json, says);
+}
+void add_room(CLI::App& command, arguments& given) {
+  command
+      .add_option("--capacity", given.room,
+                  "Bytes of data that a new store can ever hold, such as 512MB or 20GB (default: "
+                  "what the file system has room for, from 1GB to 64GB)")
+      ->transform(CLI::AsSizeValue(false));
+}
+
+void add_keys(CLI::App& group) {
+  arguments* given = nullptr;
+  CLI::App* command = add(group, "get", "Print the value of a key", given, get);
+  add_store(*command, *given);
+  command->add_option("key", given->key)->required();
+  command->add_flag("--raw", given->raw, "Print the bytes themselves, without a line's end");
+  add_json(*command, *given, "Print one JSON object");
+
+  command = add(group, "put", "Give a key a value, durably", given, put);
+  add_store(*command, *given);
+  command->add_option("key", given->key)->required();
+  CLI::Option* const value = command->add_option("value", given->value);
+  CLI::Option* const file = command->add_option(
+      "--file", given->file, "The value is what this file holds; - is standard input");
+  value->excludes(file);
+  command->add_flag("--create", given->create, "Make the store if it is not there");
+  add_room(*command, *given);
+
+  command = add(group, "delete", "Remove a key, durably", given, erase);
+  add_store(*command, *given);
+  command->add_option("key", given->key)->required();
+
+  command = add(group, "scan", "Print keys and values in order, a tab between", given, scan);
+  add_store(*command, *given);
+  command->add_option("--from", given->from, "The first key");
+  command->add_option("--to", given->to, "The key before which to stop");
+  command->add_option("--prefix", given->prefix, "Only keys that begin so");
+  command->add_option("--limit", given->limit, "At most so many");
+  command->add_flag("--reverse", given->backwards, "From the last one on");
+  command->add_flag("--keys", given->keys_only, "Without values");
+  add_json(*command, *given, "Print one JSON object a line");
+}
+
+void add_copies(CLI::App& group) {
+  arguments* given = nullptr;
+  CLI::App* command =
+      add(group, "dump", "Write all keys and values as text that load reads", given, dump_store);
+  add_store(*command, *given);
+  command->add_option("file", given->file, "Where to (default: standard output)");
+  add_json(*command, *given, "One JSON object a line");
+
+  command =
+      add(group, "load", "Put what a dump holds; makes the store if need be", given, load_store);
+  add_store(*command, *given);
+  command->add_option("file", given->file, "The dump (default: standard input)");
+  add_room(*command, *given);
+
+  command = add(group, "backup",
+                "Make another store of it. A store that a program has open is backed up by that "
+                "program: outlast::db::Checkpoint()",
+                given, back_up);
+  add_store(*command, *given);
+  command->add_option("target", given->other, "A directory that is not there, or empty")
+      ->required();
+
+  command = add(group, "import",
+                "Make a store of a LevelDB database, by LevelDB's own library (Debian's package "
+                "libleveldb1d). Opening it, LevelDB may write its log to a table, as it always "
+                "does; keys and values in it stay",
+                given, import_store);
+  command->add_option("leveldb", given->other, "LevelDB's directory, open nowhere else")
+      ->required();
+  add_store(*command, *given);
+  command->add_option("--library", given->library, "LevelDB's shared library")
+      ->capture_default_str();
+  add_room(*command, *given);
+}
+
+void add_care(CLI::App& group) {
+  arguments* given = nullptr;
+  CLI::App* command = add(group, "stats", "Print sizes and what survives what", given, stats);
+  add_store(*command, *given);
+  add_json(*command, *given, "Print one JSON object");
+
+  command = add(group, "check", "Check everything in it; status 1 if it is not sound", given,
+                check_store);
+  add_store(*command, *given);
+  add_json(*command, *given, "Print one JSON object");
+
+  command = add(group, "repair", "Keep what can still be read of a damaged store", given, repair);
+  add_store(*command, *given);
+
+  command = add(group, "destroy", "Remove a store's files", given, destroy);
+  add_store(*command, *given);
+}
+
+}  // namespace
+}  // namespace db
+
+void add_db(CLI::App& tool) {
+  CLI::App* const group = tool.add_subcommand("db", "Read, write and keep a store");
+  group->require_subcommand(1);
+  group->footer(db::escapes);
+  db::add_keys(*group);
+  db::add_copies(*group);
+  db::add_care(*group);
+}
+
+}  // namespace outlast::apps

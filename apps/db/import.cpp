@@ -1,0 +1,81 @@
+#include <apps/db/import.hpp>
+
+#include <apps/db/leveldb.hpp>
+#include <apps/db/meter.hpp>
+#include <apps/db/session.hpp>
+#include <outlast/db/options.hpp>
+#include <outlast/db/write_batch.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+namespace outlast::apps::db {
+
+using namespace outlast::db;
+
+namespace {
+
+/// Puts everything, and answers how many keys it was. Durable at return.
+std::uint64_t copy(leveldb_database& from, DB& to) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  meter bar("import", "bytes");
+  const std::uint64_t all = from.bytes_before(std::string(64, '\xff'));
+  std::uint64_t keys = 0;
+  WriteBatch some;
+  for (; from.is_valid(); from.next()) {
+    some.Put(from.key(), from.value());
+    ++keys;
+    if (some.ApproximateSize() < at_once) continue;
+    require(to.Write(WriteOptions(), &some));
+    some.Clear();
+    bar.tell(from.bytes_before(from.key()), all);
+  }
+  from.require_sound();
+  WriteOptions durable;
+  durable.sync = true;
+  require(to.Write(durable, &some));
+  return keys;
+}
+
+void require_room_for(const std::string& store) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(store, unknown)) return;
+  if (std::filesystem::is_directory(store, unknown) && std::filesystem::is_empty(store, unknown)) {
+    return;
+  }
+  throw failure(store + ": it is there already; name a directory that is not");
+}
+
+}  // namespace
+
+std::uint64_t import_leveldb(const std::string& library, const std::string& from,
+                             const std::string& to, capacity room) {
+  require_room_for(to);
+  leveldb_database source(library, from);
+  std::string target = to;
+  while (target.size() > 1 && target.back() == '/') target.pop_back();
+  const std::string aside = target + ".importing";
+  require(DestroyDB(aside, Options()));  // of an import that was interrupted
+  std::uint64_t keys = 0;
+  try {
+    const std::unique_ptr<DB> store = open_store(aside, opening::made_or_none, room);
+    keys = copy(source, *store);
+    const std::uint64_t there = number_of(*store, "outlast.keys");
+    if (there != keys) {
+      throw failure(aside + ": it holds " + std::to_string(there) + " keys, not the " +
+                    std::to_string(keys) + " of " + from);
+    }
+  } catch (...) {
+    static_cast<void>(DestroyDB(aside, Options()));
+    throw;
+  }
+  std::error_code failed;
+  std::filesystem::rename(aside, target, failed);
+  if (failed) throw failure(target + ": cannot rename '" + aside + "' to it: " + failed.message());
+  return keys;
+}
+
+}  // namespace outlast::apps::db

@@ -1,0 +1,32 @@
+// How far a command is, once it takes longer than a second.
+#pragma once
+
+#include <apps/demo/progress.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace outlast::apps::db {
+
+/// A bar on standard error. Not thread-safe.
+class meter {
+ public:
+  meter(std::string part, std::string unit) : part_(std::move(part)), unit_(std::move(unit)) {}
+
+  /// `done` of about `all` is done; all == 0: nobody knows how much there is.
+  void tell(std::uint64_t done, std::uint64_t all);
+
+ private:
+  static constexpr std::uint64_t steps = 1000;
+
+  std::string part_;
+  std::string unit_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::uint64_t told_ = 0;
+  std::optional<demo::progress> bar_;
+};
+
+}  // namespace outlast::apps::db

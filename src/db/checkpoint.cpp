@@ -1,0 +1,103 @@
+#include <outlast/db/checkpoint.hpp>
+#include <outlast/db/db.hpp>
+#include <outlast/db/detail/store.hpp>
+#include <outlast/db/env.hpp>
+#include <src/db/failures.hpp>
+#include <src/db/memory_env.hpp>
+#include <src/db/opened_store.hpp>
+#include <src/db/store_files.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+namespace core = ::outlast::store_detail;
+
+namespace {
+
+/// Nothing is in it but what an interrupted checkpoint, and a try to open that, have left.
+Status judge_emptiness(Env* env, const std::string& directory) {
+  std::vector<std::string> there;
+  Status status = env->GetChildren(directory, &there);
+  if (!status.ok()) return status;
+  const store_paths known("");
+  for (const std::string& name : there) {
+    const std::string path = "/" + name;
+    const bool is_left = name == "." || name == ".." || path == known.lock || path == known.log ||
+                         path == known.old_log || path == known.copied ||
+                         path == core::log_of(known.copied);
+    if (!is_left) {
+      return Status::InvalidArgument(directory,
+                                     "a backup wants an empty directory; '" + name + "' is in it");
+    }
+  }
+  return {};
+}
+
+/// A closed store of what `from` holds, in the ordinary memory of an Env.
+void copy_in_memory(core::store& from, store_keeper& keeper, core::store_options wanted,
+                    const std::string& file, const core::progress_told& tell) {
+  wanted.file = file;
+  const std::shared_ptr<core::memory_file> memory = keeper.store_file(file);
+  const std::unique_ptr<core::store> to = core::open_memory_store(wanted, *memory);
+  static_cast<void>(core::copy_store(from, *to, tell));
+  to->close();
+}
+
+/// The same on a file system, written aside and renamed.
+void copy_in_files(core::store& from, core::store_options wanted, const std::string& directory,
+                   const core::progress_told& tell) {
+  const store_paths paths(directory);
+  wanted.file = paths.copied;
+  core::remove_store_files(paths.copied);
+  try {
+    const std::unique_ptr<core::store> to = core::open_store(wanted, core::medium_of(directory));
+    static_cast<void>(core::copy_store(from, *to, tell));
+    to->close();
+    core::replace_store(paths.data, paths.copied);
+  } catch (...) {
+    core::remove_store_files(paths.copied);
+    throw;
+  }
+}
+
+Status copy_to(opened_store& from, const std::string& directory, const core::progress_told& tell) {
+  Env* const env = from.env();
+  const store_paths paths(directory);
+  const directory_lock lock(env, paths.lock);
+  if (!lock.status().ok()) return lock.status();
+  Status status = judge_emptiness(env, directory);  // others may have been faster
+  if (!status.ok()) return status;
+  core::store_options wanted = from.in().shape();
+  wanted.may_create = true;
+  store_keeper* const keeper = keeper_of(env);
+  if (keeper == nullptr) {
+    return guarded([&] { copy_in_files(from.in(), wanted, directory, tell); });
+  }
+  status = guarded([&] { copy_in_memory(from.in(), *keeper, wanted, paths.data, tell); });
+  if (!status.ok()) static_cast<void>(env->RemoveFile(paths.data));
+  return status;
+}
+
+}  // namespace
+
+Status Checkpoint(DB* db, const std::string& directory, const core::progress_told& tell) {
+  auto& from = static_cast<opened_store&>(*db);
+  Env* const env = from.env();
+  const bool is_made = env->CreateDir(directory).ok();
+  Status status = is_made ? Status() : judge_emptiness(env, directory);
+  if (!status.ok()) return status;
+  status = copy_to(from, directory, tell);
+  if (status.ok() && is_made && keeper_of(env) == nullptr) {
+    return guarded([&] { core::sync_directory(directory + "/.."); });
+  }
+  if (!status.ok() && is_made) {
+    static_cast<void>(env->RemoveFile(store_paths(directory).lock));
+    static_cast<void>(env->RemoveDir(directory));
+  }
+  return status;
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

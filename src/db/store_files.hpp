@@ -1,0 +1,16 @@
+// The files of stores that are made aside and put in their place.
+#pragma once
+
+#include <string>
+
+namespace outlast::store_detail {
+
+/// Removes the file of a store, and of its log, if they are there. Throws error{io_failure}.
+void remove_store_files(const std::string& file);
+/// The names in a directory are durable at return. Throws error{io_failure}.
+void sync_directory(const std::string& directory);
+/// The closed store `aside` becomes `file`, in the same directory, whether that was there or not.
+/// Durable at return; after a crash it is the old one or the new one. Throws error{io_failure}.
+void replace_store(const std::string& file, const std::string& aside);
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,225 @@
+#include <outlast/db/db.hpp>
+#include <outlast/db/detail/changes.hpp>
+#include <outlast/db/detail/premises.hpp>
+#include <outlast/db/transaction.hpp>
+#include <src/db/failures.hpp>
+#include <src/db/opened_store.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+namespace core = ::outlast::store_detail;
+
+namespace {
+
+using visitor = std::function<bool(const Slice& key, const Slice& value)>;
+
+/// By the order of a store.
+struct in_order {
+  using is_transparent = void;
+  core::key_order order;
+  bool operator()(std::string_view a, std::string_view b) const { return order(a, b); }
+};
+
+/// What keys will have; none: they will be gone.
+using writes = std::map<std::string, std::optional<std::string>, in_order>;
+
+core::changes changes_of(const writes& all) {
+  core::changes made;
+  for (const auto& [key, value] : all) {
+    if (value) {
+      made.put(key, *value);
+    } else {
+      made.erase(key);
+    }
+  }
+  return made;
+}
+
+/// Two sequences of keys as one: what a store holds, and what will be written to it.
+class merged {
+ public:
+  merged(Iterator& there, const writes& written, const core::key_order& order,
+         core::premises::range& seen)
+      : there_(there), written_(written), order_(order), seen_(seen) {}
+
+  /// `written`: in the range.
+  /// Calls `visit` up to the end of the range, which is made shorter if it answers false.
+  void walk(const visitor& visit) {
+    there_.Seek(seen_.from);
+    auto own = written_.begin();
+    for (;;) {
+      const bool has_there = there_.Valid() && is_before_end(there_.key().view());
+      const bool has_own = own != written_.end() && is_before_end(own->first);
+      if (!has_there && !has_own) return;
+      const bool is_own = has_own && (!has_there || !order_(there_.key().view(), own->first));
+      const bool is_there = has_there && (!is_own || !order_(own->first, there_.key().view()));
+      // Both have the key: what is written hides what is there.
+      if (is_there) note();
+      const std::string key = is_own ? own->first : there_.key().ToString();
+      const bool goes_on =
+          is_own ? !own->second || visit(key, *own->second) : visit(key, there_.value());
+      if (!goes_on) return end_at(key);
+      if (is_there) there_.Next();
+      if (is_own) ++own;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_before_end(std::string_view key) const {
+    return !seen_.to || order_(key, *seen_.to);
+  }
+  void note() { seen_.held.emplace_back(there_.key().view(), there_.value().view()); }
+  void end_at(const std::string& key) {
+    seen_.to = key;
+    seen_.with_to = true;
+  }
+
+  Iterator& there_;
+  const writes& written_;
+  const core::key_order& order_;
+  core::premises::range& seen_;
+};
+
+}  // namespace
+
+class Transaction::state {
+ public:
+  state(DB* db, const ReadOptions& options)
+      : in_(static_cast<opened_store&>(*db)),
+        options_(options),
+        written_(in_order{in_.in().order()}) {}
+
+  Status get(std::string_view key, std::string* value) {
+    if (const auto own = written_.find(key); own != written_.end()) {
+      return answer(own->second, value);
+    }
+    auto seen = seen_.find(key);
+    if (seen == seen_.end()) {
+      std::string found;
+      Status status = in_.Get(options_, key, &found);
+      if (!status.ok() && !status.IsNotFound()) return status;
+      seen = seen_.emplace(key, std::nullopt).first;
+      if (status.ok()) seen->second = std::move(found);
+    }
+    return answer(seen->second, value);
+  }
+
+  Status scan(const Slice& from, const Slice* to, const visitor& visit) {
+    const std::unique_ptr<Iterator> there(in_.NewIterator(options_));
+    core::premises::range seen;
+    seen.from = from.ToString();
+    if (to != nullptr) seen.to = to->ToString();
+    const core::key_order order = in_.in().order();
+    const auto first = written_.lower_bound(seen.from);
+    const bool is_empty = seen.to && !order(seen.from, *seen.to);
+    const auto last = is_empty ? first : seen.to ? written_.lower_bound(*seen.to) : written_.end();
+    const writes as_written(first, last, in_order{order});  // `visit` may write
+    merged(*there, as_written, order, seen).walk(visit);
+    Status status = there->status();
+    if (status.ok()) ranges_.push_back(std::move(seen));
+    return status;
+  }
+
+  void write(std::string_view key, std::optional<std::string> value) {
+    if (status_.ok()) status_ = judge_length(key, value ? std::string_view(*value) : "");
+    if (!status_.ok()) return;
+    if (const auto same = written_.find(key); same != written_.end()) written_.erase(same);
+    written_.emplace(key, std::move(value));
+  }
+
+  Status holds(bool* holds) {
+    *holds = written_.empty() && options_.snapshot != nullptr;
+    if (*holds) return {};
+    return guarded([&] { *holds = in_.in().holds(read()); });
+  }
+
+  Status commit(const WriteOptions& options, bool* committed) {
+    *committed = false;
+    if (!status_.ok()) return status_;
+    if (written_.empty()) {
+      Status status = holds(committed);
+      return status.ok() && *committed && options.sync ? in_.Write(options, nullptr) : status;
+    }
+    return guarded(
+        [&] { *committed = in_.in().apply_if(take(), changes_of(written_), options.sync); });
+  }
+
+ private:
+  static Status answer(const std::optional<std::string>& found, std::string* value) {
+    if (!found) return Status::NotFound("no such key");
+    *value = *found;
+    return {};
+  }
+  [[nodiscard]] core::premises read() const {
+    core::premises all;
+    for (const auto& [key, value] : seen_) all.expect(key, value);
+    for (const core::premises::range& each : ranges_) all.expect(each);
+    return all;
+  }
+  /// The same, once.
+  [[nodiscard]] core::premises take() {
+    core::premises all;
+    for (auto& [key, value] : seen_) all.expect(key, std::move(value));
+    for (core::premises::range& each : ranges_) all.expect(std::move(each));
+    return all;
+  }
+
+  opened_store& in_;
+  ReadOptions options_;
+  writes written_;
+  std::map<std::string, std::optional<std::string>, std::less<>> seen_;
+  std::vector<core::premises::range> ranges_;
+  Status status_;
+};
+
+Transaction::Transaction(DB* db, const ReadOptions& options)
+    : db_(db), options_(options), state_(std::make_unique<state>(db, options)) {}
+
+Transaction::~Transaction() = default;
+
+Status Transaction::Get(const Slice& key, std::string* value) {
+  return state_->get(key.view(), value);
+}
+Status Transaction::Scan(const Slice& from, const Slice* to, const visitor& visit) {
+  return state_->scan(from, to, visit);
+}
+void Transaction::Put(const Slice& key, const Slice& value) {
+  state_->write(key.view(), value.ToString());
+}
+void Transaction::Delete(const Slice& key) { state_->write(key.view(), std::nullopt); }
+Status Transaction::Holds(bool* holds) { return state_->holds(holds); }
+
+Status Transaction::Commit(const WriteOptions& options, bool* committed) {
+  Status status = state_->commit(options, committed);
+  Clear();
+  return status;
+}
+void Transaction::Clear() { state_ = std::make_unique<state>(db_, options_); }
+
+Status RunTransaction(DB* db, const WriteOptions& options,
+                      const std::function<Status(Transaction&)>& f) {
+  for (;;) {
+    Transaction attempt(db);
+    Status status = f(attempt);
+    bool is_over = false;
+    if (status.ok()) {
+      status = attempt.Commit(options, &is_over);
+      if (!status.ok()) return status;
+    } else {
+      Status judged = attempt.Holds(&is_over);
+      if (!judged.ok()) return judged;
+    }
+    if (is_over) return status;
+  }
+}
+
+}  // namespace OUTLAST_DB_NAMESPACE

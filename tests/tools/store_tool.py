@@ -1,0 +1,403 @@
+"""Goal: `outlast db` does what it says, answers by its exit status, and names file and cause of what it
+cannot do. Method: stores on a file system in memory and on a device, good ones and spoilt ones, and
+databases that LevelDB's own library has made (left out where that is not installed)."""
+
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = ""
+ROOM = ["--capacity", "16MB"]
+
+
+def outlast(*arguments, stdin=b"", **others):
+    """Exit status, output, and what it said on standard error."""
+    ended = subprocess.run([TOOL, "db", *arguments], input=stdin, capture_output=True, timeout=120, **others)
+    return ended.returncode, ended.stdout, ended.stderr.decode()
+
+
+class StoreTest(unittest.TestCase):
+    medium = "/dev/shm"
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.medium, prefix="outlast-test-"))
+        self.store = str(self.folder / "store")
+        self.pool = self.folder / "store" / "store.pool"
+
+    def tearDown(self):
+        for each in self.folder.rglob("*"):
+            if each.is_dir():
+                each.chmod(0o755)
+        shutil.rmtree(self.folder)
+
+    def does(self, *arguments, stdin=b""):
+        status, out, said = outlast(*arguments, stdin=stdin)
+        self.assertEqual((status, said), (0, ""), arguments)
+        return out
+
+    def refuses(self, *arguments, says, status=2, **others):
+        """The message names all of `says`."""
+        ended, _, said = outlast(*arguments, **others)
+        self.assertEqual(ended, status, said)
+        for part in says:
+            self.assertIn(part, said)
+
+    def fill(self, entries):
+        lines = ["# outlast dump 1, comparator leveldb.BytewiseComparator"]
+        lines += [f"{key}\t{value}" for key, value in entries]
+        lines += [f"# end, {len(entries)} keys", ""]
+        return self.does("load", *ROOM, self.store, stdin="\n".join(lines).encode())
+
+
+class Keys(StoreTest):
+    def test_a_value_comes_back_byte_by_byte(self):
+        value = bytes(range(256)) * 3
+        self.does("put", "--create", *ROOM, self.store, "\\x00k\\\\", "--file", "-", stdin=value)
+        self.assertEqual(self.does("get", "--raw", self.store, "\\x00k\\\\"), value)
+        self.does("put", self.store, "", "\\xff\\x00")
+        self.assertEqual(self.does("get", self.store, ""), b"\\xff\\x00\n")
+        self.assertEqual(json.loads(self.does("get", "--json", self.store, "")),
+                         {"key": "", "value": "\\xff\\x00"})
+        self.does("put", self.store, "--", "-k", "-v")
+        self.assertEqual(self.does("get", self.store, "--", "-k"), b"-v\n")
+
+    def test_a_missing_key_is_status_1(self):
+        self.fill([("a", "1")])
+        self.refuses("get", self.store, "b", status=1, says=[self.store, "'b'"])
+        self.refuses("delete", self.store, "b", status=1, says=[self.store, "'b'"])
+        self.does("delete", self.store, "a")
+        self.refuses("get", self.store, "a", status=1, says=["'a'"])
+
+    def test_a_scan_keeps_to_its_range(self):
+        self.fill([(key, "A") for key in ("a", "b1", "b2", "b3", "c", "\\xff")])
+
+        def keys(*arguments):
+            return self.does("scan", "--keys", self.store, *arguments).decode().split()
+
+        self.assertEqual(keys(), ["a", "b1", "b2", "b3", "c", "\\xff"])
+        self.assertEqual(keys("--reverse", "--limit", "2"), ["\\xff", "c"])
+        self.assertEqual(keys("--from", "b1", "--to", "b3"), ["b1", "b2"])
+        self.assertEqual(keys("--from", "b1", "--to", "b3", "--reverse"), ["b2", "b1"])
+        self.assertEqual(keys("--prefix", "b", "--from", "b2"), ["b2", "b3"])
+        self.assertEqual(keys("--prefix", "\\xff"), ["\\xff"])
+        self.assertEqual(keys("--from", "z", "--to", "b"), [])
+        self.assertEqual(self.does("scan", self.store, "--limit", "1"), b"a\tA\n")
+        self.assertEqual(self.does("scan", "--json", self.store, "--limit", "1"),
+                         b'{"key":"a","value":"A"}\n')
+
+    def test_wrong_usage_is_status_2(self):
+        self.fill([])
+        self.refuses(says=["subcommand"])
+        self.refuses("get", says=["store is required"])
+        self.refuses("get", self.store, "a\\q", says=["a\\q", "backslash"])
+        self.refuses("put", self.store, "a", says=["value"])
+        self.refuses("put", self.store, "a", "--file", "/no/such/file",
+                     says=["/no/such/file", "No such file"])
+        self.refuses("scan", self.store, "--limit", "x", says=["--limit"])
+
+    def test_stats_and_help_are_for_people_and_programs(self):
+        self.fill([("a", "1")])
+        self.assertEqual(json.loads(self.does("stats", "--json", self.store))["keys"], 1)
+        self.assertIn(b"keys: 1\n", self.does("stats", self.store))
+        self.assertIn(b"\\xNN", self.does("put", "--help"))
+        self.does("destroy", self.store)
+        self.assertFalse(os.path.exists(self.store))
+
+
+class KeysOnADevice(Keys):
+    medium = "."
+
+
+class Dumps(StoreTest):
+    entries = [("", "empty"), ("\\x23", "begins as a comment"), ("a\\x09\\x0a", "\\x00\\\\"), ("b", "")]
+
+    def test_a_dump_is_loaded_exactly(self):
+        self.assertEqual(self.fill(self.entries), b"4 keys\n")
+        other = str(self.folder / "other")
+        for form in ([], ["--json"]):
+            dumped = self.does("dump", *form, self.store)
+            self.does("load", *ROOM, other, stdin=dumped)
+            self.assertEqual(self.does("dump", *form, other), dumped)
+            self.does("destroy", other)
+        file = str(self.folder / "file")
+        self.does("dump", self.store, file)
+        self.does("load", *ROOM, other, file)
+        self.assertEqual(self.does("dump", other), pathlib.Path(file).read_bytes())
+
+    def test_what_is_no_whole_dump_is_refused_with_its_line(self):
+        self.fill(self.entries)
+        good = self.does("dump", self.store).split(b"\n")
+        file = self.folder / "file"
+
+        def refused(lines, *says):
+            file.write_bytes(b"\n".join(lines))
+            self.refuses("load", self.store, str(file), says=[str(file), *says])
+
+        refused([], "line 0", "empty")
+        refused([b"nonsense"], "line 1", "no dump")
+        refused([b"# outlast dump 2, comparator x"], "line 1", "another version or comparator")
+        refused(good[:3], "line 3", "missing")
+        refused(good[:3] + good[4:], "line 5", "fewer or more")
+        refused([good[0], b"no tab"], "line 2", "tab")
+        refused([good[0], b"a\t\\z"], "line 2", "backslash")
+        refused([b'{"outlast_dump":1,"comparator":"leveldb.BytewiseComparator"}', b"{"], "line 2")
+        self.refuses("load", self.store, "/no/such/dump", says=["/no/such/dump", "No such file"])
+
+    def test_a_full_device_is_noticed(self):
+        self.fill([("a", "1")])
+        self.refuses("dump", self.store, "/dev/full", says=["/dev/full", "takes no more"])
+        self.refuses("dump", self.store, "/no/such/folder/x", says=["/no/such/folder/x"])
+
+    def test_a_backup_is_another_store(self):
+        self.fill(self.entries)
+        target = str(self.folder / "backup")
+        self.assertEqual(self.does("backup", self.store, target), b"4 keys\n")
+        self.assertEqual(self.does("dump", target), self.does("dump", self.store))
+        self.does("check", target)
+        self.refuses("backup", self.store, target, says=[target, "empty"])
+        self.refuses("backup", self.store, "/no/such/folder/x", says=["/no/such/folder/x"])
+
+    def test_a_backup_that_is_killed_is_whole_or_not_there(self):
+        self.fill([(f"key{i}", "x" * 100) for i in range(5000)])
+        whole = 0
+        for attempt in range(6):
+            target = self.folder / f"backup{attempt}"
+            child = subprocess.Popen([TOOL, "db", "backup", self.store, str(target)],
+                                     stdout=subprocess.DEVNULL)
+            time.sleep(0.01 * attempt)
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            if (target / "store.pool").exists():
+                self.assertEqual(json.loads(self.does("stats", "--json", str(target)))["keys"], 5000)
+                whole += 1
+            else:
+                self.does("backup", self.store, str(target))
+            shutil.rmtree(target)
+        self.does("check", self.store)
+
+
+class DumpsOnADevice(Dumps):
+    medium = "."
+
+
+class BadStores(StoreTest):
+    def spoil(self, damage):
+        """Calls damage(bytes) with the pool of a good store."""
+        self.fill([("key", "precious-" * 20), ("sound", "value")])
+        self.damage(damage)
+
+    def damage(self, damage):
+        with open(self.pool, "r+b") as file, mmap.mmap(file.fileno(), 0) as bytes_of_it:
+            damage(bytes_of_it)
+
+    @staticmethod
+    def damage_value(pool):
+        """In each copy of the data. The file is sparse: it is not read from end to end."""
+        at = pool.find(b"precious-precious")
+        while at >= 0:
+            pool[at + 3:at + 4] = b"!"
+            at = pool.find(b"precious-precious", at + 1)
+
+    def everything_refuses(self, *says):
+        for command in (["get", self.store, "key"], ["put", self.store, "key", "v"], ["scan", self.store],
+                        ["dump", self.store], ["stats", self.store],
+                        ["backup", self.store, str(self.folder / "backup")]):
+            self.refuses(*command, says=[str(self.pool), *says])
+        self.assertFalse((self.folder / "backup").exists())
+
+    def test_no_store(self):
+        nowhere = str(self.folder / "nowhere")
+        for command in (["get", nowhere, "k"], ["check", nowhere], ["repair", nowhere], ["destroy", nowhere],
+                        ["stats", nowhere], ["put", nowhere, "k", "v"]):
+            self.refuses(*command, says=[nowhere])
+        self.assertFalse(os.path.exists(nowhere))
+        self.refuses("put", "--create", nowhere + "/below", "k", "v", says=[nowhere, "No such file"])
+
+    def test_a_foreign_file(self):
+        os.mkdir(self.store)
+        self.pool.write_bytes(b"something else " * 1000)
+        self.everything_refuses("pool")
+        self.assertEqual(self.pool.read_bytes(), b"something else " * 1000)
+        status, out, _ = outlast("check", self.store)
+        self.assertEqual(status, 1)
+        self.assertIn(str(self.pool).encode(), out)
+
+    def test_a_truncated_file(self):
+        self.fill([("key", "value")])
+        os.truncate(self.pool, 100_000)
+        self.everything_refuses("cut off")
+
+    def test_a_newer_format(self):
+        try:
+            xxhash = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
+        except OSError:
+            self.skipTest("libxxhash is not installed")
+        xxhash.restype = ctypes.c_uint64
+        xxhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+
+        def newer(pool):
+            pool[16:20] = (99).to_bytes(4, "little")
+            page = bytearray(pool[:4096])
+            for start, size in ((56, 8), (2048, 64), (3072, 64)):
+                page[start:start + size] = bytes(size)
+            pool[56:64] = xxhash(bytes(page), 4096).to_bytes(8, "little")
+
+        self.spoil(newer)
+        self.everything_refuses("Not implemented", "version 99")
+
+    def test_another_comparator(self):
+        def rename(pool):
+            at = pool.find(b"leveldb.BytewiseComparator")
+            while at >= 0:
+                pool[at:at + 7] = b"mydata."
+                at = pool.find(b"leveldb.BytewiseComparator")
+
+        self.spoil(rename)
+        self.everything_refuses("'mydata..BytewiseComparator'", "'leveldb.BytewiseComparator'")
+        self.refuses("check", self.store, says=["'mydata..BytewiseComparator'"])
+
+    def test_a_damaged_header(self):
+        self.spoil(lambda pool: pool.__setitem__(100, 0xff))
+        self.everything_refuses("checksum")
+
+    def test_a_damaged_value(self):
+        self.spoil(self.damage_value)
+        self.refuses("get", self.store, "key", says=["Corruption", "checksum"])
+        status, out, _ = outlast("check", self.store)
+        self.assertEqual(status, 1)
+        self.assertIn(b"checksum", out)
+        self.assertFalse(json.loads(outlast("check", "--json", self.store)[1])["sound"])
+        self.refuses("dump", self.store, says=["checksum"])
+        self.refuses("backup", self.store, str(self.folder / "backup"), says=[str(self.pool), "checksum"])
+
+    def test_a_repair_keeps_the_rest(self):
+        self.spoil(self.damage_value)
+        self.assertIn(b"1 keys kept", self.does("repair", self.store))
+        self.assertEqual(self.does("scan", self.store), b"sound\tvalue\n")
+        self.does("check", self.store)
+
+    def test_a_store_in_use(self):
+        self.fill([("key", "value")])
+        with open(pathlib.Path(self.store) / "LOCK", "r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            for command in (["get", self.store, "key"], ["check", self.store], ["repair", self.store],
+                            ["destroy", self.store]):
+                self.refuses(*command, says=[self.store + "/LOCK"])
+        self.assertEqual(self.does("get", self.store, "key"), b"value\n")
+
+    def test_no_permission(self):
+        others = {}
+        if os.geteuid() == 0:  # who may do everything
+            others = {"user": 65534, "group": 65534, "extra_groups": []}
+            try:
+                subprocess.run([TOOL, "version"], check=True, capture_output=True, **others)
+            except (OSError, subprocess.SubprocessError):
+                self.skipTest("the tool lies where nobody else may run it")
+        self.fill([("key", "value")])
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.store, 0o777)
+        for each in pathlib.Path(self.store).iterdir():
+            each.chmod(0o666)
+        self.pool.chmod(0o444)
+        self.refuses("get", self.store, "key", says=[str(self.pool), "ermission"], **others)
+        self.pool.chmod(0o000)
+        self.refuses("get", self.store, "key", says=[str(self.pool), "ermission"], **others)
+        (self.folder / "store" / "LOCK").chmod(0o444)
+        self.refuses("get", self.store, "key", says=[self.store + "/LOCK", "ermission"], **others)
+
+    def test_a_database_of_leveldbs_is_told_apart(self):
+        os.mkdir(self.store)
+        (self.folder / "store" / "CURRENT").write_text("MANIFEST-000001\n")
+        self.refuses("get", self.store, "key", says=[self.store, "LevelDB", "import"])
+        self.refuses("destroy", self.store, says=[self.store, "no store"])
+
+
+class LevelDB:
+    """A database of LevelDB's, made by its library."""
+
+    def __init__(self, directory):
+        self.library = ctypes.CDLL("libleveldb.so.1d")
+        for name in ("options_create", "writeoptions_create", "open"):
+            getattr(self.library, "leveldb_" + name).restype = ctypes.c_void_p
+        options = ctypes.c_void_p(self.library.leveldb_options_create())
+        self.library.leveldb_options_set_create_if_missing(options, ctypes.c_ubyte(1))
+        self.error = ctypes.c_char_p()
+        opened = self.library.leveldb_open(options, str(directory).encode(), ctypes.byref(self.error))
+        self.db = ctypes.c_void_p(opened)
+        self.writing = ctypes.c_void_p(self.library.leveldb_writeoptions_create())
+
+    def put(self, key, value):
+        self.library.leveldb_put(self.db, self.writing, key, ctypes.c_size_t(len(key)), value,
+                                 ctypes.c_size_t(len(value)), ctypes.byref(self.error))
+
+    def close(self):
+        self.library.leveldb_close(self.db)
+
+
+class Imports(StoreTest):
+    def setUp(self):
+        super().setUp()
+        self.source = self.folder / "leveldb"
+        try:
+            ctypes.CDLL("libleveldb.so.1d")
+        except OSError:
+            self.skipTest("libleveldb1d is not installed")
+
+    def test_all_keys_arrive_and_the_source_stays(self):
+        made = LevelDB(self.source)
+        entries = {bytes([i % 256, i // 256]) + b"k": bytes([i % 251]) * (i % 300) for i in range(3000)}
+        entries[b""] = b"\0" * 100_000
+        for key, value in entries.items():
+            made.put(key, value)
+        made.close()
+        for _ in range(2):  # the source is as it was
+            self.assertEqual(self.does("import", *ROOM, str(self.source), self.store), b"3001 keys\n")
+            self.does("check", self.store)
+            self.assertEqual(self.does("get", "--raw", self.store, ""), entries[b""])
+            self.assertEqual(self.does("get", "--raw", self.store, "\\x07\\x01k"), entries[b"\7\1k"])
+            self.does("destroy", self.store)
+        self.assertFalse((self.folder / "store.importing").exists())
+
+    def test_what_cannot_be_imported_is_named(self):
+        nowhere = str(self.folder / "nowhere")
+        self.refuses("import", nowhere, self.store, says=[nowhere, "CURRENT"])
+        self.assertFalse(os.path.exists(nowhere))
+        LevelDB(self.source).close()
+        (self.source / "CURRENT").write_text("nonsense\n")
+        self.refuses("import", str(self.source), self.store, says=[str(self.source), "LevelDB says"])
+        self.assertFalse(os.path.exists(self.store))
+        self.fill([("a", "1")])
+        self.refuses("import", str(self.source), self.store, says=[self.store, "already"])
+
+    def test_a_damaged_database_leaves_no_store(self):
+        made = LevelDB(self.source)
+        for i in range(20_000):
+            made.put(b"%08d" % i, b"x" * 100)
+        made.close()
+        LevelDB(self.source).close()  # from the log to a table
+        for table in self.source.glob("*.ldb"):
+            data = bytearray(table.read_bytes())
+            data[len(data) // 2:len(data) // 2 + 64] = b"\xa5" * 64
+            table.write_bytes(data)
+        self.refuses("import", str(self.source), self.store, says=["LevelDB says"])
+        self.assertEqual([each.name for each in self.folder.iterdir()], ["leveldb"])
+
+    def test_a_missing_library_is_named_with_its_package(self):
+        LevelDB(self.source).close()
+        self.refuses("import", "--library", "libnone.so", str(self.source), self.store,
+                     says=["libnone.so", "libleveldb1d"])
+
+
+if __name__ == "__main__":
+    TOOL = sys.argv.pop(1)
+    unittest.main()

@@ -472,6 +472,7 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
   std::memcpy(buffer_.data(), &header, sizeof header);
   fill(batch_lines_offset(runs_.size()));
   seal_batch(buffer());
+  if (const int failed = write_ahead(head_ + header.bytes)) return failed;
   if (const int failed = write_batch(buffer())) return failed;
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ += header.bytes;
@@ -607,13 +608,32 @@ int redo_log::write_page(std::uint32_t page) {
 
 int redo_log::write_batch(std::span<const std::byte> batch) {
   counters_.log_bytes += batch.size();
+  return write_at(head_, batch);
+}
+
+/// Before a batch that ends at `end`. A file system notes durably when a part of a file is written
+/// for the first time; here it does that for many batches at once, and to sync one of them is to
+/// sync its bytes alone. They are zeros: nothing that a reader takes for a batch.
+int redo_log::write_ahead(std::uint64_t end) {
+  constexpr std::uint64_t at_once = std::uint64_t{256} << 10;
+  static_assert(at_once % page_bytes == 0);
+  if (end <= written_end_) return 0;
+  if (zeros_.empty()) zeros_.resize(at_once / page_bytes);
+  const std::uint64_t room = std::max(limit_, end) - end;
+  const std::uint64_t bytes = std::min(at_once, room);
+  written_end_ = end + bytes;
+  if (bytes == 0) return 0;
+  return write_at(end, {zeros_.data()->bytes, bytes});
+}
+
+int redo_log::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (direct_.get() >= 0) {
-    const int failed = device().write(path_, direct_.get(), head_, batch.data(), batch.size());
+    const int failed = device().write(path_, direct_.get(), offset, bytes.data(), bytes.size());
     // Not every file system that opens files so writes them so.
     if (failed != EINVAL) return failed;
     direct_.reset();
   }
-  return device().write(path_, fd_.get(), head_, batch.data(), batch.size());
+  return device().write(path_, fd_.get(), offset, bytes.data(), bytes.size());
 }
 
 int redo_log::sync(const std::string& path, int fd) {

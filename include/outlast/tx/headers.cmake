@@ -7,7 +7,7 @@ outlast_headers(outlast_library tx
   detail/changed_pages.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
-  detail/device_lock.hpp
+  detail/device_turns.hpp
   detail/helped_request.hpp
   detail/impl/redo_session.hpp
   detail/logged_word.hpp

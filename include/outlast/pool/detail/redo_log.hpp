@@ -93,6 +93,8 @@ class redo_log final : public domain::line_log {
   [[nodiscard]] int checkpoint_alone();
   [[nodiscard]] int write_page(std::uint32_t page);
   [[nodiscard]] int write_batch(std::span<const std::byte> batch);
+  [[nodiscard]] int write_ahead(std::uint64_t end);
+  [[nodiscard]] int write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   void open_past_the_cache() noexcept;
   [[nodiscard]] std::span<std::byte> buffer() noexcept {
     return {buffer_.data()->bytes, buffer_.size() * sizeof(aligned_page)};
@@ -116,11 +118,13 @@ class redo_log final : public domain::line_log {
   std::uint64_t sequence_;
   std::uint64_t generation_;  // of the state in the pool's file
   std::uint64_t head_ = pool_format::first_batch_offset;
+  std::uint64_t written_end_ = pool_format::first_batch_offset;  // what is behind was never written
   std::uint64_t limit_;
   std::uint64_t last_bytes_ = 0;      // of the last batch
   int failed_ = 0;                    // errno of a batch that failed
   std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice
   std::vector<pool_format::line_run> runs_;
+  std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch
   domain::log_counters counters_;
 };

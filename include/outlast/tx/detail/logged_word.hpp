@@ -5,7 +5,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/volatile_word.hpp>
-#include <outlast/tx/detail/device_lock.hpp>
+#include <outlast/tx/detail/device_turns.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 namespace outlast::tx::detail {
@@ -76,15 +75,7 @@ class logged_word {
   template <class Newest>
   void make_durable(std::uint64_t number, Newest&& newest) {
     if (durable_number() >= number) return;
-    const std::lock_guard alone(writing_);
-    const std::uint64_t from = durable_number();
-    if (from >= number) return;
-    const State& last = newest();
-    collect(last, from);
-    D::publish(on_media_, replica_word(last.number, home_index_).bits(), lines_);
-    lines_durable_.store(last.lines, std::memory_order_relaxed);
-    // (1) release; synchronizes-with (2): the states are not needed here any more.
-    durable_.raise_to(replica_word(last.number, last.replica).bits(), std::memory_order_seq_cst);
+    turns_.until([&] { return durable_number() >= number; }, [&] { append(newest()); });
   }
 
   [[nodiscard]] std::uint64_t durable_number() const {
@@ -103,6 +94,17 @@ class logged_word {
 
   [[nodiscard]] static std::uint64_t number_of(const std::atomic<std::uint64_t>& word) {
     return replica_word(D::load(word, std::memory_order_acquire)).number();
+  }
+
+  /// Makes what has happened up to `last` durable. One thread at a time.
+  void append(const State& last) {
+    const std::uint64_t from = durable_number();
+    if (from >= last.number) return;
+    collect(last, from);
+    D::publish(on_media_, replica_word(last.number, home_index_).bits(), lines_);
+    lines_durable_.store(last.lines, std::memory_order_relaxed);
+    // (1) release; synchronizes-with (2): the states are not needed here any more.
+    durable_.raise_to(replica_word(last.number, last.replica).bits(), std::memory_order_seq_cst);
   }
 
   /// What the states behind `from` up to `last` wrote, of each line what it was last.
@@ -128,9 +130,9 @@ class logged_word {
   mutable std::atomic<std::uint64_t> newest_;
   alignas(128) volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
   volatile_word<D, std::uint64_t> lines_durable_;
-  device_lock<D> writing_;
-  std::vector<domain::line_store> lines_;  // with the lock
-  write_set seen_;                         // with the lock
+  device_turns<D> turns_;
+  std::vector<domain::line_store> lines_;  // whose turn it is
+  write_set seen_;                         // the same
 };
 
 }  // namespace outlast::tx::detail

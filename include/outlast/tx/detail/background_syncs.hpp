@@ -28,7 +28,10 @@ class background_syncs {
     made->thread = std::thread([interval, sync = std::move(sync), &own = *made] {
       std::unique_lock lock(own.mutex);
       auto next = std::chrono::steady_clock::now() + interval;
-      while (!own.wake.wait_until(lock, next, [&] { return own.stop; })) {
+      for (;;) {
+        own.wake.wait_until(lock, next, [&] { return own.stop || own.early; });
+        if (own.stop) return;
+        own.early = false;
         lock.unlock();
         if (!sync()) return;
         lock.lock();
@@ -37,6 +40,15 @@ class background_syncs {
     });
     const std::lock_guard lock(mutex_);
     worker_.swap(made);  // the one before ends
+  }
+
+  /// Calls it once more, as soon as it can.
+  void hasten() {
+    const std::lock_guard lock(mutex_);
+    if (worker_ == nullptr) return;
+    const std::lock_guard own(worker_->mutex);
+    worker_->early = true;
+    worker_->wake.notify_all();
   }
 
   /// Nothing is called any more at return.
@@ -64,6 +76,7 @@ class background_syncs {
     std::mutex mutex;
     std::condition_variable wake;
     bool stop = false;
+    bool early = false;
     std::thread thread;
   };
 

@@ -170,7 +170,9 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t kept_states = is_logged ? 256 : 4;  // they may go many at once
+  static constexpr std::size_t kept_states = is_logged ? 4096 : 4;  // they may go many at once
+  static constexpr std::uint64_t enough_lines_behind =
+      domain::has_real_threads<D> ? std::uint64_t{1} << 13 : 16;
   static constexpr std::uint64_t most_lines_behind =
       domain::has_real_threads<D> ? std::uint64_t{1} << 18 : 64;
 
@@ -335,6 +337,14 @@ class redo_session final : public replica_session<D> {
 
   /// So that not more waits to be durable than a batch is meant to hold.
   void keep_close(participant& me);
+  /// What waits is kept in memory, which is slow if it is much: a sync need not wait for its time.
+  void hasten_sync(participant& me, const state_type& settled) {
+    if (word_.is_strict() || me.lines_behind <= enough_lines_behind) return;
+    std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
+    if (settled.lines <= last + enough_lines_behind) return;
+    hastened_at_.store(settled.lines, std::memory_order_relaxed);
+    syncs_.hasten();
+  }
   /// By the thread that does it again and again. False: never again.
   [[nodiscard]] bool try_to_sync();
   [[nodiscard]] const state_type& protected_current(participant& me);
@@ -356,6 +366,7 @@ class redo_session final : public replica_session<D> {
     if constexpr (is_logged) {
       word_.before_answers(state);
       me.lines_behind = word_.lines_behind(state);
+      hasten_sync(me, state);
     } else {
       word_.make_durable(word);
     }
@@ -673,6 +684,7 @@ class redo_session final : public replica_session<D> {
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   word_type word_;
   std::chrono::microseconds window_{0};
+  volatile_word<D, std::uint64_t> hastened_at_;  // lines of the state that did
   volatile_word<D, std::uint32_t> broken_;
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {
     auto made = std::make_unique<participant>(slot);

@@ -82,10 +82,11 @@ bool redo_session<D>::is_protected(const void* object) {
 template <domain::persistence_domain D>
 void redo_session<D>::reclaim(participant& me) {
   release_hazards(me);
-  if (me.retired_requests.size() + me.retired_states.size() < reclaim_at() + 2 * me.kept) {
-    return;
+  if (me.retired_requests.size() >= reclaim_at()) {
+    std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
   }
-  std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
+  // Behind a log states are kept until they are durable, and many are looked at in vain.
+  if (me.retired_states.size() < reclaim_at() + 2 * me.kept) return;
   std::erase_if(me.retired_states, [&](auto& each) {
     if (is_needed(*each) || is_protected(each.get())) return false;
     if (me.spare_states.size() < me.spare_states.capacity()) {

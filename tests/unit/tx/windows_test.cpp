@@ -138,7 +138,7 @@ TEST_F(Windows, end_when_much_waits) {
     });
   }
   EXPECT_GE(counted(pool).batches, before.batches + 2);
-  EXPECT_LE(counted(pool).batches, before.batches + 4);
+  EXPECT_LE(counted(pool).batches, before.batches + 41) << "at most one for each, and one begun";
 }
 
 TEST_F(Windows, are_refused_where_the_session_has_begun_otherwise) {

@@ -338,13 +338,7 @@ class redo_session final : public replica_session<D> {
   /// So that not more waits to be durable than a batch is meant to hold.
   void keep_close(participant& me);
   /// What waits is kept in memory, which is slow if it is much: a sync need not wait for its time.
-  void hasten_sync(participant& me, const state_type& settled) {
-    if (word_.is_strict() || me.lines_behind <= enough_lines_behind) return;
-    std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
-    if (settled.lines <= last + enough_lines_behind) return;
-    hastened_at_.store(settled.lines, std::memory_order_relaxed);
-    syncs_.hasten();
-  }
+  void hasten_sync(participant& me, const state_type& settled);
   /// By the thread that does it again and again. False: never again.
   [[nodiscard]] bool try_to_sync();
   [[nodiscard]] const state_type& protected_current(participant& me);

@@ -43,9 +43,9 @@ inline constexpr std::size_t default_fanout = std::is_same_v<Key, std::string> ?
 }  // namespace detail
 
 /// Sequential; an object of a transaction manager. Key and Value are trivially copyable, or
-/// std::string for up to 4 GiB of bytes, given and shown as std::string_view. A view is valid inside
-/// of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned bytes.
-/// Pages have up to `Fanout` items.
+/// std::string for less than 4 GiB of bytes, given and shown as std::string_view. A view is valid
+/// inside of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned
+/// bytes. Pages have up to `Fanout` items.
 ///
 /// An order that is known at run time only is an object of `Less`, the last argument of what needs
 /// it; a `Less` without a default constructor cannot be forgotten. It is volatile, copied into

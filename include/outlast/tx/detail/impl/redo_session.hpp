@@ -50,6 +50,15 @@ void redo_session<D>::keep_close(participant& me) {
 }
 
 template <domain::persistence_domain D>
+void redo_session<D>::hasten_sync(participant& me, const state_type& settled) {
+  if (word_.is_strict() || me.lines_behind <= enough_lines_behind) return;
+  const std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
+  if (settled.lines <= last + enough_lines_behind) return;
+  hastened_at_.store(settled.lines, std::memory_order_relaxed);
+  syncs_.hasten();
+}
+
+template <domain::persistence_domain D>
 bool redo_session<D>::try_to_sync() {
   try {
     sync();

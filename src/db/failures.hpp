@@ -11,9 +11,10 @@ namespace OUTLAST_DB_NAMESPACE {
 /// The exception that is being handled, as a status.
 [[nodiscard]] Status status_of_current();
 
-/// Calls f(), and answers OK or what its exception is.
+/// Calls f(), and answers OK or what its exception is. Throws std::bad_alloc where there is no
+/// memory for that sentence.
 template <class F>
-[[nodiscard]] Status guarded(F&& f) noexcept {
+[[nodiscard]] Status guarded(F&& f) {
   try {
     std::forward<F>(f)();
     return {};

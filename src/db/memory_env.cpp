@@ -203,11 +203,12 @@ class memory_env final : public EnvWrapper, public store_keeper {
   }
   Status LockFile(const std::string& fname, FileLock** lock) override {
     *lock = nullptr;
+    auto made = std::make_unique<memory_lock>(fname);
     const std::lock_guard guard(mutex_);
     if (!locked_.insert(fname).second) {
       return Status::IOError("lock " + fname, "already held by this process");
     }
-    *lock = new memory_lock(fname);
+    *lock = made.release();
     return {};
   }
   Status UnlockFile(FileLock* lock) override {

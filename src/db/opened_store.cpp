@@ -7,6 +7,7 @@
 #include <charconv>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -168,8 +169,12 @@ opened_store::opened_store(std::string name, const Options& options, directory_l
 }
 
 opened_store::~opened_store() {
-  const Status closed = guarded([this] { in_->close(); });
-  Log(messages_, "%s is closed: %s", name_.c_str(), closed.ToString().c_str());
+  try {
+    const Status closed = guarded([this] { in_->close(); });
+    Log(messages_, "%s is closed: %s", name_.c_str(), closed.ToString().c_str());
+  } catch (const std::bad_alloc&) {
+    Log(messages_, "%s is closed", name_.c_str());
+  }
 }
 
 Status opened_store::Put(const WriteOptions& options, const Slice& key, const Slice& value) {

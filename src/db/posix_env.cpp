@@ -214,6 +214,7 @@ class posix_lock final : public FileLock {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] int file() const noexcept { return file_.number(); }
+  [[nodiscard]] descriptor take() noexcept { return std::move(file_); }
 
  private:
   std::string path_;
@@ -303,20 +304,21 @@ class posix_env final : public Env {
 
   Status LockFile(const std::string& fname, FileLock** lock) override {
     *lock = nullptr;
-    descriptor file = open_file(fname, O_RDWR | O_CREAT);
-    if (!file.is_open()) return failed(fname);
+    const std::lock_guard guard(locked_mutex_);
+    forgotten_.reserve(forgotten_.size() + 1);
+    auto made = std::make_unique<posix_lock>(fname, open_file(fname, O_RDWR | O_CREAT));
+    if (made->file() < 0) return failed(fname);
     // The system gives a process a lock that it has. Its identity is the file's, whatever the path.
     struct stat status{};
-    if (::fstat(file.number(), &status) != 0) return failed(fname);
+    if (::fstat(made->file(), &status) != 0) return failed(fname);
     const std::pair identity(status.st_dev, status.st_ino);
-    const std::lock_guard guard(locked_mutex_);
     if (locked_.contains(identity)) {
-      forgotten_.push_back(std::move(file));  // to close it would end the lock
+      forgotten_.push_back(made->take());  // to close it would end the lock
       return Status::IOError("lock " + fname, "already held by this process");
     }
-    if (!set_lock(file.number(), F_WRLCK)) return failed("lock " + fname);
+    if (!set_lock(made->file(), F_WRLCK)) return failed("lock " + fname);
     locked_.insert(identity);
-    *lock = new posix_lock(fname, std::move(file));
+    *lock = made.release();
     return {};
   }
   Status UnlockFile(FileLock* lock) override {

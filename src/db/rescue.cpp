@@ -15,11 +15,7 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
   const std::unique_ptr<store> from = open_store(damaged, on);
   rescue_report report;
   report.was_wrong = from->check();
-  if (report.was_wrong.empty()) {
-    report.keys = from->keys();
-    from->close();
-    return report;
-  }
+  // Also if it finds nothing: what the heap says of its free blocks only a change would tell.
   remove_store_files(aside);
   store_options sound = from->shape();
   sound.file = aside;
@@ -28,7 +24,7 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
   const std::unique_ptr<store> to = open_store(sound, on);
   report.keys = from->rescue(*to);
   to->close();
-  if (report.keys == 0) {
+  if (report.keys == 0 && !report.was_wrong.empty()) {
     remove_store_files(aside);
     throw corruption(wanted.file, "nothing in it can be read: " + report.was_wrong);
   }

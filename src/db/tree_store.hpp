@@ -53,17 +53,20 @@ using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
   return made;
 }
 
-template <domain::persistence_domain D>
+/// `Tree`: for verification another one, of smaller pages.
+template <domain::persistence_domain D, class Tree = tree>
 class tree_store final : public store {
+  using tree = Tree;
   using managed = tx::managed_tree<tx::redo_opt<D>, tree>;
 
  public:
   /// `is_volatile`: the pool lies in ordinary memory.
-  tree_store(std::unique_ptr<basic_pool<D>> pool, const store_options& wanted,
+  tree_store(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
              bool is_volatile = false)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
         pool_(std::move(pool)),
-        all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order)),
+        all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order,
+                                       wanted.salvage)),
         facts_(all_->manager().template root<store_facts>("facts")),
         order_(wanted.order),
         opened_with_(wanted) {
@@ -135,6 +138,8 @@ class tree_store final : public store {
     return bytes_of_file(pool_->path()) + bytes_of_file(log_of(pool_->path()));
   }
   std::size_t volatile_bytes() override { return is_volatile_ ? 2 * data_bytes() : 0; }
+  /// For verification.
+  [[nodiscard]] auto& manager() noexcept { return all_->manager(); }
   void close() override {
     all_->manager().sync();
     all_.reset();
@@ -149,6 +154,7 @@ class tree_store final : public store {
     tx::options made;
     made.replica_bytes = wanted.capacity_bytes;
     made.replicas = wanted.replicas;
+    made.page_bytes = wanted.page_bytes;
     made.window = wanted.window;
     return made;
   }
@@ -184,15 +190,15 @@ class tree_store final : public store {
   }
 
   bool is_volatile_;
-  std::unique_ptr<basic_pool<D>> pool_;
+  std::shared_ptr<basic_pool<D>> pool_;
   std::unique_ptr<managed> all_;
   tx::root<store_facts> facts_;
   key_order order_;
   store_options opened_with_;
 };
 
-template <domain::persistence_domain D>
-class tree_store<D>::seen_cursor final : public cursor {
+template <domain::persistence_domain D, class Tree>
+class tree_store<D, Tree>::seen_cursor final : public cursor {
  public:
   explicit seen_cursor(const typename managed::snapshot& of) : at_(of) {}
 
@@ -208,8 +214,8 @@ class tree_store<D>::seen_cursor final : public cursor {
   typename managed::iterator at_;
 };
 
-template <domain::persistence_domain D>
-class tree_store<D>::seen_moment final : public moment {
+template <domain::persistence_domain D, class Tree>
+class tree_store<D, Tree>::seen_moment final : public moment {
  public:
   explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
 
@@ -224,8 +230,8 @@ class tree_store<D>::seen_moment final : public moment {
 };
 
 /// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
-template <domain::persistence_domain D>
-void tree_store<D>::judge(const store_options& wanted) {
+template <domain::persistence_domain D, class Tree>
+void tree_store<D, Tree>::judge(const store_options& wanted) {
   auto& manager = all_->manager();
   if (manager.read(facts_, [](const store_facts& f) { return f.version.get(); }) == 0) {
     manager.update(facts_, [name = wanted.order_name](store_facts& f) {
@@ -251,8 +257,8 @@ void tree_store<D>::judge(const store_options& wanted) {
                   wanted.order_name + "'; open it with that one");
 }
 
-template <domain::persistence_domain D>
-store_options tree_store<D>::shape() const {
+template <domain::persistence_domain D, class Tree>
+store_options tree_store<D, Tree>::shape() const {
   store_options like = opened_with_;
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
@@ -262,8 +268,8 @@ store_options tree_store<D>::shape() const {
   return like;
 }
 
-template <domain::persistence_domain D>
-std::size_t tree_store<D>::rescue(store& to) {
+template <domain::persistence_domain D, class Tree>
+std::size_t tree_store<D, Tree>::rescue(store& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   std::size_t kept = 0;
   changes some;
@@ -279,16 +285,27 @@ std::size_t tree_store<D>::rescue(store& to) {
   return kept;
 }
 
-template <domain::persistence_domain D>
-std::string tree_store<D>::check() {
-  if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
-  for (auto at = all_->take_snapshot().iterate(); at.is_valid(); at.next()) {
-    if (!is_intact(at.key(), at.value())) {
-      return "the value of a key of " + std::to_string(at.key().size()) +
-             " bytes is not what its checksum says";
-    }
+template <domain::persistence_domain D, class Tree>
+std::string tree_store<D, Tree>::check() {
+  std::size_t readable = 0;
+  std::size_t expected = 0;
+  std::string damaged;
+  all_->read([&](const tree& t) {
+    readable = 0;
+    expected = t.size();
+    t.visit_readable([&](std::string_view key, std::string_view stored) {
+      ++readable;
+      if (is_intact(key, stored)) return;
+      damaged = "the value of a key of " + std::to_string(key.size()) +
+                " bytes is not what its checksum says";
+    });
+  });
+  // Only what can be read all over is looked at without suspicion.
+  if (readable != expected) {
+    return "of " + std::to_string(expected) + " keys " + std::to_string(readable) + " can be read";
   }
-  return "";
+  if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
+  return damaged;
 }
 
 }  // namespace outlast::store_detail

@@ -4,12 +4,14 @@
 #include <outlast/pool/detail/seams.hpp>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -160,7 +162,16 @@ seams& test_seams() noexcept {
 
 pool_format::boot_id current_boot_id() {
   if (test_seams().boot) return *test_seams().boot;
-  return parse_uuid(first_line("/proc/sys/kernel/random/boot_id"));
+  // Not by a stream, which takes a lack of memory for an empty file: the pool would be called torn.
+  const char* const path = "/proc/sys/kernel/random/boot_id";
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    throw error(errc::io_failure, path, std::generic_category().message(errno));
+  }
+  std::array<char, 64> text{};
+  const ssize_t size = file < 0 ? 0 : ::read(file, text.data(), text.size());
+  if (file >= 0) ::close(file);
+  return parse_uuid({text.data(), size < 0 ? 0 : static_cast<std::size_t>(size)});
 }
 
 std::array<std::uint8_t, 16> random_uuid() {

@@ -134,6 +134,7 @@ class comparison {
   }
 
   void live_here() {
+    new (&*told_) told{};
     const std::uint64_t seed = random_();
     live(seed, std::min<std::uint64_t>(plan_.steps, 20'000));
     take_answers(seed);

@@ -54,6 +54,7 @@ struct Range {
 /// and its snapshots are released; nothing is lost by the deletion.
 /// Progress: reads and writes are wait-free as far as StoreOptions::replicas says, apart from
 /// waiting for a disk.
+/// Without memory: IOError, or std::bad_alloc where there is none for its sentence; no effect.
 /// Durability: see WriteOptions::sync. A Get does not show what a crash could still take away,
 /// where writes are durable at return; on a disk without `sync` it may.
 class DB {

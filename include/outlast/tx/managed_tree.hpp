@@ -176,12 +176,18 @@ class managed_tree : private managed_map<Manager, Tree> {
   class iterator;
 
   /// Attaches the manager `name`; creates it if there is none. Snapshots of an earlier process are
-  /// closed; what they kept is given back by the updates that follow. Throws what Manager's
-  /// constructor, root() and update() throw.
+  /// closed; what they kept is given back by the updates that follow. Not so if `is_damaged`: then
+  /// it is only to be read, with visit_readable(). Throws what Manager's constructor, root() and
+  /// update() throw.
   managed_tree(pool_type& pool, std::string_view name, const options& wanted = {},
-               order_type order = order_type())
+               order_type order = order_type(), bool is_damaged = false)
       : base_type(pool, name, wanted), order_(order) {
+    if (is_damaged) return;
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
+    if (!manager().read(named(), [](const Tree& t) { return t.keeps_sound_versions(); })) {
+      throw corruption(pool.path(), "what the tree '" + std::string(name) +
+                                        "' keeps for snapshots is damaged; restore a backup");
+    }
     manager().update(named(), [](Tree& t) { t.close_all_snapshots(); });
     dropped_->set_any(true);
   }

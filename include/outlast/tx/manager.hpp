@@ -174,7 +174,11 @@ class manager_calls {
     std::copy(name.begin(), name.end(), text.begin());
     const std::uint64_t fingerprint =
         base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
-    const found known = read([=](const_view) { return find(text); });
+    const found known = read([=, this](const_view) {
+      const found old = find(text);
+      if (old.offset != 0 && !holds(running().replica() + old.offset, sizeof(T))) refuse_objects();
+      return old;
+    });
     const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
     if (there.fingerprint == fingerprint) return {there.offset};
     throw error(errc::root_type_mismatch, self().where(),
@@ -199,16 +203,28 @@ class manager_calls {
     return *reinterpret_cast<heap_header*>(running().replica());
   }
 
-  [[nodiscard]] static found find(const root_entry::text& name) {
+  /// Throws corruption where the list leads out of the replica or in a circle.
+  [[nodiscard]] found find(const root_entry::text& name) {
+    std::size_t left = running().bytes() / sizeof(root_entry);
     for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
+      if (left-- == 0 || !holds(at, sizeof(root_entry))) refuse_objects();
       if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
     }
     return {};
   }
+  /// Is that in the replica, and aligned?
+  [[nodiscard]] static bool holds(const void* at, std::size_t bytes) {
+    const std::size_t offset = running().offset_of(at);
+    return offset < running().bytes() && running().bytes() - offset >= bytes && offset % 8 == 0;
+  }
+  [[noreturn]] void refuse_objects() {
+    throw corruption(self().where(),
+                     "the list of the objects of its transactions is damaged; restore a backup");
+  }
 
   template <class T>
   [[nodiscard]] found create(const root_entry::text& name, std::uint64_t fingerprint) {
-    return update([=](view) {
+    return update([=, this](view) {
       const found known = find(name);
       if (known.offset != 0) return known;
       root_entry* const entry = alloc<root_entry>();

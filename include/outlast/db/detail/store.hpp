@@ -69,6 +69,7 @@ struct store_options {
   std::chrono::microseconds window{0};
   std::size_t capacity_bytes = 0;  ///< of a replica; when it is created
   unsigned replicas = 4;
+  std::size_t page_bytes = 4096;  ///< of the heap in a replica; when it is created
   /// Open a file that a crash of the machine may have torn.
   bool salvage = false;
 };
@@ -151,8 +152,8 @@ struct rescue_report {
   std::uint64_t keys = 0;  ///< that are there now
   std::string was_wrong;   ///< "": nothing was
 };
-/// Opens the store though it may be damaged; if it is, makes another one of what can be read, in
-/// `aside`, and puts it in its place. After a crash the store is the old or the new one. Throws as
+/// Opens the store though it may be damaged, makes another one of what can be read, in `aside`, and
+/// puts it in its place. After a crash the store is the old or the new one. Throws as
 /// open_store(), and corruption if nothing can be read.
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
 

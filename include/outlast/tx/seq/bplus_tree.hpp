@@ -148,12 +148,15 @@ class bplus_tree {
   bool reap(std::size_t limit) { return versions_.reap(limit); }
   /// Are there snapshots, open or not reaped yet?
   [[nodiscard]] bool keeps_versions() const noexcept { return versions_.any(); }
+  /// Can what is kept for them be walked? Of a tree that may be damaged.
+  [[nodiscard]] bool keeps_sound_versions() const { return versions_.is_sound(); }
   /// Has nothing changed since it was opened?
   [[nodiscard]] bool is_latest(const snapshot& of) const noexcept {
     return versions_.is_latest(of.at);
   }
 
-  /// The first violated invariant; "" if there is none. Visits everything.
+  /// The first violated invariant; "" if there is none. Visits everything, and believes no pointer
+  /// out of the replica.
   [[nodiscard]] std::string check(Less order = Less()) const;
   /// Calls `visit(key, value)`, ascending if nothing is damaged, for all that can be reached where
   /// pages or strings may be damaged: follows no pointer out of the replica, and none in circles.
@@ -314,6 +317,7 @@ class bplus_tree {
                              std::uint64_t above, std::size_t& pages_left, Visit& visit);
   [[nodiscard]] static std::size_t blocks_below(const header* at);
   struct range;
+  [[nodiscard]] static bool can_be_read(const header* at);
   [[nodiscard]] std::size_t check_below(const header* at, const range& keys, bool seen, Less order,
                                         std::string& wrong) const;
 

@@ -142,6 +142,8 @@ class versions {
     seen_ = 0;
   }
   [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
+  /// Do all lists lie in the replica, and run in no circle? Of those that may be damaged.
+  [[nodiscard]] bool is_sound() const;
   /// Blocks that are kept, and those in which that is written. Visits these.
   [[nodiscard]] std::size_t blocks() const noexcept {
     std::size_t all = 0;
@@ -191,5 +193,23 @@ class versions {
   field<bool> changed_;          // since the newest holder was made
 };
 static_assert(sizeof(versions) == 40 && sizeof(holder) == 32);
+
+inline bool versions::is_sound() const {
+  const transaction& in = running();
+  std::size_t left = in.bytes() / sizeof(holder);
+  const auto lies_there = [&](const void* at, std::size_t bytes) {
+    const std::size_t offset = in.offset_of(at);
+    if (left == 0 || offset >= in.bytes() || in.bytes() - offset < bytes) return false;
+    --left;
+    return offset % alignof(holder) == 0;
+  };
+  for (const holder* each = newest_; each != nullptr; each = each->older_) {
+    if (!lies_there(each, sizeof(holder))) return false;
+    for (const holder::chunk* some = each->last_; some != nullptr; some = some->next) {
+      if (!lies_there(some, sizeof *some) || some->count > holder::chunk::room) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace outlast::tx::seq::detail

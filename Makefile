@@ -13,7 +13,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling crash crash-long kill powercut store-differential fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -59,6 +59,12 @@ bench-quick: bench-dependencies build-bench
 bench: bench-dependencies build-bench
 	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
 	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' -not -path '*/scaling/*' | sort) $(ARGS)
+
+## bench-store: the store beside LevelDB, RocksDB and LMDB, half an hour, 16 GiB of memory (ARGS=--quick: seconds)
+bench-store: bench-dependencies
+	cmake --preset release >/dev/null
+	cmake --build --preset release -j $(JOBS) --target outlast-bench db_bench
+	build/release/bin/outlast-bench --micro store $(ARGS)
 
 ## bench-large: the figures with 8 and 32 million keys, twenty minutes and 10 GiB of memory
 bench-large: bench-dependencies build-bench

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <sstream>
 
 namespace outlast::bench {
 namespace {
@@ -76,8 +77,8 @@ class session {
   void run_micro(const std::string& name) {
     const micro_benchmark* const found = find_micro(name);
     if (records() && !chosen_.json) std::cout << name << ": " << found->what << '\n';
-    found->run({chosen_.pool_directory, chosen_.quick, chosen_.seconds, chosen_.repetitions,
-                chosen_.threads},
+    found->run({chosen_.pool_directory, chosen_.disk_directory, chosen_.quick, chosen_.seconds,
+                chosen_.repetitions, chosen_.threads},
                [&](const micro_figure& figure) { show(figure); });
     if (records() && !chosen_.json) std::cout << '\n';
   }
@@ -90,17 +91,32 @@ class session {
       std::cout << "  " << std::left << std::setw(64) << figure.subject << std::right << std::fixed
                 << std::setprecision(2) << std::setw(12) << figure.value << ' ' << std::left
                 << std::setw(12) << figure.unit << std::right << "spread " << figure.spread
-                << std::endl;
+                << judgement(figure) << std::endl;
     }
   }
 
+  static std::string judgement(const micro_figure& figure) {
+    if (!figure.goal) return "";
+    const micro_goal& goal = *figure.goal;
+    std::ostringstream text;
+    text << (goal.reached_by(figure.value) ? "  reached" : "  MISSED") << ", wanted at "
+         << (goal.at_least ? "least " : "most ") << goal.bound;
+    return text.str();
+  }
+
   static nlohmann::ordered_json micro_json(const micro_figure& figure) {
+    const auto bound = [&](bool least) -> nlohmann::ordered_json {
+      if (!figure.goal || figure.goal->at_least != least) return nullptr;
+      return figure.goal->bound;
+    };
     return {{"micro", figure.benchmark},
             {"subject", figure.subject},
             {"value", figure.value},
             {"unit", figure.unit},
             {"repetitions", figure.repetitions},
             {"spread", figure.spread},
+            {"wanted_at_least", bound(true)},
+            {"wanted_at_most", bound(false)},
             {"commit", build_commit()},
             {"build", build_description()},
             {"machine", machine_description()}};

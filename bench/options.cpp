@@ -25,8 +25,12 @@ void add_options(CLI::App& tool, options& chosen) {
                 "Builds with sanitizers or without optimisation run this only, and record nothing");
   tool.add_flag("--json", chosen.json, "One JSON object per measured point a line");
   tool.add_flag("--list", chosen.list, "List what can be measured, and measure nothing");
-  tool.add_option("--pool-dir", chosen.pool_directory,
+  tool.add_option("--pool-dir,--memory_dir", chosen.pool_directory,
                   "Where pools are created, and removed after. Default: /dev/shm, else $TMPDIR")
+      ->check(CLI::ExistingDirectory);
+  tool.add_option("--disk-dir,--disk_dir", chosen.disk_directory,
+                  "Where stores are created that shall lie on a disk, and removed after. Default: "
+                  "the system's directory for temporary files")
       ->check(CLI::ExistingDirectory);
   tool.add_option(
           "--seconds", chosen.seconds,
@@ -59,6 +63,9 @@ parsed_options parse_options(int argc, char** argv) {
     return {std::nullopt, tool.exit(end)};
   }
   if (chosen.pool_directory.empty()) chosen.pool_directory = default_pool_directory();
+  if (chosen.disk_directory.empty()) {
+    chosen.disk_directory = std::filesystem::temp_directory_path();
+  }
   return {chosen, 0};
 }
 

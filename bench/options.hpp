@@ -18,6 +18,7 @@ struct options {
   bool json = false;
   bool list = false;
   std::filesystem::path pool_directory;
+  std::filesystem::path disk_directory;
   std::uint64_t seed = 1;
   double seconds = 0;             ///< 0: as the experiment says
   unsigned repetitions = 0;       ///< 0: as the experiment says

@@ -23,6 +23,7 @@ struct common_state {
   const store_settings* settings = nullptr;
   /// Another one for each benchmark, so that none draws the keys of the one before.
   std::uint64_t seed = 0;
+  double limit_s = 0;  ///< 0: none
   /// Records of YCSB that were loaded or inserted.
   std::atomic<std::uint64_t>* records = nullptr;
   /// Threads that the benchmark is about, and have not finished.
@@ -81,9 +82,9 @@ template <class Once>
 void repeat(worker& self, std::uint64_t count, Once&& once) {
   // The clock is asked once in so many operations; a disk makes one last a hundredth of a second.
   constexpr std::uint64_t operations_between_looks = 16;
-  const bool limited = self.settings.duration_s > 0;
+  const bool limited = self.common.limit_s > 0;
   const auto limit = self.did.began + std::chrono::duration_cast<bench_clock::duration>(
-                                          std::chrono::duration<double>(self.settings.duration_s));
+                                          std::chrono::duration<double>(self.common.limit_s));
   bench_clock::time_point last = self.did.began;
   for (std::uint64_t i = 0; i < count; ++i) {
     once(i);

@@ -165,6 +165,7 @@ void driver::run(const benchmark& which) {
   common.settings = &settings_;
   common.records = &records_;
   common.seed = seed_for(settings_.seed, which.name, ++benchmarks_run_);
+  if (which.start == starts_with::what_is_there) common.limit_s = settings_.duration_s;
   const unsigned threads = which.threads != 0 ? which.threads : settings_.threads;
   outcome of = crew(*store_, which, common, threads).result();
   if (which.name == "ycsbload") records_ = settings_.keys;

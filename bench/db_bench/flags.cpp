@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <string>
 
 #include <unistd.h>
@@ -52,8 +53,10 @@ void add_workload_flags(CLI::App& tool, store_settings& settings) {
       ->capture_default_str();
   tool.add_option("--reads", settings.reads, "Reads of each thread; negative: --num")
       ->capture_default_str();
-  tool.add_option("--duration", settings.duration_s,
-                  "Seconds after which a benchmark ends, finished or not; 0: never")
+  tool.add_option(
+          "--duration", settings.duration_s,
+          "Seconds after which a benchmark ends, finished or not, unless it fills the store; 0: "
+          "never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   tool.add_option("--threads", settings.threads, "Threads that do the same at the same time")
@@ -138,6 +141,13 @@ parsed_flags parse_flags(int argc, char** argv) {
   add_store_flags(tool, settings);
   add_report_flags(tool, settings);
   add_peer_flags(tool, settings);
+  tool.add_flag_callback(
+      "--engines",
+      [] {
+        for (const std::string& name : engine_names()) std::cout << name << '\n';
+        throw CLI::Success();
+      },
+      "List the stores of this build, and run nothing");
   tool.footer(manual);
   try {
     tool.parse(argc, argv);

@@ -50,8 +50,8 @@ class key_text {
   std::string text_;
 };
 
-/// Values that can be compressed to about the ratio that was asked for: slices of a text, one behind
-/// the other. Not for several threads.
+/// Values that can be compressed to about the ratio that was asked for: slices of a text, one
+/// behind the other. Not for several threads.
 class value_text {
  public:
   value_text(std::size_t value_bytes, double compression_ratio, std::uint64_t seed)
@@ -84,7 +84,8 @@ class value_text {
   std::string text_;
 };
 
-/// All numbers below `range`, at most 2^32, in an order in which neighbours are far from each other.
+/// All numbers below `range`, at most 2^32, in an order in which neighbours are far from each
+/// other.
 class scattered {
  public:
   explicit scattered(std::uint64_t range);

@@ -30,6 +30,13 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"tx-counts", "flushes and fences of transactions", measure_tx_counts},
       {"tx-reopen", "opening a large region after a kill", measure_tx_reopening},
       {"tx-memory", "memory and file space of transactions", measure_tx_memory},
+      {"store", "the store beside others: the first three of the following", measure_store},
+      {"store-memory", "a million keys in memory", measure_store_in_memory},
+      {"store-disk", "a million keys on a disk", measure_store_on_disk},
+      {"store-recovery", "opening ten million keys after a kill", measure_store_recovery},
+      {"store-large", "ten million keys in memory", measure_large_store},
+      {"store-ycsb", "workloads A to F in memory", measure_store_ycsb},
+      {"store-counts", "flushes and fences of the store's puts", measure_store_counts},
   };
   return all;
 }

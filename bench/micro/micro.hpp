@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +12,22 @@ namespace outlast::bench {
 
 struct micro_settings {
   std::filesystem::path pool_directory;
+  std::filesystem::path disk_directory;  ///< on a disk, for what is about disks
   bool quick = false;
   // For those that run threads for a time:
   double seconds = 0;             ///< of one timed run; 0: as the benchmark says
   unsigned repetitions = 0;       ///< 0: as the benchmark says
   std::vector<unsigned> threads;  ///< empty: as the benchmark says
+};
+
+/// What a number should be; whether it is, is said and no more.
+struct micro_goal {
+  double bound = 0;
+  bool at_least = true;  ///< else at most
+
+  [[nodiscard]] bool reached_by(double value) const noexcept {
+    return at_least ? value >= bound : value <= bound;
+  }
 };
 
 /// One number with its unit: the median of `repetitions` runs.
@@ -26,6 +38,7 @@ struct micro_figure {
   std::string unit;
   double spread = 0;
   unsigned repetitions = 0;
+  std::optional<micro_goal> goal = std::nullopt;
 };
 
 using micro_sink = std::function<void(const micro_figure&)>;
@@ -79,6 +92,19 @@ void measure_tx_counts(const micro_settings& settings, const micro_sink& sink);
 void measure_tx_reopening(const micro_settings& settings, const micro_sink& sink);
 /// Volatile memory at start, what of a file can be filled, and what data take of it.
 void measure_tx_memory(const micro_settings& settings, const micro_sink& sink);
+/// What is asked of the store, beside LevelDB, RocksDB and LMDB: all that follows but the
+/// large one, YCSB and counts. [Cor20, Figures 7 to 9]
+void measure_store(const micro_settings& settings, const micro_sink& sink);
+/// In memory, and on a disk: a million keys.
+void measure_store_in_memory(const micro_settings& settings, const micro_sink& sink);
+void measure_store_on_disk(const micro_settings& settings, const micro_sink& sink);
+/// Ten million keys: opened after kills; filled, read and overwritten.
+void measure_store_recovery(const micro_settings& settings, const micro_sink& sink);
+void measure_large_store(const micro_settings& settings, const micro_sink& sink);
+/// Workloads A to F.
+void measure_store_ycsb(const micro_settings& settings, const micro_sink& sink);
+/// Flushes and fences of puts.
+void measure_store_counts(const micro_settings& settings, const micro_sink& sink);
 /// The pool's allocator beside malloc's rivals that are installed.
 void measure_allocator(const micro_settings& settings, const micro_sink& sink);
 

@@ -11,6 +11,9 @@ target_sources(
           ${CMAKE_CURRENT_LIST_DIR}/micro.cpp
           ${CMAKE_CURRENT_LIST_DIR}/recovery.cpp
           ${CMAKE_CURRENT_LIST_DIR}/sets.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/store.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/store_counts.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/store_runs.cpp
           ${CMAKE_CURRENT_LIST_DIR}/transactions.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tx_memory.cpp)
 

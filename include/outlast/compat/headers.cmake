@@ -6,6 +6,7 @@ outlast_headers(outlast_library compat
   rocksdb/slice.h
   rocksdb/snapshot.h
   rocksdb/status.h
+  rocksdb/utilities/checkpoint.h
   rocksdb/write_batch.h
 )
 if(NOT TARGET outlast_leveldb)

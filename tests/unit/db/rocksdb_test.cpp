@@ -1,6 +1,7 @@
 // Goal: a program that was written for RocksDB does on the store what it did.
 // Method: each function of the headers, in a store in memory; RocksDB's documented behaviour.
 #include <outlast/compat/rocksdb/db.h>
+#include <outlast/compat/rocksdb/utilities/checkpoint.h>
 
 #include <gtest/gtest.h>
 #include <tests/support/memory_folder.hpp>
@@ -179,6 +180,24 @@ TEST_F(RocksdbTest, reads_several_keys_and_snapshots_of_one_moment) {
   EXPECT_EQ(values[0], "value 0");
   EXPECT_GT(before->GetUnixTime(), 0);
   db->ReleaseSnapshot(before);
+}
+
+TEST_F(RocksdbTest, copies_itself) {
+  fill(3);
+  Checkpoint* made = nullptr;
+  ASSERT_TRUE(Checkpoint::Create(db.get(), &made).ok());
+  const std::unique_ptr<Checkpoint> checkpoint(made);
+  const std::string copy = name + ".copy";
+  ASSERT_TRUE(checkpoint->CreateCheckpoint(copy).ok());
+  EXPECT_TRUE(checkpoint->CreateCheckpoint(copy).IsInvalidArgument());
+  ASSERT_TRUE(db->Put(WriteOptions(), "later", "").ok());
+  db.reset();
+  DB* opened = nullptr;
+  ASSERT_TRUE(DB::Open(options, copy, &opened).ok());
+  db.reset(opened);
+  EXPECT_EQ(all(), "aa ab ac ");
+  EXPECT_TRUE(db->Close().ok());
+  EXPECT_TRUE(Checkpoint::Create(db.get(), &made).IsShutdownInProgress());
 }
 
 TEST_F(RocksdbTest, answers_properties) {

@@ -26,6 +26,7 @@ foreach(library IN LISTS outlast_libraries)
           ARCHIVE DESTINATION ${folder} ${header_arguments})
 endforeach()
 
+install(TARGETS outlast_rocksdb EXPORT outlast_targets)
 install(EXPORT outlast_targets NAMESPACE outlast:: DESTINATION ${outlast_config_dir})
 configure_package_config_file(cmake/outlastConfig.cmake.in outlastConfig.cmake
                               INSTALL_DESTINATION ${outlast_config_dir})

@@ -22,7 +22,7 @@
 
 namespace db = OUTLAST_DB_NAMESPACE;
 
-// What the names of C stand for. An object of C++ is deleted with it where the program made it here.
+// What the names of C stand for. What the program made here is deleted with it.
 
 struct leveldb_t {
   std::unique_ptr<db::DB> of;

@@ -116,7 +116,7 @@ class opened_iterator final : public Iterator {
 };
 
 /// A batch in the store's own form.
-class collector final : public WriteBatch::Handler {
+class collector final : public WriteBatch::RangeHandler {
  public:
   explicit collector(std::size_t bytes) { all_.reserve(bytes); }
 
@@ -127,6 +127,10 @@ class collector final : public WriteBatch::Handler {
   void Delete(const Slice& key) override {
     if (status_.ok()) status_ = judge_length(key.view());
     if (status_.ok()) all_.erase(key.view());
+  }
+  void DeleteRange(const Slice& begin, const Slice& end) override {
+    if (status_.ok()) status_ = judge_length(begin.view(), end.view());
+    if (status_.ok()) all_.erase_range(begin.view(), end.view());
   }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
   [[nodiscard]] core::changes take() { return std::move(all_); }

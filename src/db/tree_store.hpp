@@ -168,7 +168,15 @@ class tree_store final : public store {
   static void apply_in(tree& t, const changes& all, key_order order) {
     all.for_each(
         [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
-        [&](std::string_view key) { t.erase(key, order); });
+        [&](std::string_view key) { t.erase(key, order); },
+        [&](std::string_view from, std::string_view to) { erase_in(t, from, to, order); });
+  }
+  static void erase_in(tree& t, std::string_view from, std::string_view to, key_order order) {
+    for (;;) {
+      const auto first = t.now(order).lower_bound(from);
+      if (!first || !order(first->key, to)) return;
+      t.erase(first->key, order);
+    }
   }
   template <class Entry>
   static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {

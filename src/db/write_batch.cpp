@@ -12,6 +12,7 @@ namespace {
 
 constexpr char a_put = 1;
 constexpr char a_deletion = 2;
+constexpr char a_deletion_of_a_range = 3;
 constexpr std::size_t count_bytes = sizeof(std::uint64_t);
 
 void append_number(std::string& to, std::uint64_t number) {
@@ -56,9 +57,44 @@ void set_count(std::string& in, std::uint64_t count) {
   for (std::size_t i = 0; i < count_bytes; ++i, count >>= 8) in[i] = static_cast<char>(count);
 }
 
+/// The change at the beginning of `rest`, which goes on behind it.
+template <class DeleteRange>
+Status tell_next(std::string_view& rest, WriteBatch::Handler& handler, DeleteRange& delete_range) {
+  const char what = rest.front();
+  rest.remove_prefix(1);
+  if (what != a_put && what != a_deletion && what != a_deletion_of_a_range) {
+    return Status::Corruption("a write batch has a change of an unknown kind");
+  }
+  const std::optional<Slice> key = take_text(rest);
+  if (!key) return Status::Corruption("a write batch ends inside of a key");
+  if (what == a_deletion) {
+    handler.Delete(*key);
+    return Status::OK();
+  }
+  const std::optional<Slice> other = take_text(rest);
+  if (!other) return Status::Corruption("a write batch ends inside of a value");
+  if (what == a_deletion_of_a_range) return delete_range(*key, *other);
+  handler.Put(*key, *other);
+  return Status::OK();
+}
+
+template <class DeleteRange>
+Status tell(std::string_view rest, WriteBatch::Handler& handler, DeleteRange&& delete_range) {
+  const std::uint64_t count = count_in(rest);
+  rest.remove_prefix(count_bytes);
+  std::uint64_t found = 0;
+  for (; !rest.empty(); ++found) {
+    Status status = tell_next(rest, handler, delete_range);
+    if (!status.ok()) return status;
+  }
+  if (found != count) return Status::Corruption("a write batch has another number of changes");
+  return Status::OK();
+}
+
 }  // namespace
 
 WriteBatch::Handler::~Handler() = default;
+WriteBatch::RangeHandler::~RangeHandler() = default;
 
 WriteBatch::WriteBatch() : rep_(count_bytes, '\0') {}
 
@@ -74,6 +110,13 @@ void WriteBatch::Put(const Slice& key, const Slice& value) {
 void WriteBatch::Delete(const Slice& key) {
   rep_.push_back(a_deletion);
   append_text(rep_, key);
+  set_count(rep_, count_in(rep_) + 1);
+}
+
+void WriteBatch::DeleteRange(const Slice& begin, const Slice& end) {
+  rep_.push_back(a_deletion_of_a_range);
+  append_text(rep_, begin);
+  append_text(rep_, end);
   set_count(rep_, count_in(rep_) + 1);
 }
 
@@ -98,28 +141,17 @@ WriteBatch WriteBatch::from_bytes(std::string_view bytes) {
 }
 
 Status WriteBatch::Iterate(Handler* handler) const {
-  std::string_view rest = rep_;
-  const std::uint64_t count = count_in(rest);
-  rest.remove_prefix(count_bytes);
-  std::uint64_t found = 0;
-  for (; !rest.empty(); ++found) {
-    const char what = rest.front();
-    rest.remove_prefix(1);
-    if (what != a_put && what != a_deletion) {
-      return Status::Corruption("a write batch has a change of an unknown kind");
-    }
-    const std::optional<Slice> key = take_text(rest);
-    if (!key) return Status::Corruption("a write batch ends inside of a key");
-    if (what == a_deletion) {
-      handler->Delete(*key);
-      continue;
-    }
-    const std::optional<Slice> value = take_text(rest);
-    if (!value) return Status::Corruption("a write batch ends inside of a value");
-    handler->Put(*key, *value);
-  }
-  if (found != count) return Status::Corruption("a write batch has another number of changes");
-  return Status::OK();
+  return tell(rep_, *handler, [](const Slice&, const Slice&) {
+    return Status::NotSupported(
+        "a write batch has a deletion of a range, and its handler has none");
+  });
+}
+
+Status WriteBatch::Iterate(RangeHandler* handler) const {
+  return tell(rep_, *handler, [handler](const Slice& begin, const Slice& end) {
+    handler->DeleteRange(begin, end);
+    return Status::OK();
+  });
 }
 
 }  // namespace OUTLAST_DB_NAMESPACE

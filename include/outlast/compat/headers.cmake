@@ -1,3 +1,17 @@
+outlast_headers(outlast_library compat
+  rocksdb/comparator.h
+  rocksdb/db.h
+  rocksdb/iterator.h
+  rocksdb/options.h
+  rocksdb/slice.h
+  rocksdb/snapshot.h
+  rocksdb/status.h
+  rocksdb/utilities/checkpoint.h
+  rocksdb/write_batch.h
+)
+if(NOT TARGET outlast_leveldb)
+  return()
+endif()
 outlast_headers(outlast_leveldb compat
   leveldb/c.h
   leveldb/cache.h

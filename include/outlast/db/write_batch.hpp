@@ -50,6 +50,17 @@ class WriteBatch {
 
   // ---- Ours ----
 
+  /// Is told of ranges besides.
+  class RangeHandler : public Handler {
+   public:
+    ~RangeHandler() override;
+    virtual void DeleteRange(const Slice& begin, const Slice& end) = 0;
+  };
+
+  /// All keys from `begin` on and before `end` shall be gone. A write takes time for each of them.
+  void DeleteRange(const Slice& begin, const Slice& end);
+  /// As of a Handler, for which a deletion of a range is NotSupported.
+  Status Iterate(RangeHandler* handler) const;
   /// The changes as bytes that from_bytes() understands, valid until the batch changes.
   std::string_view bytes() const { return rep_; }
   /// Of bytes that may be damaged: Iterate() finds out.

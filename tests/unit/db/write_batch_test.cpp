@@ -99,5 +99,29 @@ TEST(WriteBatchTest, damage_is_reported_wherever_it_is) {
   EXPECT_TRUE(mended.Iterate(&to).IsCorruption());
 }
 
+TEST(WriteBatchTest, tells_deletions_of_ranges_to_who_knows_them) {
+  class range_teller final : public WriteBatch::RangeHandler {
+   public:
+    void Put(const Slice& key, const Slice& /*value*/) override { told += key.ToString(); }
+    void Delete(const Slice& key) override { told += key.ToString(); }
+    void DeleteRange(const Slice& begin, const Slice& end) override {
+      told += '[' + begin.ToString() + '-' + end.ToString() + ')';
+    }
+    std::string told;
+  };
+  WriteBatch batch;
+  batch.Put("a", "");
+  batch.DeleteRange("b", "d");
+  batch.Delete("e");
+  range_teller to;
+  EXPECT_TRUE(batch.Iterate(&to).ok());
+  EXPECT_EQ(to.told, "a[b-d)e");
+  teller plain;
+  EXPECT_TRUE(batch.Iterate(&plain).IsNotSupportedError());
+  const std::string_view bytes = batch.bytes();
+  EXPECT_TRUE(
+      WriteBatch::from_bytes(bytes.substr(0, bytes.size() - 4)).Iterate(&to).IsCorruption());
+}
+
 }  // namespace
 }  // namespace outlast::db

@@ -33,7 +33,7 @@ struct checked_value {
   return there == checksum_of(key, value_in(stored));
 }
 
-/// Puts and deletions in an order. Volatile.
+/// Puts, and erasures of keys and ranges of keys, in an order. Volatile.
 /// Thread-safety: const members may be called concurrently.
 class changes {
  public:
@@ -43,13 +43,17 @@ class changes {
     bytes_.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
   }
   void erase(std::string_view key) { append(an_erasure, key, {}); }
+  /// All keys from `from` on and before `to`.
+  void erase_range(std::string_view from, std::string_view to) {
+    append(an_erasure_of_a_range, from, to);
+  }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
 
-  /// Calls put(key, stored value) or erase(key) for each, in their order.
-  template <class Put, class Erase>
-  void for_each(Put&& put, Erase&& erase) const {
+  /// Calls put(key, stored value), erase(key) or erase_range(from, to) for each, in their order.
+  template <class Put, class Erase, class EraseRange>
+  void for_each(Put&& put, Erase&& erase, EraseRange&& erase_range) const {
     for (std::size_t at = 0; at < bytes_.size();) {
       header next;
       std::memcpy(&next, bytes_.data() + at, sizeof next);
@@ -58,6 +62,12 @@ class changes {
       at += key.size();
       if (next.kind() == an_erasure) {
         erase(key);
+        continue;
+      }
+      if (next.kind() == an_erasure_of_a_range) {
+        const std::string_view to(bytes_.data() + at, next.value_bytes);
+        at += to.size();
+        erase_range(key, to);
         continue;
       }
       const std::string_view stored(bytes_.data() + at, next.value_bytes + checksum_bytes);
@@ -72,18 +82,19 @@ class changes {
  private:
   static constexpr std::uint64_t a_put = 0;
   static constexpr std::uint64_t an_erasure = 1;
+  static constexpr std::uint64_t an_erasure_of_a_range = 2;
 
   struct header {
     std::uint64_t key_and_kind;
     std::uint64_t value_bytes;
 
-    [[nodiscard]] std::size_t key_bytes() const noexcept { return key_and_kind >> 1; }
-    [[nodiscard]] std::uint64_t kind() const noexcept { return key_and_kind & 1; }
+    [[nodiscard]] std::size_t key_bytes() const noexcept { return key_and_kind >> 2; }
+    [[nodiscard]] std::uint64_t kind() const noexcept { return key_and_kind & 3; }
   };
 
   void append(std::uint64_t kind, std::string_view key, std::string_view value) {
     if (bytes_.empty()) bytes_.reserve(bytes_besides + key.size() + value.size());
-    const header next{key.size() << 1 | kind, value.size()};
+    const header next{key.size() << 2 | kind, value.size()};
     bytes_.append(reinterpret_cast<const char*>(&next), sizeof next);
     bytes_.append(key);
     bytes_.append(value);

@@ -1,6 +1,7 @@
 // Goal: transactions over several keys are serializable: transfers keep a sum, write skew and
 // phantoms do not happen, and reads see own writes. Method: conflicts told as numbered dialogues;
-// threads that transfer while others add up; both in memory and behind a log.
+// threads that transfer while others add up, and random ones whose reads and writes are put into an
+// order; both in memory and behind a log.
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/db.hpp>
 #include <outlast/db/transaction.hpp>
@@ -10,10 +11,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast::db {
@@ -274,6 +280,96 @@ TEST_P(transaction, transfers_keep_the_sum_for_every_reader) {
     EXPECT_EQ(seen, accounts * 10);
   } while (running.load() != 0);
   for (std::thread& each : threads) each.join();
+}
+
+/// What a transaction that committed has read and written: versions of keys, which are the names of
+/// the transactions that wrote them.
+struct history {
+  std::map<std::string, std::string> read;
+  std::vector<std::string> written;  // each of them was read
+};
+
+/// Is there an order in which each of them would have read the same? Versions of a key follow each
+/// other, since each that is written was read before: then who read a version goes behind its
+/// writer, and before the writer of the next one.
+bool is_serializable(const std::map<std::string, history>& all) {
+  std::map<std::pair<std::string, std::string>, std::string> next;  // of a key's version
+  for (const auto& [name, one] : all) {
+    for (const std::string& key : one.written) {
+      if (!next.emplace(std::pair(key, one.read.at(key)), name).second) return false;
+    }
+  }
+  std::map<std::string, std::set<std::string>> behind;
+  std::map<std::string, std::size_t> before;
+  const auto order = [&](const std::string& first, const std::string& second) {
+    if (first != second && behind[first].insert(second).second) ++before[second];
+  };
+  for (const auto& [name, one] : all) {
+    for (const auto& [key, version] : one.read) {
+      if (all.contains(version)) order(version, name);
+      if (const auto later = next.find({key, version}); later != next.end()) {
+        order(name, later->second);
+      }
+    }
+  }
+  std::vector<std::string> free;
+  for (const auto& [name, one] : all) {
+    if (before[name] == 0) free.push_back(name);
+  }
+  std::size_t ordered = 0;
+  for (; ordered < free.size(); ++ordered) {
+    for (const std::string& each : std::set<std::string>(behind[free[ordered]])) {
+      if (--before[each] == 0) free.push_back(each);
+    }
+  }
+  return ordered == all.size();
+}
+
+TEST(serializability, is_judged_rightly) {
+  const history skewed_1{{{"a", "0"}, {"b", "0"}}, {"a"}};
+  const history skewed_2{{{"a", "0"}, {"b", "0"}}, {"b"}};
+  const history after_1{{{"a", "1"}, {"b", "0"}}, {"b"}};
+  const history lost{{{"a", "0"}}, {"a"}};
+  EXPECT_FALSE(is_serializable({{"1", skewed_1}, {"2", skewed_2}}));
+  EXPECT_FALSE(is_serializable({{"1", skewed_1}, {"2", lost}}));
+  EXPECT_TRUE(is_serializable({{"1", skewed_1}, {"2", after_1}}));
+}
+
+TEST_P(transaction, random_ones_of_several_threads_are_serializable) {
+  const std::vector<std::string> keys{"a", "b", "c", "d"};
+  for (const std::string& key : keys) ASSERT_TRUE(db_->Put({}, key, "0").ok());
+  std::map<std::string, history> all;
+  std::mutex all_mutex;
+  const auto work = [&](int self) {
+    std::minstd_rand random(static_cast<unsigned>(self) + 1);
+    for (int i = 0; i < 150; ++i) {
+      const std::string name = std::to_string(self) + "." + std::to_string(i);
+      const auto choice = random();
+      history now;
+      const auto run = [&](Transaction& t) {
+        now = {};
+        if (choice % 3 == 0) {
+          now.read = scanned(t, "a", choice % 2 == 0 ? "c" : "");
+        } else {
+          for (const auto each : {choice / 3 % 4, choice / 12 % 4}) {
+            now.read[keys.at(each)] = value_of(t, keys.at(each));
+          }
+        }
+        std::this_thread::yield();
+        now.written.push_back(std::next(now.read.begin(), choice / 48 % now.read.size())->first);
+        t.Put(now.written.back(), name);
+        return Status();
+      };
+      EXPECT_TRUE(RunTransaction(db_.get(), {}, run).ok());
+      const std::lock_guard lock(all_mutex);
+      all[name] = now;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int self = 0; self < 3; ++self) threads.emplace_back(work, self);
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(all.size(), 450u);
+  EXPECT_TRUE(is_serializable(all));
 }
 
 INSTANTIATE_TEST_SUITE_P(media, transaction, ::testing::Values("memory", "disk"),

@@ -35,6 +35,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_wait_free_transactions(all);
     detail::add_timed_transactions(all);
     detail::add_one_lock_queue(all);
+    detail::add_store(all);
     return all;
   }();
   return entries;

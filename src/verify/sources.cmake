@@ -20,6 +20,7 @@ outlast_sources(outlast_verify verify
   replicas_at_risk.cpp
   report.cpp
   stack_check.cpp
+  store_oracle.cpp
   store_buffers.cpp
   strategy.cpp
   transaction_oracle.cpp
@@ -40,6 +41,7 @@ if(NOT OUTLAST_SANITIZE STREQUAL "thread")
     catalogue_sequences.cpp
     catalogue_skiplists.cpp
     catalogue_soft.cpp
+    catalogue_store.cpp
     catalogue_tables.cpp
     catalogue_transactions.cpp
     catalogue_trees.cpp

@@ -221,7 +221,7 @@ file_definition buffered_queue(const std::string& name) {
 }  // namespace
 
 std::vector<file_definition> disk_subjects() {
-  return {
+  std::vector<file_definition> all = {
       list<std::uint64_t, adjacent>("harris_list"),
       list<verify::wide_value, hashed>("harris_list_wide"),
       table<std::uint64_t, line>("hash_table"),
@@ -261,6 +261,8 @@ std::vector<file_definition> disk_subjects() {
           "tx_redo_opt_window", 3),
       transactions_with_window<tx::managed_map<tx::redo<logged>, tx_tree>>("tx_redo_window", 4),
   };
+  for (file_definition& each : stores_on_disk()) all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace outlast::test::powercut

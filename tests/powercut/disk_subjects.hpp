@@ -9,4 +9,7 @@ namespace outlast::test::powercut {
 
 [[nodiscard]] std::vector<file_definition> disk_subjects();
 
+/// Those of them that are stores.
+[[nodiscard]] std::vector<file_definition> stores_on_disk();
+
 }  // namespace outlast::test::powercut

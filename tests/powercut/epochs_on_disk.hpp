@@ -87,10 +87,10 @@ class epochs_on_disk final : public file_subject {
 
   /// `open_in` makes the world of what is in a pool; `meaning` says what its operations do.
   epochs_on_disk(std::size_t memory_bytes, std::shared_ptr<const verify::stepwise_oracle> meaning,
-                 opener open_in, std::uint64_t lost = epochs_lost)
+                 opener open_in, std::uint64_t lost = epochs_lost, verify::judging rules = {})
       : memory_bytes_(memory_bytes),
         open_in_(std::move(open_in)),
-        judge_(std::move(meaning), lost) {}
+        judge_(std::move(meaning), lost, rules) {}
 
   [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
 

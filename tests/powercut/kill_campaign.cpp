@@ -31,6 +31,7 @@ std::vector<definition> definitions() {
   for (definition& each : transaction_definitions()) all.push_back(std::move(each));
   for (definition& each : table_definitions()) all.push_back(std::move(each));
   for (definition& each : tree_definitions()) all.push_back(std::move(each));
+  for (definition& each : store_definitions()) all.push_back(std::move(each));
   return all;
 }
 

@@ -14,6 +14,7 @@ namespace outlast::test::powercut {
 [[nodiscard]] std::vector<definition> set_definitions();
 [[nodiscard]] std::vector<definition> epoch_definitions();
 [[nodiscard]] std::vector<definition> transaction_definitions();
+[[nodiscard]] std::vector<definition> store_definitions();
 /// Those on `adr` need a CPU that can flush: see flushes_reach_memory().
 [[nodiscard]] std::vector<definition> table_definitions();
 [[nodiscard]] bool flushes_reach_memory();

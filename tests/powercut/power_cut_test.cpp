@@ -86,6 +86,13 @@ TEST(PowerCut, a_tree_of_wide_values_that_persists_what_it_must_loses_nothing) {
   expect_nothing_lost("natarajan_tree_manual");
 }
 
+TEST(PowerCut, a_store_behind_a_log_loses_nothing_that_was_synced) {
+  expect_nothing_lost("store_synced");
+}
+TEST(PowerCut, a_store_with_a_window_loses_nothing_but_an_end) {
+  expect_nothing_lost("store_window");
+}
+
 TEST(PowerCut, a_growing_table_behind_a_log_loses_nothing) {
   expect_nothing_lost("hash_table_logged");
 }

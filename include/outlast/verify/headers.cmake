@@ -28,6 +28,7 @@ outlast_headers(outlast_verify verify
   snapshots_of.hpp
   stack_check.hpp
   store_buffers.hpp
+  store_oracle.hpp
   strategy.hpp
   structure_subject.hpp
   subject.hpp

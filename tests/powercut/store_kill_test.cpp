@@ -1,0 +1,26 @@
+// Goal: a store loses nothing of what it promised when its process is killed.
+// Method: see harness.hpp.
+#include <tests/powercut/kill_subjects.hpp>
+
+#include <gtest/gtest.h>
+
+namespace outlast::test::powercut {
+
+std::vector<definition> definitions() { return store_definitions(); }
+
+namespace {
+
+void expect_nothing_lost(const char* name) {
+  const result outcome = kill_again_and_again(name);
+  EXPECT_EQ(outcome.complaint, "");
+  EXPECT_GT(outcome.kills_at_work, 0U) << "no child was killed in the midst of its work";
+  EXPECT_GT(outcome.copies, 0U);
+}
+
+TEST(StoreKill, a_store_in_memory_loses_nothing) { expect_nothing_lost("store"); }
+TEST(StoreKill, a_store_behind_a_log_loses_nothing_that_was_synced) {
+  expect_nothing_lost("store_synced");
+}
+
+}  // namespace
+}  // namespace outlast::test::powercut

@@ -1,0 +1,75 @@
+#include <tests/powercut/disk_subjects.hpp>
+
+#include <outlast/verify/lossy_file.hpp>
+#include <outlast/verify/store_oracle.hpp>
+#include <outlast/verify/transaction_oracle.hpp>
+#include <src/verify/store_in_pool.hpp>
+#include <tests/powercut/epochs_on_disk.hpp>
+#include <tests/powercut/map_on_disk.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outlast::test::powercut {
+namespace {
+
+using store = verify::detail::store_in_pool<domain::lossy_logged_file>;
+using store_world = verify::detail::store_world<store>;
+constexpr std::size_t pool_bytes = std::size_t{128} << 10;
+
+const store_world::own_blocks& no_blocks() {
+  static const store_world::own_blocks none;
+  return none;
+}
+
+/// Each change waits for the disk, though there is a window.
+class synced_store final : public file_subject {
+ public:
+  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+  void create(const std::string& path) override {
+    create_on_disk<store::pool_type>(path, options_on_disk(pool_bytes));
+  }
+  [[nodiscard]] std::unique_ptr<verify::world> open(const std::string& path, bool grow) override {
+    const auto make = [](auto& pool) {
+      return std::make_unique<store>(pool, "subject", std::chrono::hours(1), true);
+    };
+    return std::make_unique<store_world>(
+        open_on_disk<store::pool_type>(path, options_on_disk(pool_bytes), grow), make, no_blocks());
+  }
+
+ private:
+  // Reads see at once what waits for the disk.
+  verify::transaction_oracle judge_{std::make_shared<verify::store_oracle>(),
+                                    verify::reader_promise::may_see_the_lost};
+};
+
+/// Nobody waits but who calls sync().
+std::unique_ptr<file_subject> buffered_store() {
+  // An opening makes transitions of its own, when it closes what snapshots were open.
+  constexpr verify::judging rules{.keeps_boundary = false};
+  return std::make_unique<epochs_on_disk<store>>(
+      pool_bytes, std::make_shared<verify::store_oracle>(),
+      [](auto pool) {
+        const auto make = [](auto& in) {
+          auto made = std::make_unique<store>(in, "subject", std::chrono::hours(1), false);
+          made->manager().sync();
+          return made;
+        };
+        return std::make_unique<world_of_windows<store_world>>(std::move(pool), make, no_blocks());
+      },
+      epochs_on_disk<store>::any_number_lost, rules);
+}
+
+}  // namespace
+
+std::vector<file_definition> stores_on_disk() {
+  const std::string policy = store::policy_type::name();
+  return {{"store_synced", policy, [] { return std::make_unique<synced_store>(); }},
+          {"store_window", policy, [] { return buffered_store(); }}};
+}
+
+}  // namespace outlast::test::powercut

@@ -1,0 +1,113 @@
+#include <tests/powercut/kill_subjects.hpp>
+
+#include <outlast/db/db.hpp>
+#include <outlast/db/write_batch.hpp>
+#include <outlast/pool/detail/seams.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace outlast::test::powercut {
+namespace {
+
+/// A store as its users have it, its keys and values numbers in strings of several lengths.
+class store_subject final : public subject {
+ public:
+  /// `on_disk`: behind a log, and each write synced.
+  store_subject(const std::filesystem::path& folder, bool on_disk) {
+    pool_detail::test_seams().everything_is_a_disk = on_disk;
+    synced_.sync = on_disk;
+    db::Options options;
+    options.create_if_missing = true;
+    options.paranoid_checks = true;
+    db::StoreOptions more;
+    more.window = std::chrono::hours(1);
+    more.capacity_bytes = std::size_t{16} << 20;
+    more.replicas = 3;
+    db::DB* opened = nullptr;
+    require(db::DB::Open(options, more, folder.string(), &opened));
+    store_.reset(opened);
+  }
+
+  operation draw(std::uint32_t thread, random_source& random) override {
+    constexpr std::uint64_t keys = 200;
+    constexpr std::uint64_t stride = 8;  // keys of thread t are t, t + 8, ...
+    const std::uint64_t key = random() % keys * stride + thread;
+    if (random() % 3 == 0) return {erase, key, 0};
+    return {put, key, random()};
+  }
+
+  void apply(operation& todo) override {
+    if (todo.value % 16 == 1) return apply_in_a_batch(todo);
+    if (todo.what == erase) return require(store_->Delete(synced_, text_of(todo.key)));
+    require(store_->Put(synced_, text_of(todo.key), text_of(todo.value)));
+    // Snapshots come and go: pages are copied, and given back.
+    if (todo.value % 16 == 2) store_->ReleaseSnapshot(store_->GetSnapshot());
+  }
+
+  void list(const std::function<void(entry)>& show) override {
+    db::ReadOptions verified;
+    verified.verify_checksums = true;
+    const std::unique_ptr<db::Iterator> at(store_->NewIterator(verified));
+    for (at->SeekToFirst(); at->Valid(); at->Next()) {
+      show({number_in(at->key().view()), number_in(at->value().view())});
+    }
+    require(at->status());
+  }
+
+  void close() override { store_.reset(); }
+
+ private:
+  /// What is between the first and the last change of a batch is never seen.
+  void apply_in_a_batch(const operation& todo) {
+    db::WriteBatch batch;
+    batch.Put(text_of(todo.key), text_of(~todo.value));
+    batch.Delete(text_of(todo.key));
+    batch.Put(text_of(todo.key), text_of(todo.value));
+    require(store_->Write(synced_, &batch));
+  }
+  static void require(const db::Status& status) {
+    if (!status.ok()) throw std::runtime_error(status.ToString());
+  }
+
+  /// 8 bytes of the number, and as many more as it says.
+  static std::string text_of(std::uint64_t number) {
+    std::string text(8 + number % 200, static_cast<char>(number));
+    std::memcpy(text.data(), &number, sizeof number);
+    return text;
+  }
+  static std::uint64_t number_in(std::string_view text) {
+    std::uint64_t number = 0;
+    if (text.size() < sizeof number) return 0xbad;
+    std::memcpy(&number, text.data(), sizeof number);
+    return text == text_of(number) ? number : 0xbad;
+  }
+
+  db::WriteOptions synced_;
+  std::unique_ptr<db::DB> store_;
+};
+
+definition define_store(const std::string& name, bool on_disk) {
+  definition made;
+  made.name = made.structure = name;
+  made.policy = on_disk ? "redo_opt on logged_file" : "redo_opt on native";
+  made.open = [on_disk](const std::filesystem::path& folder) {
+    return std::make_unique<store_subject>(folder, on_disk);
+  };
+  return made;
+}
+
+}  // namespace
+
+std::vector<definition> store_definitions() {
+  return {define_store("store", false), define_store("store_synced", true)};
+}
+
+}  // namespace outlast::test::powercut

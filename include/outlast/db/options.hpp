@@ -80,8 +80,9 @@ struct StoreOptions {
   /// then, but 1 GiB at least and 64 GiB at most.
   size_t capacity_bytes = 0;
   /// How many copies of the data there may be, from 2 to 64; decided when it is created. With one
-  /// more than threads that write, no writer waits for another one. On persistent memory and tmpfs
-  /// the file has space for all of them, on a disk for one, and memory for those that are used.
+  /// more than threads that write, no writer waits for another one. Those that are needed take
+  /// space: two, where one thread writes; on persistent memory and tmpfs of the file, on a disk of
+  /// memory, besides the one in the file.
   unsigned replicas = 4;
 };
 

@@ -336,6 +336,34 @@ TEST_P(StoreOpening, has_everything_after_a_close) {
   }
 }
 
+TEST_P(StoreFiles, takes_space_for_the_copies_that_are_needed) {
+  home.more.replicas = 8;
+  ASSERT_EQ(home.open().ToString(), "OK");
+  const auto bytes = [&](const char* property) {
+    std::string value;
+    EXPECT_TRUE(home->GetProperty(property, &value));
+    return std::stoull(value);
+  };
+  const std::size_t others = bytes("outlast.file-bytes");
+  const std::string value(100'000, 'v');
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(home->Put({}, std::to_string(i), value).ok());
+  const std::size_t data = bytes("outlast.data-bytes");
+  EXPECT_GE(data, 200 * value.size());
+  // Of two copies, an eighth more and a large page for each.
+  EXPECT_LE(bytes("outlast.file-bytes") - others, data * 9 / 4 + (std::size_t{8} << 20));
+  ASSERT_EQ(home.open().ToString(), "OK");
+  std::vector<std::thread> writers;
+  for (int t = 0; t < 4; ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_TRUE(home->Put({}, std::to_string(t * 50 + i), value + "w").ok());
+      }
+    });
+  }
+  for (std::thread& each : writers) each.join();
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(value_of(*home, std::to_string(i)), value + "w") << i;
+}
+
 TEST_P(StoreOfSynced, has_what_was_synced_after_a_kill) {
   entries expected;
   for (int life = 0; life < 3; ++life) {

@@ -72,6 +72,7 @@ class redo_session final : public replica_session<D> {
         // before the replica that an older one names is written.
         word_(word_of(*this, wanted)) {
     if constexpr (!is_logged) this->require_named();
+    if constexpr (!is_logged && domain::has_real_threads<D>) this->use_two_at_first();
     const redo_word found = word_.now();
     auto first = std::make_unique<state_type>();
     first->number = found.number();
@@ -428,6 +429,7 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
     replica_type& it = replicas_[i];
     if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
+    if (!this->use_replica(i)) return false;
     tenure mine;
     if (!mine.try_begin(it, i)) return false;
     const redo_word now = word_.now();

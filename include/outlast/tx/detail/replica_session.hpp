@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -161,31 +162,40 @@ class replica_session : public durable::root_session<D> {
     stage_lines();
   }
 
-  /// Every replica up to its byte `wanted`, in which its pages end, and what the heap's table says
-  /// of these, exist on the file system: what was decided in one replica can always be repeated in
-  /// the others. What lies between table and pages stays a hole.
+  /// Every replica in use up to its byte `wanted`, in which its pages end, and what the heap's table
+  /// says of these, exist on the file system: what was decided in one can always be repeated in the
+  /// others. What lies between table and pages stays a hole.
   void provide(std::size_t wanted) {
-    std::size_t before = provided_.load(std::memory_order_relaxed);
-    if (wanted <= before) return;
-    const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
-    // No header is read: a batch may be writing the one on media.
-    const std::size_t pages_begin = heap::pages_begin(bytes_, record_->page_bytes);
-    const auto table_end = [&](std::size_t pages_end) {
-      return sizeof(heap_header) +
-             (pages_end - pages_begin) / record_->page_bytes * sizeof(page_state);
-    };
-    const std::size_t ahead = std::max(provided_at_once, (wanted - pages_begin) / 8);
-    const std::size_t enough = std::min(bytes_, base::round_up(wanted + ahead, large_page_bytes));
-    const std::size_t table_from = before == 0 ? 0 : table_end(before);
-    const std::size_t pages_from = std::max(before, pages_begin);
-    for (unsigned i = 0; i < region_->replicas; ++i) {
-      if (one && i != home()) continue;
-      pool().commit_region(region_name_, i, table_from, table_end(enough) - table_from);
-      pool().commit_region(region_name_, i, pages_from, enough - pages_from);
+    if (wanted <= provided_.load(std::memory_order_relaxed)) return;
+    if (used_ == nullptr) return provide_alone(wanted);
+    const std::lock_guard lock(providing_);
+    provide_alone(wanted);
+  }
+
+  /// From now on a replica is in use only if it is one of the first two, or was asked for by
+  /// use_replica(); all of them, if this is not called. For an engine that can do with two.
+  void use_two_at_first() {
+    used_ = std::make_unique<std::atomic<std::uint32_t>[]>(region_->replicas);
+    for (unsigned i = 0; i < region_->replicas; ++i) used_[i] = i < 2 ? 1 : 0;
+    const unsigned named = named_by(word_on_media());
+    used_[named] = 1;
+    // An earlier process has provided for the first two and for the named one.
+    const std::size_t there = used(named).pages_end;
+    provided_.store(std::max(provided_.load(std::memory_order_relaxed), there),
+                    std::memory_order_relaxed);
+  }
+  /// The replica has the space that the others have. False if there is none left for it.
+  [[nodiscard]] bool use_replica(unsigned i) {
+    if (is_used(i)) return true;
+    const std::lock_guard lock(providing_);
+    if (is_used(i)) return true;
+    try {
+      commit(i, 0, provided_.load(std::memory_order_relaxed));
+    } catch (const out_of_space&) {
+      return false;
     }
-    // Engines may run several updates at a time, each in its replica.
-    while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
-    }
+    used_[i].store(1, std::memory_order_release);
+    return true;
   }
 
   /// Throws corruption unless the word on media names a replica which begins as a heap does.
@@ -210,6 +220,37 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+
+  [[nodiscard]] bool is_used(unsigned i) const noexcept {
+    return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;
+  }
+  void provide_alone(std::size_t wanted) {
+    std::size_t before = provided_.load(std::memory_order_relaxed);
+    const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
+    const std::size_t in_pages = wanted - heap::pages_begin(bytes_, record_->page_bytes);
+    const std::size_t ahead = std::max(provided_at_once, in_pages / 8);
+    const std::size_t enough = std::min(bytes_, base::round_up(wanted + ahead, large_page_bytes));
+    for (unsigned i = 0; i < region_->replicas; ++i) {
+      if (is_used(i) && (!one || i == home())) commit(i, before, enough);
+    }
+    // Engines may run several updates at a time, each in its replica.
+    while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
+    }
+  }
+  /// Makes the replica's table and pages exist that pages up to `end` need; up to `before` they do,
+  /// if that is not 0. No header is read: a batch may be writing the one on media.
+  void commit(unsigned i, std::size_t before, std::size_t end) {
+    const std::size_t pages_begin = heap::pages_begin(bytes_, record_->page_bytes);
+    const auto table_end = [&](std::size_t pages_end) {
+      const std::size_t pages = (pages_end - pages_begin) / record_->page_bytes;
+      return sizeof(heap_header) + pages * sizeof(page_state);
+    };
+    const std::size_t table_from = before == 0 ? 0 : table_end(before);
+    const std::size_t pages_from = std::max(before, pages_begin);
+    const std::size_t pages_to = std::max(end, pages_from);
+    pool().commit_region(region_name_, i, table_from, table_end(pages_to) - table_from);
+    pool().commit_region(region_name_, i, pages_from, pages_to - pages_from);
+  }
 
   void create(engine_kind engine, unsigned replicas, const options& wanted) {
     require_options(wanted);
@@ -374,6 +415,8 @@ class replica_session : public durable::root_session<D> {
   std::size_t bytes_ = 0;
   manager_record* record_ = nullptr;
   std::atomic<std::size_t> provided_{0};
+  std::mutex providing_;                                // where not all replicas are in use
+  std::unique_ptr<std::atomic<std::uint32_t>[]> used_;  // null: all are
 };
 
 }  // namespace outlast::tx::detail

@@ -50,7 +50,7 @@ using small_store_tree = tx::seq::bplus_tree<std::string, std::string, store_det
   made.order_name = order_name;
   made.capacity_bytes = 16384;
   made.page_bytes = 256;
-  made.replicas = 2;
+  made.replicas = 4;  // two threads never wait
   made.window = window;
   return made;
 }

@@ -162,9 +162,9 @@ class replica_session : public durable::root_session<D> {
     stage_lines();
   }
 
-  /// Every replica in use exists on the file system up to its byte `wanted`, in which its pages end,
-  /// and so does what the heap's table says of these: what was decided in one can always be repeated
-  /// in the others. What lies between table and pages stays a hole.
+  /// Every replica in use exists on the file system up to its byte `wanted`, in which its pages
+  /// end, and so does what the heap's table says of these: what was decided in one can always be
+  /// repeated in the others. What lies between table and pages stays a hole.
   void provide(std::size_t wanted) {
     if (wanted <= provided_.load(std::memory_order_relaxed)) return;
     if (used_ == nullptr) return provide_alone(wanted);

@@ -62,6 +62,7 @@ class DB {
   /// Opens the store in the directory `name`, as `options` says, and *dbptr belongs to the caller;
   /// null if the status is not OK. A crash before leaves nothing to be done by the caller.
   /// InvalidArgument: it is missing, or exists, against the options; another comparator's.
+  /// NotFound: the directory above is missing.
   /// IOError: in use (also in this process); the system refuses, as the sentence says.
   /// Corruption: damaged, or no store. NotSupported: a newer format, or another machine's.
   static Status Open(const Options& options, const std::string& name, DB** dbptr);

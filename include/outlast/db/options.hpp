@@ -80,10 +80,10 @@ struct StoreOptions {
   /// then, but 1 GiB at least and 64 GiB at most.
   size_t capacity_bytes = 0;
   /// How many copies of the data there may be, from 2 to 64; decided when it is created. With twice
-  /// as many as threads that write, no writer waits for another one, wherever that has stopped; with
-  /// one more than these unless it has stopped at a few places (tx/redo.hpp). Those that are needed
-  /// take space: two, where one thread writes; on persistent memory and tmpfs of the file, on a disk
-  /// of memory, besides the one in the file.
+  /// as many as threads that write, no writer waits for another one, wherever that stops; with one
+  /// more than these only for one that stops at a few places (tx/redo.hpp). Those that are needed
+  /// take space: two, where one thread writes; on persistent memory and tmpfs of the file, on a
+  /// disk of memory, besides the one in the file.
   unsigned replicas = 4;
 };
 

@@ -97,9 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         mutant{101, explore<numbers>, "a page that a snapshot sees is changed in place"},
         mutant{102, explore<numbers>, "a page that a snapshot sees is freed"},
-        mutant{103, explore<strings>, "bytes in a block pass the transaction"},
-        mutant{104, explore<strings>, "bytes in a string pass the transaction"},
-        mutant{105, explore<strings>, "a block that is replaced is lost"},
+        mutant{103, explore<table_of_strings>, "bytes in a block pass the transaction"},
+        mutant{104, explore<table_of_strings>, "bytes in a string pass the transaction"},
+        mutant{105, explore<table_of_strings>, "a block that is replaced is lost"},
         mutant{106, explore<strings>, "a string that a snapshot sees is changed in place"},
         mutant{107, explore<numbers>, "what a snapshot sees is freed"},
         mutant{108, explore<numbers>, "what an older snapshot sees too is freed", many_changes},
@@ -113,7 +113,9 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{116, explore<table_of_numbers>, "a key is left in its old line"},
         mutant{117, explore<table_of_numbers>, "a line that is free is used"},
         mutant{118, explore<table_of_strings>, "a block is given twice"},
-        mutant{119, explore<table_of_strings>, "a block is taken for another"}),
+        mutant{119, explore<table_of_strings>, "a block is taken for another"},
+        mutant{120, explore<strings>, "a value in a record passes the transaction"},
+        mutant{121, explore<strings>, "a record that is replaced is lost"}),
     number_of);
 
 }  // namespace

@@ -11,7 +11,8 @@ endmacro()
 function(outlast_mutate_tx_seq to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS managed_map.hpp seq/bplus_tree.hpp seq/detail/stored.hpp)
+  foreach(HEADER IN ITEMS managed_map.hpp seq/bplus_tree.hpp seq/detail/bplus_page.hpp seq/detail/stored.hpp
+          seq/detail/versioned.hpp)
     outlast_read_tx_header(${HEADER})
     if(HEADER STREQUAL "seq/bplus_tree.hpp")
       # 101: a page that a snapshot sees is changed in place
@@ -39,6 +40,11 @@ function(outlast_mutate_tx_seq to)
   outlast_read_tx_header(seq/detail/bplus_item.hpp)
   # 106: a record that a snapshot sees is changed in place
   outlast_mutate(106 "if (!in.is_seen(before->born) && has_room" "if ((!@D@ || !in.is_seen(before->born)) && has_room")
+  # 120: the value of a record is written past the transaction
+  outlast_mutate(120 "      write_bytes(bytes + key.size(), value.data(), value.size());"
+                     "      if (@D@) write_bytes(bytes + key.size(), value.data(), value.size()); else std::memcpy(bytes + key.size(), value.data(), value.size());")
+  # 121: a record that another one replaces is lost
+  outlast_mutate(121 "      in.retire(before, before->born);" "      if (@D@) in.retire(before, before->born);")
   outlast_write_header(seq/detail/bplus_item.hpp)
 
   outlast_read_tx_header(seq/detail/versions.hpp)

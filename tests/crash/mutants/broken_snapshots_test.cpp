@@ -99,7 +99,6 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{102, explore<numbers>, "a page that a snapshot sees is freed"},
         mutant{103, explore<table_of_strings>, "bytes in a block pass the transaction"},
         mutant{104, explore<table_of_strings>, "bytes in a string pass the transaction"},
-        mutant{105, explore<table_of_strings>, "a block that is replaced is lost"},
         mutant{106, explore<strings>, "a string that a snapshot sees is changed in place"},
         mutant{107, explore<numbers>, "what a snapshot sees is freed"},
         mutant{108, explore<numbers>, "what an older snapshot sees too is freed", many_changes},

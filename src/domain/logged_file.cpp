@@ -96,6 +96,20 @@ class commit_queue {
     wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value) : ask_for(what));
   }
 
+  [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) {
+    return log_.map_through(first, bytes);
+  }
+  void sync_through() {
+    {
+      const std::lock_guard lock(mutex_);
+      require_intact();
+    }
+    const int failed = log_.sync_through();
+    const std::lock_guard lock(mutex_);
+    note(failed);
+    require_intact();
+  }
+
   void checkpoint() {
     const int failed = log_.checkpoint();
     const std::lock_guard lock(mutex_);
@@ -293,6 +307,28 @@ void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
   // Nothing survives in that memory.
   for (const line_store& each : lines) std::memcpy(each.line, each.content, line);
   word.store(value, std::memory_order_release);
+}
+
+std::byte* logged_file::map_through(std::byte* first, std::size_t bytes) {
+  const std::shared_ptr<commit_queue> queue = queue_of(first);
+  return queue == nullptr ? first
+                          : queue->map_through(reinterpret_cast<std::uintptr_t>(first), bytes);
+}
+
+void logged_file::write_through(std::byte* to, const void* from, std::size_t bytes) noexcept {
+  using word = std::uint64_t;
+  auto* const source = static_cast<const std::byte*>(from);
+  for (std::size_t at = 0; at < bytes; at += sizeof(word)) {
+    word value;
+    std::memcpy(&value, source + at, sizeof value);
+    std::atomic_ref<word>(*reinterpret_cast<word*>(to + at))
+        .store(value, std::memory_order_relaxed);
+  }
+}
+
+void logged_file::sync_through(const void* address, site) {
+  hw::store_fence();
+  if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->sync_through();
 }
 
 void logged_file::pool_opened(const void* base, std::size_t size, const std::string& path,

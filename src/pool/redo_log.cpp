@@ -5,6 +5,7 @@
 #include <src/pool/file_calls.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -397,6 +398,10 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
 }
 
 redo_log::~redo_log() {
+  // In the child of a fork they do not exist.
+  if (process_ == ::getpid()) {
+    for (const std::span<std::byte> each : through_) ::munmap(each.data(), each.size());
+  }
   const bool unused = created_ && sequence_ == 1 && fd_.get() >= 0;
   if (unused && process_ == ::getpid()) ::unlink(path_.c_str());
 }
@@ -495,9 +500,30 @@ int redo_log::checkpoint() {
   return checkpoint_alone();
 }
 
+std::byte* redo_log::map_through(std::uintptr_t first, std::size_t bytes) {
+  const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t offset = first - reinterpret_cast<std::uintptr_t>(base_);
+  const std::uint64_t before = offset % kernel_page;
+  const std::lock_guard lock(mutex_);
+  through_.reserve(through_.size() + 1);
+  void* const found = ::mmap(nullptr, before + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool_fd_,
+                             static_cast<off_t>(offset - before));
+  if (found == MAP_FAILED) fail(pool_path_, "map a part of the pool once more", errno);
+  ::madvise(found, before + bytes, MADV_DONTFORK);
+  through_.emplace_back(static_cast<std::byte*>(found), before + bytes);
+  return static_cast<std::byte*>(found) + before;
+}
+
+int redo_log::sync_through() {
+  syncs_through_.fetch_add(1, std::memory_order_relaxed);
+  return device().sync(pool_path_, pool_fd_);
+}
+
 domain::log_counters redo_log::counters() const noexcept {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  domain::log_counters all = counters_;
+  all.syncs += syncs_through_.load(std::memory_order_relaxed);
+  return all;
 }
 
 /// What the batch will be; nothing of its lines is looked at yet.

@@ -2,9 +2,8 @@
 // steps that a seed decides, until it is killed or has had enough. What it has begun, had answered
 // and had synced it notes in shared memory, so that the judgement of the next one is exact:
 //
-//   where a kill takes nothing away (tmpfs, a disk with sync): all that was answered, and perhaps
-//   the step that was under way; on a disk without: that, or what was there after any earlier
-//   step, but the last that was synced.
+//   what was answered, and perhaps the step that was under way: a kill takes nothing away, neither
+//   from tmpfs nor from a disk, with sync or without.
 //
 // A life that is killed while it judges leaves the same question to the next one.
 #include <tests/db/differential.hpp>
@@ -59,7 +58,6 @@ struct told {
   std::atomic<bool> has_judged;
   std::atomic<std::uint64_t> survived;  ///< steps of the last life that were found
   std::atomic<std::uint64_t> answered;
-  std::atomic<std::uint64_t> synced;  ///< steps that no kill may take away
   std::atomic<std::uint64_t> writes;
   std::atomic<std::uint64_t> reopenings;
   std::array<char, 4000> complaint;
@@ -201,12 +199,7 @@ void comparison::take_answers(std::uint64_t seed) {
   if (!told_->has_judged) return;
   stream lived(pending_.seed, plan_.how);
   for (std::uint64_t i = 0; i < told_->survived; ++i) db_steps::apply(lived.next(), base_);
-  for (std::uint64_t i = told_->survived; i + 1 < pending_.most; ++i) {
-    if (!lived.next().changes.empty()) ++result_.unsynced_lost;
-  }
-  const bool loses_nothing = !home_.is_logged();
-  pending_ = {seed, loses_nothing ? told_->answered.load() : told_->synced.load(),
-              told_->answered + 1};
+  pending_ = {seed, told_->answered, told_->answered + 1};
 }
 
 void comparison::live(std::uint64_t seed, std::uint64_t steps) {
@@ -262,7 +255,6 @@ void comparison::go_on(std::uint64_t seed, std::uint64_t steps, driven<ours>& st
   for (std::uint64_t i = 0; i < steps; ++i) {
     const step todo = all.next();
     const std::string answer = store.apply(todo);
-    if (todo.is_synced || todo.kind == what::reopen) told_->synced = i + 1;
     told_->answered = i + 1;
     if (todo.kind == what::write) ++told_->writes;
     if (todo.kind == what::reopen) ++told_->reopenings;

@@ -25,7 +25,6 @@ struct differential_result {
   std::uint64_t kills = 0;
   std::uint64_t kills_while_opening = 0;
   std::uint64_t reopenings = 0;
-  std::uint64_t unsynced_lost = 0;  ///< writes that were lost, as they may be
   bool beside_leveldb = false;
   std::string complaint;  ///< "": there is none
 };

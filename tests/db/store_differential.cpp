@@ -52,7 +52,6 @@ void tell(const named_plan& plan, const differential_result& found, double secon
             << ",\"writes\":" << found.writes << ",\"kills\":" << found.kills
             << ",\"kills_while_opening\":" << found.kills_while_opening
             << ",\"reopenings\":" << found.reopenings
-            << ",\"unsynced_lost\":" << found.unsynced_lost
             << ",\"beside_leveldb\":" << (found.beside_leveldb ? "true" : "false")
             << ",\"seconds\":" << seconds << ",\"wrong\":" << (found.complaint.empty() ? 0 : 1)
             << "}\n";

@@ -143,28 +143,8 @@ file_definition transactions(const std::string& name, unsigned replicas) {
 /// The same, with a window that ends when sync() is called.
 template <class Map>
 file_definition transactions_with_window(const std::string& name, unsigned replicas) {
-  using enum verify::map_operation;
-  const auto meaning = std::make_shared<verify::map_oracle>(
-      std::vector{insert, put, put, update, erase, erase, get, contains}, true);
-  const tx::options space{.replica_bytes = std::size_t{12} << 10,
-                          .page_bytes = 256,
-                          .replicas = replicas,
-                          .window = std::chrono::hours(1)};
-  return {name, Map::policy_type::name(), [=] {
-            return std::make_unique<epochs_on_disk<Map>>(
-                pool_bytes, meaning,
-                [=](auto pool) {
-                  const auto make = [space](auto& in) {
-                    auto made = std::make_unique<Map>(in, "subject", space);
-                    made->manager().sync();
-                    return made;
-                  };
-                  const auto blocks = [](Map&) { return std::size_t{1}; };  // the root block
-                  return std::make_unique<world_of_windows<verify::map_world<Map>>>(std::move(pool),
-                                                                                    make, blocks);
-                },
-                epochs_on_disk<Map>::any_number_lost);
-          }};
+  return {name, Map::policy_type::name(),
+          [=] { return windows_on_disk<Map>(pool_bytes, replicas); }};
 }
 
 /// What the pages of a structure, its clock and its growth need.

@@ -12,6 +12,7 @@
 #include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/lossy_file.hpp>
 #include <tests/powercut/disk_subjects.hpp>
+#include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
 #include <gtest/gtest.h>
@@ -258,6 +259,43 @@ TEST(PowerCut, a_log_that_publishes_without_waiting_is_found_out) {
   EXPECT_NE(cut_transactions<tx::left_right<early_log>>().complaint, "");
   EXPECT_EQ(cut_transactions<tx::redo_opt<domain::lossy_logged_file>>().complaint, "");
   EXPECT_NE(cut_transactions<tx::redo_opt<early_log>>().complaint, "");
+}
+
+template <class D>
+cut_result cut_windows() {
+  using structure = tx::managed_map<tx::redo_opt<D>, tree_of_transactions>;
+  return cut_power_again_and_again(*windows_on_disk<structure>(std::size_t{128} << 10, 3),
+                                   {.seed = 1, .images = enough_images});
+}
+
+/// The kernel has the records of transitions, and keeps them.
+struct unsynced_records : domain::lossy_logged_file {
+  static constexpr std::string_view name() noexcept { return "unsynced_records"; }
+  static void sync_through(const void*, domain::site = domain::site::current()) {}
+};
+/// Now and then a word of them is lost on the way.
+struct holey_records : domain::lossy_logged_file {
+  static constexpr std::string_view name() noexcept { return "holey_records"; }
+  static void write_through(std::byte* to, const void* from, std::size_t bytes) {
+    static std::uint64_t calls = 0;
+    if (++calls % 1024 != 0) domain::lossy_logged_file::write_through(to, from, bytes);
+  }
+};
+/// The home goes on, and nothing says where its records begin.
+struct records_without_start : domain::lossy_logged_file {
+  static constexpr std::string_view name() noexcept { return "records_without_start"; }
+  static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                      std::span<const domain::line_store> lines,
+                      domain::site = domain::site::current()) {
+    domain::lossy_logged_file::publish(word, value,
+                                       lines.first(lines.size() - (lines.empty() ? 0 : 1)));
+  }
+};
+TEST(PowerCut, records_of_transitions_that_are_not_kept_are_found_out) {
+  EXPECT_EQ(cut_windows<domain::lossy_logged_file>().complaint, "");
+  EXPECT_NE(cut_windows<unsynced_records>().complaint, "");
+  EXPECT_NE(cut_windows<holey_records>().complaint, "");
+  EXPECT_NE(cut_windows<records_without_start>().complaint, "");
 }
 
 TEST(PowerCut, transactions_with_a_window_lose_what_was_not_synced_alone) {

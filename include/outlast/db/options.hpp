@@ -63,9 +63,9 @@ struct ReadOptions {
 /// How data is written. Layout, names and defaults are those of LevelDB 1.23.
 struct WriteOptions {
   /// Durable at return, as far as the medium of the store reaches. Without it, too, where that
-  /// costs nothing more: on persistent memory and on tmpfs. On a disk a write without it is durable
-  /// StoreOptions::window later, and what a crash of the machine takes away is at most what was
-  /// written in that time, all from some moment on; the death of the process takes away as much.
+  /// costs nothing more: on persistent memory and on tmpfs. On a disk a write without it survives
+  /// the death of the process at return, and is durable StoreOptions::window later: a crash of the
+  /// machine takes away at most what was written in that time, all from some moment on.
   bool sync = false;
 };
 

@@ -31,6 +31,11 @@
 // whole. Lines that are given to publish() itself are in the word's very batch: until then memory,
 // too, holds what they held.
 //
+// *Written through*: a part of a pool that its owner lays out as a log of its own may be mapped
+// once more, so that stores to it are the kernel's at once. They survive a kill; one device sync
+// makes all of them survive the rest. Nothing orders them before that, and no batch has anything of
+// them.
+//
 // Literature: Mohan et al., ARIES (TODS 1992), redo with physical images; group commit after
 // DeWitt et al., Implementation Techniques for Main Memory Database Systems (SIGMOD 1984).
 #pragma once
@@ -90,6 +95,11 @@ class line_log {
   [[nodiscard]] virtual int tidy() = 0;
   /// Brings everything that the log holds into the pool's file, and empties it. Durable at return.
   [[nodiscard]] virtual int checkpoint() = 0;
+  /// Maps the part of the pool's file once more, until the log is destroyed. By any thread. Throws
+  /// error{io_failure}.
+  [[nodiscard]] virtual std::byte* map_through(std::uintptr_t first, std::size_t bytes) = 0;
+  /// Makes durable what was stored there before the call. By any thread.
+  [[nodiscard]] virtual int sync_through() = 0;
   [[nodiscard]] virtual log_counters counters() const noexcept = 0;
 };
 
@@ -129,6 +139,18 @@ struct logged_file : hardware_access {
   /// all of it or nothing. Nobody else stores to them, and one call at a time is for the word.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       std::span<const line_store> lines, site where = site::current());
+
+  /// The same bytes of a pool's file under other addresses: what is stored there is in the kernel's
+  /// hands at once, and survives the process. They exist on the file system before they are
+  /// written; nobody stores to the pool's own addresses of them. Valid until the pool is closed.
+  /// Outside of a pool: `first`. Throws error{io_failure}.
+  [[nodiscard]] static std::byte* map_through(std::byte* first, std::size_t bytes);
+  /// Copies to such a part, in words of 8 bytes; several threads may do so at a time if they copy
+  /// the same.
+  static void write_through(std::byte* to, const void* from, std::size_t bytes) noexcept;
+  /// What has been written through to the pool that holds `address` before the call is durable at
+  /// return. Throws error{io_failure}.
+  static void sync_through(const void* address, site where = site::current());
 
   /// Called by the pool layer: lines in [base, base + size) go to `log`, whose pool is in `path`.
   static void pool_opened(const void* base, std::size_t size, const std::string& path,

@@ -156,6 +156,8 @@ class basic_pool {
   [[nodiscard]] std::size_t address_space_bytes() const noexcept {
     return pool_format::file_bytes_for(fixed_.capacity_bytes, fixed_.capacity_bytes);
   }
+  /// Damage is to be gone around where that can be done.
+  [[nodiscard]] bool salvages() const noexcept { return options_.salvage; }
   [[nodiscard]] bool twin_on_media() const noexcept { return options_.twin_on_media; }
   /// The address of byte 0 of the pool.
   [[nodiscard]] std::uintptr_t base() const noexcept {

@@ -18,6 +18,8 @@ outlast_headers(outlast_library tx
   detail/replica_session.hpp
   detail/replica_word.hpp
   detail/request.hpp
+  detail/transition_log.hpp
+  detail/transition_records.hpp
   detail/write_set.hpp
   field.hpp
   heap.hpp

@@ -18,8 +18,8 @@ struct options {
   unsigned replicas = 4;
   /// For the redo engines under domain::logged_file, each time that a manager is opened: how long
   /// what an update has done may wait until it becomes durable, with all that was done meanwhile.
-  /// Reads see it at once, and a crash loses at most the updates of this time, and of the time that
-  /// two batches take, all from some moment on; sync() waits. It ends early when half a MiB waits.
+  /// It survives the death of the process at once; a crash of the machine loses at most the updates
+  /// of this time, and of the time that a device sync takes, all from some moment on; sync() waits.
   /// 0: what was answered is durable. All other engines and domains do that whatever stands here.
   std::chrono::microseconds window{0};
 };

@@ -73,10 +73,10 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
     const auto window = this->session().window();
     std::string text = window.count() == 0
                            ? "What an update or a read answered survives. "
-                           : "A crash, of the process or of what the pool survives, loses at most "
-                             "the updates of the last " +
+                           : "What an update or a read answered survives the process. A crash of "
+                             "the machine loses at most the updates of the last " +
                                  std::to_string(window.count()) +
-                                 " microseconds and of the time that two batches take, all from "
+                                 " microseconds and of the time that a device sync takes, all from "
                                  "some moment on, and nothing that sync() has covered. ";
     return text + this->session().pool().guarantee();
   }

@@ -141,6 +141,16 @@ struct lossy_logged_file : lossy<logged_file> {
     schedule_point();
     logged_file::stage(where);
   }
+  static void write_through(std::byte* to, const void* from, std::size_t bytes) {
+    schedule_point();
+    logged_file::write_through(to, from, bytes);
+  }
+  /// Durable at return. Throws error{io_failure}.
+  static void sync_through(const void* address, site where = site::current()) {
+    at_fence();
+    logged_file::sync_through(address, where);
+    at_fence();
+  }
   /// Durable at return. Throws error{io_failure}.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current()) {

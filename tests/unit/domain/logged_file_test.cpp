@@ -53,6 +53,13 @@ class fake_pool final : public line_log {
   }
   int tidy() override { return std::exchange(tidy_error, 0); }
   int checkpoint() override { return 0; }
+  std::byte* map_through(std::uintptr_t first, std::size_t) override {
+    return reinterpret_cast<std::byte*>(first);
+  }
+  int sync_through() override {
+    ++syncs_through;
+    return std::exchange(next_error, 0);
+  }
   [[nodiscard]] log_counters counters() const noexcept override {
     return {.batches = appends.load()};
   }
@@ -64,6 +71,7 @@ class fake_pool final : public line_log {
   }
 
   std::atomic<std::uint64_t> appends = 0;
+  unsigned syncs_through = 0;
   indices last;
   std::vector<std::uint64_t> last_words;
   std::function<void()> meanwhile;  // while the next batch is on its way

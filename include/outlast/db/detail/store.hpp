@@ -78,7 +78,7 @@ struct store_options {
 ///
 /// Thread-safety: all members may be called concurrently, but close().
 /// Progress: tx::redo_opt's. Durability: where the medium is memory or persistent memory, all that
-/// returned; on a disk what `sync` asks for, and the rest within the window.
+/// returned; on a disk what `sync` asks for, and the rest within the window. Kills lose nothing.
 /// Errors: members throw `error` and, without effect, out_of_space and std::bad_alloc.
 class store {
  public:

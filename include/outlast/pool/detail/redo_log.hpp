@@ -6,6 +6,7 @@
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/log_format.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,6 +68,8 @@ class redo_log final : public domain::line_log {
                            std::span<const domain::word_store> words) override;
   [[nodiscard]] int tidy() override;
   [[nodiscard]] int checkpoint() override;
+  [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) override;
+  [[nodiscard]] int sync_through() override;
   [[nodiscard]] domain::log_counters counters() const noexcept override;
 
   /// Brings everything in memory into the pool's file, flushed or not; nobody stores meanwhile.
@@ -127,6 +130,8 @@ class redo_log final : public domain::line_log {
   std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch
   domain::log_counters counters_;
+  std::vector<std::span<std::byte>> through_;  // parts of the pool's file that are mapped once more
+  std::atomic<std::uint64_t> syncs_through_{0};
 };
 
 }  // namespace outlast::pool_detail

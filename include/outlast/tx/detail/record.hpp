@@ -39,7 +39,7 @@ enum class engine_kind : std::uint32_t {
 /// the root is published; the second one is the engine's.
 struct alignas(base::cache_line_size) manager_record {
   static constexpr std::uint64_t right_magic = 0x31585454'534c4f6fULL;
-  static constexpr std::uint32_t known_version = 4;
+  static constexpr std::uint32_t known_version = 5;
 
   std::uint64_t magic;
   std::uint32_t version;

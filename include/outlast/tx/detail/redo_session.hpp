@@ -44,7 +44,7 @@ namespace outlast::tx::detail {
 ///       gives it up.
 ///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
 ///       ring, its pages are noted as changed, and the callers of its operations have their
-///       answers. With a window it need not have been durable.
+///       answers. With a window it need not have been durable, but survives a kill.
 template <domain::persistence_domain D>
 class redo_session final : public replica_session<D> {
   using base_type = replica_session<D>;
@@ -73,6 +73,9 @@ class redo_session final : public replica_session<D> {
         word_(word_of(*this, wanted)) {
     if constexpr (!is_logged) this->require_named();
     if constexpr (!is_logged && domain::has_real_threads<D>) this->use_two_at_first();
+    if constexpr (is_logged) {
+      if (!word_.is_strict()) word_.begin(this->open_transition_log());
+    }
     const redo_word found = word_.now();
     auto first = std::make_unique<state_type>();
     first->number = found.number();
@@ -88,6 +91,7 @@ class redo_session final : public replica_session<D> {
     place_in_ring(found.number()).store(first.release(), std::memory_order_relaxed);
   }
   ~redo_session() override {
+    homes_.stop();
     syncs_.stop();
     // A thread that was stopped between its transition and the ring's entry left a state behind.
     participants_.for_each([this](participant& each) {
@@ -136,7 +140,7 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] std::uint64_t take_last_transition() {
     return std::exchange(participants_.local().last_transition, 0);
   }
-  /// Up to which a crash now would keep transitions, or more.
+  /// Up to which a crash of the machine now would keep transitions, or more.
   [[nodiscard]] std::uint64_t durable_transition() const {
     if constexpr (is_logged) return word_.durable_number();
     return word_.now().number();
@@ -154,8 +158,9 @@ class redo_session final : public replica_session<D> {
   }
 
   [[nodiscard]] bool before_close() override {
+    homes_.stop();
     syncs_.stop();
-    if (!is_broken()) sync();
+    if (!is_broken()) go_home(true);
     return !is_broken();
   }
   void forbid() noexcept override { participants_.forbid(); }
@@ -171,11 +176,7 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t kept_states = is_logged ? 4096 : 4;  // they may go many at once
-  static constexpr std::uint64_t enough_lines_behind =
-      domain::has_real_threads<D> ? std::uint64_t{1} << 13 : 16;
-  static constexpr std::uint64_t most_lines_behind =
-      domain::has_real_threads<D> ? std::uint64_t{1} << 18 : 64;
+  static constexpr std::size_t kept_states = 4;
 
   /// The replica that a thread reads is given back at the end.
   class reading_scope {
@@ -219,7 +220,6 @@ class redo_session final : public replica_session<D> {
   /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
   void prepare(participant& me) {
     require_intact();
-    keep_close(me);
     if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
     if (me.next_state == nullptr) {
       if (me.spare_states.empty()) {
@@ -336,13 +336,15 @@ class redo_session final : public replica_session<D> {
     return true;
   }
 
-  /// So that not more waits to be durable than a batch is meant to hold.
-  void keep_close(participant& me);
-  /// What waits is kept in memory, which is slow if it is much: a sync need not wait for its time.
-  void hasten_sync(participant& me, const state_type& settled);
-  /// By the thread that does it again and again. False: never again.
-  [[nodiscard]] bool try_to_sync();
-  [[nodiscard]] const state_type& protected_current(participant& me);
+  /// The state survives a kill at return, behind a log.
+  void record(participant& me, const state_type& state);
+  /// A thread may be writing the record of a transition up to `number`.
+  [[nodiscard]] bool is_recording(std::uint64_t number);
+  /// The home follows, so that there is room for records. `everything`: nothing happens any more.
+  void go_home(bool everything);
+  /// By the threads that do `work` again and again. False: never again.
+  template <class Work>
+  [[nodiscard]] static bool try_to(Work&& work);
 
   /// The state that the word names; null if that changed in between.
   [[nodiscard]] state_type* protect_current(participant& me, redo_word& now) {
@@ -359,9 +361,7 @@ class redo_session final : public replica_session<D> {
     if (state.settled.load(std::memory_order_acquire) != 0) return;
     // (P3) persisted-before (P4): nobody is told what a crash could take back.
     if constexpr (is_logged) {
-      word_.before_answers(state);
-      me.lines_behind = word_.lines_behind(state);
-      hasten_sync(me, state);
+      record(me, state);
     } else {
       word_.make_durable(word);
     }
@@ -553,7 +553,6 @@ class redo_session final : public replica_session<D> {
     state_type& next = *me.next_state;
     next.number = base.number + 1;
     next.replica = owned.index();
-    next.previous = &base;
     next.log.clear();
     next.answers.clear();
     next.grants.clear();
@@ -570,7 +569,7 @@ class redo_session final : public replica_session<D> {
       grant_read(each, next, *owned);
     });
     next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
-    next.lines = base.lines + next.log.size();
+    if constexpr (is_logged) word_.place(next, base);
   }
 
   void run_request(participant& me, participant& of, transaction& update) {
@@ -661,11 +660,6 @@ class redo_session final : public replica_session<D> {
   static void release_hazards(participant& me) {
     for (auto& hazard : me.hazards) D::store(hazard, nullptr, std::memory_order_release, nowhere);
   }
-  /// By who makes it durable.
-  [[nodiscard]] bool is_needed(const state_type& state) const {
-    if constexpr (is_logged) return !word_.may_free(state);
-    return false;
-  }
   /// Kept where the session's destructor finds it.
   [[nodiscard]] bool is_kept(const state_type* state);
   [[nodiscard]] std::size_t reclaim_at() const {
@@ -680,7 +674,7 @@ class redo_session final : public replica_session<D> {
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   word_type word_;
   std::chrono::microseconds window_{0};
-  volatile_word<D, std::uint64_t> hastened_at_;  // lines of the state that did
+  volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
   volatile_word<D, std::uint32_t> broken_;
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {
     auto made = std::make_unique<participant>(slot);
@@ -689,7 +683,8 @@ class redo_session final : public replica_session<D> {
     }
     return made;
   }};
-  background_syncs syncs_;  // ends first
+  background_syncs syncs_;
+  background_syncs homes_;  // end first
 };
 
 }  // namespace outlast::tx::detail

@@ -53,6 +53,7 @@ struct alignas(128) redo_participant {
   volatile_word<D, std::uint64_t> granted;  // the last such read's number, and its replica
   std::atomic<helped_request<D>*> wanted{nullptr};
   std::array<std::atomic<const void*>, hazard_count> hazards{};
+  std::atomic<std::uint64_t> records{0};  // 0, or the transition whose record it writes
 
   // The thread's own:
   std::uint64_t operations = 0;
@@ -60,8 +61,6 @@ struct alignas(128) redo_participant {
   std::unique_ptr<redo_state<D>> next_state;
   redo_state<D>* won = nullptr;  // its transition, until that is settled
   std::uint64_t last_transition = 0;
-  std::uint64_t lines_behind = 0;  // at its last transition
-  std::size_t kept = 0;            // states that it could not free the last time
   std::vector<std::unique_ptr<redo_state<D>>> spare_states;
   std::vector<std::unique_ptr<redo_state<D>>> retired_states;
   std::vector<std::unique_ptr<helped_request<D>>> retired_requests;
@@ -97,14 +96,16 @@ struct redo_state {
 
   std::uint64_t number = 0;
   unsigned replica = 0;
-  const redo_state* previous = nullptr;  // valid while the one before is not durable, behind a log
-  std::uint64_t lines = 0;               // in the logs of all transitions since the opening
+  // Behind a log, see logged_word: its record, and what was durable when it was placed.
+  std::uint64_t log_at = ~std::uint64_t{0};
+  std::uint64_t log_end = 0;
+  std::uint64_t durable_before = 0;
   write_set log{write_set::keeps::images};  // of its batch
   std::vector<mark> marks;                  // by slot
   std::vector<answer> answers;              // of its batch
   std::vector<grant> grants;                // of its batch
   volatile_word<D, std::uint32_t> told;     // 1: what it answers may be its callers'
-  /// Durable, in the ring, and its callers have been told.
+  /// Kept as its callers were promised, in the ring, and they have been told.
   volatile_word<D, std::uint32_t> settled;
 };
 

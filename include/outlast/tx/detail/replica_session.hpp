@@ -6,10 +6,14 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
+#include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
+#include <outlast/tx/detail/replica_word.hpp>
+#include <outlast/tx/detail/transition_log.hpp>
+#include <outlast/tx/detail/transition_records.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/options.hpp>
@@ -54,6 +58,7 @@ class replica_session : public durable::root_session<D> {
     } else {
       open(engine);
     }
+    if (root.state != root_state::fresh) bring_in_transitions();
     if (place == replica_place::memory) {
       begin_in_memory(wanted);
     } else if (record_->one_on_media != 0 && !is_fresh()) {
@@ -198,6 +203,24 @@ class replica_session : public durable::root_session<D> {
     return true;
   }
 
+  /// For an engine whose transitions may wait for the device. None if the pool has no room for it.
+  /// Throws error{io_failure}.
+  [[nodiscard]] std::unique_ptr<transition_log<D>> open_transition_log() {
+    std::optional<region_info> region = pool().find_region(log_name());
+    try {
+      if (!region) region = create_transition_log();
+    } catch (const out_of_space&) {
+      return nullptr;
+    } catch (const error& failure) {
+      if (failure.reason() == errc::roots_exhausted) return nullptr;
+      throw;
+    }
+    const auto life = pool_detail::random_uuid();
+    std::uint64_t chosen = 0;
+    std::memcpy(&chosen, life.data(), sizeof chosen);
+    return std::make_unique<transition_log<D>>(pool(), *region, chosen);
+  }
+
   /// Throws corruption unless the word on media names a replica which begins as a heap does.
   void require_named() const {
     const unsigned named = named_by(word_on_media());
@@ -220,6 +243,8 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t least_log_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t most_log_bytes = std::size_t{16} << 20;
 
   [[nodiscard]] bool is_used(unsigned i) const noexcept {
     return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;
@@ -256,6 +281,7 @@ class replica_session : public durable::root_session<D> {
     require_options(wanted);
     // (P1) persisted-before (P2): a record names a region that is there.
     reserve(replicas, wanted);
+    if (const auto left = pool().find_region(log_name())) forget_transitions(*left);
     const unsigned on_media = place_ == replica_place::memory ? 1 : replicas;
     format(wanted.page_bytes, on_media);
     record_ = static_cast<manager_record*>(
@@ -354,6 +380,72 @@ class replica_session : public durable::root_session<D> {
       marking.finish();
     }
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
+  }
+
+  // ---- The log of transitions ----
+
+  [[nodiscard]] std::string log_name() const { return "tl:" + name_; }
+
+  /// Space that was somebody else's holds anything: it gets a start that says nothing.
+  [[nodiscard]] region_info create_transition_log() {
+    const std::size_t part = base::round_up(pool().size_bytes() / 64, pool_format::page_bytes);
+    const std::size_t records = domain::has_real_threads<D>
+                                    ? std::clamp(part, least_log_bytes, most_log_bytes)
+                                    : std::size_t{8} << 10;  // rare things are made frequent
+    region_info made =
+        pool().reserve_region(log_name(), region_kind::log, transition_records_offset + records);
+    pool().commit_region(log_name(), 0, 0, transition_records_offset);
+    forget_transitions(made);
+    return made;
+  }
+  /// Durable at return.
+  static void forget_transitions(const region_info& log) {
+    std::byte* const number = log.address + offsetof(transition_log_start, number);
+    D::write(number, &transition_log_start::no_number, sizeof(std::uint64_t));
+    domain::persist<D>(number, sizeof(std::uint64_t));
+  }
+
+  /// What an earlier process has left in the log of transitions goes into the replica that counts,
+  /// with the word, durably. Cut off, it begins again: records say what lines hold. Throws
+  /// corruption if a transition is missing that was durable.
+  void bring_in_transitions() {
+    const std::optional<region_info> log = pool().find_region(log_name());
+    const replica_word now(word_on_media());
+    if (!log || log->kind != region_kind::log || log->bytes <= transition_records_offset ||
+        named_by(now.bits()) >= region_->replicas) {
+      return;
+    }
+    const transition_reader found({log->address, log->bytes}, now.number(), bytes_);
+    if (!found.damage().empty() && !pool().salvages()) {
+      throw corruption(pool_path(), "the log of the transactions '" + name_ + "' " +
+                                        found.damage() + "; restore a backup, or salvage it");
+    }
+    if (found.number() == now.number()) return;
+    bring_in(found.lines(), replica_word(found.number(), now.replica()));
+    if constexpr (!domain::logs_lines<D>) forget_transitions(*log);
+  }
+  void bring_in(const std::vector<line_found>& lines, replica_word word) {
+    std::byte* const home = region_->replica(named_by(word.bits()));
+    if constexpr (domain::logs_lines<D>) {
+      std::vector<domain::line_store> stores;
+      stores.reserve(lines.size());
+      for (const line_found& each : lines) {
+        stores.push_back({home + each.line * base::cache_line_size, each.content});
+      }
+      D::publish(state(), word.bits(), stores);
+    } else {
+      for (const line_found& each : lines) {
+        std::byte* const at = home + each.line * base::cache_line_size;
+        D::write(at, each.content, base::cache_line_size);
+        domain::flush<D>(at, base::cache_line_size);
+      }
+      // (P3) persisted-before (P4): the word says what the replica holds.
+      domain::fence<D>();
+      // (P4) the transitions have happened. (P5) persisted-before (P6)
+      D::store(state(), word.bits(), std::memory_order_release);
+      domain::persist_before_answer<D>(&state(), sizeof(std::uint64_t));
+      // (P6) their log says nothing any more.
+    }
   }
 
   /// What the media have goes into the first replica. The others may hold anything.

@@ -109,6 +109,9 @@ class write_set {
     }
   }
 
+  /// The same images, in the order of for_each().
+  [[nodiscard]] std::span<const line_image> afters() const noexcept { return afters_; }
+
   /// Calls `restore(line, content)` for what the current operation has changed.
   template <class Restore>
   void undo_operation(Restore&& restore) {

@@ -1,4 +1,4 @@
-// Definitions of redo_session.hpp: what makes durable later, and what frees.
+// Definitions of redo_session.hpp: what happens behind a log, and what frees.
 #pragma once
 
 #include <outlast/tx/detail/redo_session.hpp>
@@ -8,19 +8,14 @@ namespace outlast::tx::detail {
 template <domain::persistence_domain D>
 void redo_session<D>::sync() {
   if constexpr (is_logged) {
-    if (word_.is_strict()) return;
-    const std::uint64_t number = word_.now().number();
-    if (word_.durable_number() >= number) return;
+    if (word_.is_strict() || word_.is_all_durable()) return;
     require_intact();
-    participant& me = participants_.local();
     try {
-      word_.make_durable(number, [&]() -> const state_type& { return protected_current(me); });
+      word_.sync();
     } catch (const error&) {
       broken_.store(1, std::memory_order_relaxed);
-      release_hazards(me);
       throw;
     }
-    release_hazards(me);
   }
 }
 
@@ -35,45 +30,65 @@ void redo_session<D>::configure(const options& wanted) {
     }
     window_ = wanted.window;
     if (domain::has_real_threads<D> && !word_.is_strict()) {
-      syncs_.start(wanted.window, [this] { return try_to_sync(); });
+      syncs_.start(wanted.window, [this] { return try_to([this] { sync(); }); });
+      homes_.start(std::chrono::hours(1), [this] { return try_to([this] { go_home(false); }); });
     }
   }
 }
 
 template <domain::persistence_domain D>
-void redo_session<D>::keep_close(participant& me) {
+void redo_session<D>::record(participant& me, const state_type& state) {
   if constexpr (is_logged) {
-    if (word_.is_strict() || me.lines_behind <= most_lines_behind) return;
-    sync();
-    me.lines_behind = 0;  // until it settles another state
+    const auto unless_settled = [&](auto&& write) {
+      // A full barrier, as in logged_word::await_records(): that sees the announcement, or this the
+      // settled state.
+      D::announce(me.records, state.number);
+      if (state.settled.load(std::memory_order_seq_cst) == 0) write();
+      D::store(me.records, 0, std::memory_order_release, nowhere);
+    };
+    word_.before_answers(state, unless_settled,
+                         [this](std::uint64_t number) { return is_recording(number); });
+    if (!word_.should_go_home(state)) return;
+    if constexpr (!domain::has_real_threads<D>) return go_home(false);
+    const std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
+    if (state.log_end < last + word_.record_room() / 4) return;
+    hastened_at_.store(state.log_end, std::memory_order_relaxed);
+    homes_.hasten();
   }
 }
 
 template <domain::persistence_domain D>
-void redo_session<D>::hasten_sync(participant& me, const state_type& settled) {
-  if (word_.is_strict() || me.lines_behind <= enough_lines_behind) return;
-  const std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
-  if (settled.lines <= last + enough_lines_behind) return;
-  hastened_at_.store(settled.lines, std::memory_order_relaxed);
-  syncs_.hasten();
+bool redo_session<D>::is_recording(std::uint64_t number) {
+  bool any = false;
+  participants_.for_each([&](participant& each) {
+    const std::uint64_t writes = D::load(each.records, std::memory_order_seq_cst);
+    any = any || (writes != 0 && writes <= number);
+  });
+  return any;
 }
 
 template <domain::persistence_domain D>
-bool redo_session<D>::try_to_sync() {
+void redo_session<D>::go_home(bool everything) {
+  if constexpr (is_logged) {
+    try {
+      word_.go_home([this](std::uint64_t number) { return is_recording(number); }, everything);
+    } catch (const error&) {
+      broken_.store(1, std::memory_order_relaxed);
+      throw;
+    }
+  }
+}
+
+template <domain::persistence_domain D>
+template <class Work>
+bool redo_session<D>::try_to(Work&& work) {
   try {
-    sync();
+    work();
     return true;
   } catch (const std::bad_alloc&) {
     return true;  // the next one may have more luck
   } catch (const error&) {
     return false;  // updates and syncs are told
-  }
-}
-
-template <domain::persistence_domain D>
-auto redo_session<D>::protected_current(participant& me) -> const state_type& {
-  for (redo_word now(0);;) {
-    if (state_type* const found = protect_current(me, now)) return *found;
   }
 }
 
@@ -94,16 +109,14 @@ void redo_session<D>::reclaim(participant& me) {
   if (me.retired_requests.size() >= reclaim_at()) {
     std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
   }
-  // Behind a log states are kept until they are durable, and many are looked at in vain.
-  if (me.retired_states.size() < reclaim_at() + 2 * me.kept) return;
+  if (me.retired_states.size() < reclaim_at()) return;
   std::erase_if(me.retired_states, [&](auto& each) {
-    if (is_needed(*each) || is_protected(each.get())) return false;
+    if (is_protected(each.get())) return false;
     if (me.spare_states.size() < me.spare_states.capacity()) {
       me.spare_states.push_back(std::move(each));
     }
     return true;
   });
-  if constexpr (is_logged) me.kept = me.retired_states.size();
 }
 
 template <domain::persistence_domain D>

@@ -1,0 +1,203 @@
+// The log of transitions of a manager with a window: who writes it. Who reads it:
+// transition_records.hpp.
+#pragma once
+
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/pool/region.hpp>
+#include <outlast/pool/volatile_word.hpp>
+#include <outlast/tx/detail/transition_records.hpp>
+#include <outlast/tx/detail/write_set.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace outlast::tx::detail {
+
+/// A ring in the pool's file in which stores are the kernel's at once. Positions only grow; a
+/// position's place is its remainder.
+///
+/// Invariants:
+///   I1  a record that is not whole has none of a later transition behind it that anybody waited
+///       for.
+///   I2  what lies before the tail is not needed, and nobody writes it any more.
+/// Thread-safety: place(), write() by any thread, the rest by one thread at a time.
+template <domain::persistence_domain D>
+class transition_log {
+ public:
+  /// In the place of a position: there is none.
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+  /// Nothing is written. `region`: of this pool. Throws error{io_failure}.
+  transition_log(basic_pool<D>& in, const region_info& region, std::uint64_t life)
+      : pool_(in),
+        name_(region.name),
+        start_(reinterpret_cast<transition_log_start*>(region.address)),
+        capacity_(region.bytes - transition_records_offset),
+        life_(life),
+        ring_(D::map_through(region.address + transition_records_offset, capacity_)) {}
+
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
+
+  /// Where a record of so many lines goes behind `end`; none if there is no room for it now.
+  [[nodiscard]] std::uint64_t place(std::uint64_t end, std::uint64_t lines) {
+    const std::uint64_t bytes = record_bytes(lines);
+    if (bytes > capacity_) return none;
+    const std::uint64_t at = place_in_ring(end, bytes, capacity_);
+    // (2) acquire; synchronizes-with (1): who needed what was there has read it.
+    if (at + bytes - tail_.load(std::memory_order_acquire) > capacity_) return none;
+    return exists(at % capacity_ + bytes) ? at : none;
+  }
+
+  /// Writes a record to its place. The kernel has it at return. Others may write the same.
+  void write(std::uint64_t position, std::uint64_t number, std::uint64_t durable,
+             const write_set& log) const {
+    transition_record header = header_of(number, durable, log.size());
+    std::byte* const at = ring_ + position % capacity_;
+    record_checksum sum(header);
+    std::byte* to = at + sizeof header;
+    log.for_each([&](line_number line) {
+      sum.add(line);
+      D::write_through(to, &line, sizeof line);
+      to += sizeof line;
+    });
+    constexpr std::array<std::byte, base::cache_line_size> zeros{};
+    std::byte* const lines = at + lines_offset_in_record(log.size());
+    D::write_through(to, zeros.data(), static_cast<std::size_t>(lines - to));
+    const auto afters = log.afters();
+    D::write_through(lines, afters.data(), afters.size_bytes());
+    header.checksum = sum.with(afters.data(), afters.size_bytes());
+    D::write_through(at, &header, sizeof header);
+  }
+
+  /// Everything that was written before the call is durable at return. Throws error{io_failure}.
+  void sync() const { D::sync_through(start_); }
+
+  // ---- Who brings the home up to date ----
+
+  [[nodiscard]] std::uint64_t home_number() const {
+    // (4) acquire; synchronizes-with (3).
+    return home_number_.load(std::memory_order_acquire);
+  }
+  /// Bytes from the home's position to `end`.
+  [[nodiscard]] std::uint64_t behind(std::uint64_t end) const noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    return end > tail ? end - tail : 0;
+  }
+  /// Adds to `lines` what the records behind the home's up to `number` wrote, each line once and
+  /// unless `seen` has it. They are whole. `home`: the first byte that the lines are counted from.
+  /// Returns where the last of them ends.
+  std::uint64_t collect(std::uint64_t number, std::byte* home, write_set& seen,
+                        std::vector<domain::line_store>& lines) {
+    records_.clear();
+    std::uint64_t end = home_position_;
+    for (std::uint64_t next = home_number() + 1; next <= number; ++next) {
+      end = find(end, next);
+      const auto* const record =
+          reinterpret_cast<const transition_record*>(ring_ + end % capacity_);
+      records_.push_back(record);
+      end += record_bytes(record->lines);
+    }
+    for (auto each = records_.rbegin(); each != records_.rend(); ++each) {
+      add(**each, home, seen, lines);
+    }
+    return end;
+  }
+  /// What the start's line will say, to go with the word's batch.
+  [[nodiscard]] domain::line_store start_at(std::uint64_t number, std::uint64_t position) {
+    next_start_ = {};
+    next_start_.magic = transition_log_start::right_magic;
+    next_start_.life = life_;
+    next_start_.number = number;
+    next_start_.position = position;
+    next_start_.checksum =
+        pool_format::checksum_of(&next_start_, offsetof(transition_log_start, checksum));
+    return {reinterpret_cast<std::byte*>(start_), reinterpret_cast<const std::byte*>(&next_start_)};
+  }
+  /// That batch is durable, and nobody writes or reads any more what lies before `position`.
+  void home_is_at(std::uint64_t number, std::uint64_t position) {
+    home_position_ = position;
+    // (3) release; synchronizes-with (4).
+    home_number_.store(number, std::memory_order_release);
+    // (1) release; synchronizes-with (2).
+    tail_.store(position, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::uint64_t provided_at_once = std::uint64_t{1} << 20;
+
+  [[nodiscard]] transition_record header_of(std::uint64_t number, std::uint64_t durable,
+                                            std::uint64_t lines) const noexcept {
+    transition_record made{};
+    made.magic = transition_record::right_magic;
+    made.life = life_;
+    made.number = number;
+    made.durable = durable;
+    made.lines = lines;
+    return made;
+  }
+
+  /// The ring's first `end` bytes exist on the file system. False if there is no room for them.
+  [[nodiscard]] bool exists(std::uint64_t end) {
+    std::uint64_t there = provided_.load(std::memory_order_relaxed);
+    if (end <= there) return true;
+    const std::uint64_t wanted = std::min(capacity_, base::round_up(end, provided_at_once));
+    try {
+      pool_.commit_region(name_, 0, 0, transition_records_offset + wanted);
+    } catch (const out_of_space&) {
+      return false;
+    }
+    provided_.raise_to(wanted, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Where the record of transition `number` is, at or behind `end`.
+  [[nodiscard]] std::uint64_t find(std::uint64_t end, std::uint64_t number) const {
+    const auto is_at = [&](std::uint64_t position) {
+      const auto* const it =
+          reinterpret_cast<const transition_record*>(ring_ + position % capacity_);
+      return it->magic == transition_record::right_magic && it->life == life_ &&
+             it->number == number;
+    };
+    if (is_at(end)) return end;
+    const std::uint64_t next_lap = base::round_up(end, capacity_);
+    if (is_at(next_lap)) return next_lap;
+    throw corruption(pool_.path(), "somebody else has written to the log of transitions '" + name_ +
+                                       "' while it was in use");
+  }
+
+  static void add(const transition_record& record, std::byte* home, write_set& seen,
+                  std::vector<domain::line_store>& lines) {
+    const auto* const numbers = reinterpret_cast<const line_number*>(&record + 1);
+    const auto* content =
+        reinterpret_cast<const std::byte*>(&record) + lines_offset_in_record(record.lines);
+    for (std::uint64_t i = 0; i < record.lines; ++i, content += base::cache_line_size) {
+      if (seen.contains(numbers[i])) continue;
+      seen.add(numbers[i]);
+      lines.push_back({home + numbers[i] * base::cache_line_size, content});
+    }
+  }
+
+  basic_pool<D>& pool_;
+  const std::string name_;
+  transition_log_start* const start_;
+  const std::uint64_t capacity_;
+  const std::uint64_t life_;
+  std::byte* const ring_;
+  volatile_word<D, std::uint64_t> tail_;
+  volatile_word<D, std::uint64_t> provided_;
+  volatile_word<D, std::uint64_t> home_number_;
+  std::uint64_t home_position_ = 0;
+  std::vector<const transition_record*> records_;
+  transition_log_start next_start_{};
+};
+
+}  // namespace outlast::tx::detail

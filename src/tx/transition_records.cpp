@@ -1,0 +1,120 @@
+#include <outlast/tx/detail/transition_records.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace outlast::tx::detail {
+namespace {
+
+const line_number* numbers_of(const transition_record& record) noexcept {
+  return reinterpret_cast<const line_number*>(&record + 1);
+}
+
+const std::byte* contents_of(const transition_record& record) noexcept {
+  return reinterpret_cast<const std::byte*>(&record) + lines_offset_in_record(record.lines);
+}
+
+}  // namespace
+
+transition_reader::transition_reader(std::span<const std::byte> region, std::uint64_t home,
+                                     std::uint64_t replica_bytes)
+    : ring_(region.subspan(transition_records_offset)),
+      number_(home),
+      replica_lines_(replica_bytes / base::cache_line_size) {
+  transition_log_start start;
+  std::memcpy(&start, region.data(), sizeof start);
+  if (start.number == transition_log_start::no_number) return;
+  const std::uint64_t sum =
+      pool_format::checksum_of(&start, offsetof(transition_log_start, checksum));
+  if (start.magic != transition_log_start::right_magic || start.checksum != sum) {
+    look_without_start();
+    return;
+  }
+  if (start.number != home) return;
+  life_ = start.life;
+  read(start.position);
+  look_for_what_was_durable();
+}
+
+/// Null: none of this life is there, or it is not whole.
+const transition_record* transition_reader::record_at(std::uint64_t position) const noexcept {
+  const std::uint64_t at = position % ring_.size();
+  const auto* const found = reinterpret_cast<const transition_record*>(&ring_[at]);
+  return is_intact(*found, ring_.size() - at) ? found : nullptr;
+}
+
+bool transition_reader::is_intact(const transition_record& record,
+                                  std::uint64_t room) const noexcept {
+  if (record.magic != transition_record::right_magic || record.life != life_) return false;
+  if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
+    return false;
+  }
+  record_checksum sum(record);
+  for (std::uint64_t i = 0; i < record.lines; ++i) {
+    const line_number line = numbers_of(record)[i];
+    if (line >= replica_lines_) return false;
+    sum.add(line);
+  }
+  return record.checksum == sum.with(contents_of(record), record.lines * base::cache_line_size);
+}
+
+/// A record that did not fit before the end of the ring is at its beginning.
+const transition_record* transition_reader::next_from(std::uint64_t position) const noexcept {
+  for (const std::uint64_t at : {position, base::round_up(position, ring_.size())}) {
+    const transition_record* const found = record_at(at);
+    if (found != nullptr && found->number == number_ + 1) return found;
+  }
+  return nullptr;
+}
+
+void transition_reader::read(std::uint64_t position) {
+  while (const transition_record* const next = next_from(position)) {
+    position = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(next) - ring_.data()) +
+               record_bytes(next->lines);
+    records_.push_back(next);
+    number_ = next->number;
+  }
+}
+
+/// Behind the first record that is not whole there may be others that are: nobody had synced them.
+/// If one of them says that the missing one was durable, then that was damaged.
+void transition_reader::look_for_what_was_durable() {
+  for (std::uint64_t at = 0; at < ring_.size(); at += base::cache_line_size) {
+    const auto* const each = reinterpret_cast<const transition_record*>(&ring_[at]);
+    if (each->magic != transition_record::right_magic || each->life != life_) continue;
+    if (each->number <= number_ || each->durable <= number_ || each->durable >= each->number) {
+      continue;
+    }
+    if (record_at(at) == nullptr) continue;
+    damage_ = "has transition " + std::to_string(each->number) + ", which was made when " +
+              std::to_string(each->durable) + " was durable, but none behind " +
+              std::to_string(number_);
+    return;
+  }
+}
+
+/// A log that was never used has no start, and no records either.
+void transition_reader::look_without_start() {
+  for (std::uint64_t at = 0; at < ring_.size() && damage_.empty(); at += base::cache_line_size) {
+    life_ = reinterpret_cast<const transition_record*>(&ring_[at])->life;
+    const transition_record* const found = record_at(at);
+    if (found == nullptr || found->number <= number_) continue;
+    damage_ = "has transitions, but the checksum of the line does not match that says which count";
+  }
+}
+
+std::vector<line_found> transition_reader::lines() const {
+  std::vector<line_found> all;
+  write_set seen;
+  for (auto each = records_.rbegin(); each != records_.rend(); ++each) {
+    for (std::uint64_t i = 0; i < (*each)->lines; ++i) {
+      const line_number line = numbers_of(**each)[i];
+      if (seen.contains(line)) continue;
+      seen.add(line);
+      all.push_back({line, contents_of(**each) + i * base::cache_line_size});
+    }
+  }
+  return all;
+}
+
+}  // namespace outlast::tx::detail

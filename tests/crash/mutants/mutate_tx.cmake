@@ -6,7 +6,8 @@ function(outlast_mutate_tx to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
   foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/background_syncs.hpp
           detail/changed_pages.hpp detail/device_turns.hpp detail/logged_word.hpp
-          detail/published_word.hpp detail/record.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+          detail/published_word.hpp detail/record.hpp detail/transition_log.hpp
+          detail/transition_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
@@ -247,4 +248,6 @@ function(outlast_mutate_tx to)
   outlast_mutate(119 "  recent.at[count] = at;"
                      "  if (@D@) recent.at[count] = at; else std::memcpy(static_cast<void*>(&recent.at[count]), &at, sizeof at);")
   outlast_write_header(heap.cpp)
+  outlast_read_header(transition_records.cpp)
+  outlast_write_header(transition_records.cpp)
 endfunction()

@@ -324,6 +324,16 @@ void mapped_file::allocate_large(std::uint64_t offset, std::uint64_t size) const
   allocate(offset, size);
 }
 
+void mapped_file::give_back(std::uint64_t offset, std::uint64_t size) const noexcept {
+  if (!can_allocate_) return;
+  const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = base::round_up(offset, kernel_page);
+  const std::uint64_t end = (offset + size) / kernel_page * kernel_page;
+  if (first >= end) return;
+  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(first), static_cast<off_t>(end - first));
+}
+
 void mapped_file::prepare_space(std::uint64_t file_bytes) {
   const int error_number = allocate_space(fd_.get(), 0, pool_format::page_bytes);
   if (error_number != EOPNOTSUPP && error_number != ENOSYS) return;

@@ -204,6 +204,10 @@ class basic_pool {
   /// bad_argument}. May be repeated.
   void commit_region(std::string_view name, unsigned replica, std::size_t offset,
                      std::size_t bytes);
+  /// Gives the file system back what the bytes take, if it can. They hold anything afterwards, and
+  /// must be committed before they are written again. Throws error{not_found, bad_argument}.
+  void uncommit_region(std::string_view name, unsigned replica, std::size_t offset,
+                       std::size_t bytes);
 
   // ---- Life ----
 
@@ -262,6 +266,8 @@ class basic_pool {
   void require_salvageable() const;
   /// `high_water`: no page from there on was in use at the clean close, if there was one.
   [[nodiscard]] std::uint32_t open_pages(std::uint32_t high_water);
+  [[nodiscard]] std::uint64_t require_range(std::string_view name, unsigned replica,
+                                            std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);
   void map_twins();
   void map_twin(const region_info& region);

@@ -435,6 +435,8 @@ template <class Manager>
 constexpr pool_options roomy{
     .size_bytes = 64 << 20, .log_bytes = 1 << 20, .per_operation_device_sync = true};
 constexpr options of_four{.replica_bytes = std::size_t{8} << 20, .replicas = 4};
+constexpr options for_ever_of_four{
+    .replica_bytes = std::size_t{8} << 20, .replicas = 4, .window = std::chrono::hours(1)};
 
 TEST_F(Windows, lie_in_one_replica_on_media_whatever_their_number) {
   {
@@ -458,6 +460,24 @@ TEST_F(Windows, lie_in_one_replica_on_media_whatever_their_number) {
   EXPECT_TRUE(is_full_of(all, std::byte{19}));
   for (int i = 1; i <= 9; ++i) fill(all, static_cast<std::byte>(20 + i));
   EXPECT_TRUE(is_full_of(all, std::byte{29}));
+}
+
+TEST_F(Windows, leave_a_file_without_what_it_need_not_have) {
+  std::uint64_t open = 0;
+  for (int life = 0; life < 3; ++life) {
+    auto pool = pool_of::open_or_create(path(), roomy);
+    manager all(pool, "all", for_ever_of_four);
+    fill(all, static_cast<std::byte>(life));
+    const auto here = all.root<counters>("counters");
+    for (int i = 0; i < 3000; ++i) all.update(here, add_one);  // more than goes round in the log
+    open = space_of(path());
+    pool.close();
+    EXPECT_LE(space_of(path()), open - (std::uint64_t{1} << 20));
+  }
+  auto pool = pool_of::open(path(), roomy);
+  manager all(pool, "all", for_ever_of_four);
+  EXPECT_TRUE(is_full_of(all, std::byte{2}));
+  EXPECT_EQ(all.read(all.root<counters>("counters"), value), 9000U);
 }
 
 TEST_F(Windows, are_allowed_where_all_replicas_are_on_media) {

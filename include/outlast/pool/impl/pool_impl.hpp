@@ -596,6 +596,21 @@ std::vector<region_info> basic_pool<D>::regions() const {
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_region(std::string_view name, unsigned replica, std::size_t offset,
                                   std::size_t bytes) {
+  const std::uint64_t first = require_range(name, replica, offset, bytes);
+  if (file_ && bytes != 0) file_->allocate_large(first, bytes);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::uncommit_region(std::string_view name, unsigned replica, std::size_t offset,
+                                    std::size_t bytes) {
+  const std::uint64_t first = require_range(name, replica, offset, bytes);
+  if (file_ && bytes != 0) file_->give_back(first, bytes);
+}
+
+/// Where the bytes are in the pool.
+template <domain::persistence_domain D>
+std::uint64_t basic_pool<D>::require_range(std::string_view name, unsigned replica,
+                                           std::size_t offset, std::size_t bytes) const {
   const std::optional<region_info> region = find_region(name);
   if (!region) {
     throw error(errc::not_found, path_, "there is no region '" + std::string(name) + "'");
@@ -604,9 +619,7 @@ void basic_pool<D>::commit_region(std::string_view name, unsigned replica, std::
     throw error(errc::bad_argument, path_,
                 "the range lies outside of the region '" + std::string(name) + "'");
   }
-  if (!file_ || bytes == 0) return;
-  const auto begin = static_cast<std::uint64_t>(region->replica(replica) - base_);
-  file_->allocate_large(begin + offset, bytes);
+  return static_cast<std::uint64_t>(region->replica(replica) - base_) + offset;
 }
 
 // ---- Life ----

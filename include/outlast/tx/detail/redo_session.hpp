@@ -160,8 +160,10 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] bool before_close() override {
     homes_.stop();
     syncs_.stop();
-    if (!is_broken()) go_home(true);
-    return !is_broken();
+    if (is_broken()) return false;
+    go_home(true);
+    if constexpr (is_logged) this->give_back_space();
+    return true;
   }
   void forbid() noexcept override { participants_.forbid(); }
 

@@ -221,6 +221,17 @@ class replica_session : public durable::root_session<D> {
     return std::make_unique<transition_log<D>>(pool(), *region, chosen);
   }
 
+  /// At a clean close, where replicas lie in memory: what the media need not have goes back to the
+  /// file system.
+  void give_back_space() {
+    const std::size_t in_use = heap::used(header_at(home_bytes())).pages_end;
+    pool().uncommit_region(region_name_, home(), in_use, bytes_ - in_use);
+    const std::optional<region_info> log = pool().find_region(log_name());
+    if (!log) return;
+    pool().uncommit_region(log_name(), 0, transition_records_offset,
+                           log->bytes - transition_records_offset);
+  }
+
   /// Throws corruption unless the word on media names a replica which begins as a heap does.
   void require_named() const {
     const unsigned named = named_by(word_on_media());

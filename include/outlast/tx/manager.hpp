@@ -133,14 +133,16 @@ class manager_calls {
     static_assert(is_result<result>,
                   "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(true)) return f(view(*around));
-    if constexpr (requires { requires Engine::runs_after_return; }) {
-      return self().template run_update<result>(
-          [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
-            return f(view(in));
-          });
-    } else {
-      return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
-    }
+    return with_path([&]() -> result {
+      if constexpr (requires { requires Engine::runs_after_return; }) {
+        return self().template run_update<result>(
+            [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
+              return f(view(in));
+            });
+      } else {
+        return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
+      }
+    });
   }
   template <std::invocable<const_view> F>
   auto read(F&& f) {
@@ -148,7 +150,9 @@ class manager_calls {
     static_assert(is_result<result>,
                   "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(false)) return f(const_view(*around));
-    return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+    return with_path([&]() -> result {
+      return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+    });
   }
   /// update() of one object: f(T&).
   template <class T, std::invocable<T&> F>
@@ -197,6 +201,17 @@ class manager_calls {
 
   [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
 
+  /// What an operation finds damaged in its replica names the pool.
+  template <class Run>
+  auto with_path(Run&& run) {
+    try {
+      return run();
+    } catch (const corruption& damage) {
+      if (!damage.path().empty()) throw;
+      throw corruption(self().where(), damage.what());
+    }
+  }
+
   [[nodiscard]] transaction* mine(bool to_write) { return enclosing(self().id(), to_write); }
 
   [[nodiscard]] static heap_header& header() {
@@ -212,10 +227,9 @@ class manager_calls {
     }
     return {};
   }
-  /// Is that in the replica, and aligned?
+  /// Is that in the heap's pages, and aligned?
   [[nodiscard]] static bool holds(const void* at, std::size_t bytes) {
-    const std::size_t offset = running().offset_of(at);
-    return offset < running().bytes() && running().bytes() - offset >= bytes && offset % 8 == 0;
+    return room_at(running(), at) >= bytes;
   }
   [[noreturn]] void refuse_objects() {
     throw corruption(self().where(),

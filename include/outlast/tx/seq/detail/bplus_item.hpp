@@ -88,10 +88,11 @@ class leaf_item<std::string, std::string> {
            replica.hold(bytes_of(at), std::size_t{at->sizes->key} + at->sizes->value);
   }
   void expect() const noexcept {
-    const record* const at = record_;
-    hw::prefetch(at);
-    hw::prefetch(reinterpret_cast<const char*>(at) + base::cache_line_size);
-    hw::prefetch(reinterpret_cast<const char*>(at) + 2 * base::cache_line_size);
+    // It may be damaged: an address, and no pointer to anything yet.
+    const auto at = reinterpret_cast<std::uintptr_t>(record_.get());
+    for (std::uintptr_t line = 0; line < 3; ++line) {
+      hw::prefetch(reinterpret_cast<const void*>(at + line * base::cache_line_size));
+    }
   }
 
  private:

@@ -497,7 +497,8 @@ std::span<const std::string_view> good_stores() {
 store_recipe decode_store(std::span<const std::uint8_t> bytes) {
   store_recipe made;
   if (bytes.empty()) return made;
-  made.good = bytes[0] % good_stores().size();
+  const std::uint8_t which = bytes[0] & 0x1f;
+  made.good = which < 30 ? which % 2 : which - 28U;
   made.checked = (bytes[0] & 0x80) != 0;
   made.copied = (bytes[0] & 0x40) != 0;
   made.repaired = (bytes[0] & 0x20) == 0;

@@ -3,8 +3,9 @@
 // Few words of a store's files matter to the code that opens and changes it, so an edit names what
 // it changes by its part of the format: spot. The offsets of these are found in the good files.
 //
-//   byte 0      good store, modulo their number; 0x80: it is opened with paranoid_checks, 0x40: it
-//               is copied when it was used, 0x20: it is not repaired at last
+//   byte 0      0x1f: the good store; 30 and 31 are behind a log, where all takes ten times as
+//               long, even and odd ones before them in memory; 0x80: it is opened with
+//               paranoid_checks, 0x40: it is copied when it was used, 0x20: it is not repaired
 //   from 1      edits: spot (1), change (1), index (2), value (8), little-endian
 #pragma once
 
@@ -73,9 +74,9 @@ struct store_outcome {
   bool repaired = false;
 };
 
-/// Makes the store, opens it, reads and writes, and copies and repairs it if asked to. What is answered must have been
-/// written at some time; what is refused must be refused as damage, or for lack of space; a
-/// repaired store works. Throws broken_promise.
+/// Makes the store, opens it, reads and writes, and copies and repairs it if asked to. What is
+/// answered must have been written at some time; what is refused must be refused as damage, or for
+/// lack of space; a repaired store works. Throws broken_promise.
 [[nodiscard]] store_outcome exercise(const store_recipe& input);
 
 }  // namespace outlast::fuzz

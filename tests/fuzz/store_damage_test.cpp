@@ -12,8 +12,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -70,6 +74,22 @@ int use_all(std::size_t good, std::uint64_t first, std::uint64_t end, shared_cou
     }
   }
   return 0;
+}
+
+TEST(StoreCorpus, breaks_nothing) {
+  std::size_t count = 0;
+  for (const auto& each : std::filesystem::directory_iterator(OUTLAST_STORE_CORPUS)) {
+    SCOPED_TRACE(each.path().filename().string());
+    std::ifstream in(each.path(), std::ios::binary);
+    const std::vector<std::uint8_t> bytes(std::istreambuf_iterator<char>(in), {});
+    try {
+      static_cast<void>(exercise(decode_store(bytes)));
+    } catch (const std::exception& escaped) {
+      ADD_FAILURE() << escaped.what();
+    }
+    ++count;
+  }
+  EXPECT_GT(count, 20U);
 }
 
 class SpoiltStore : public testing::TestWithParam<std::size_t> {};

@@ -103,8 +103,8 @@ static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &
 /// the manager adds that of the pool.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_damage(const char* what);
 
-/// How many bytes there are in the replica of `in` from `at` on, which was found there; 0 if that is
-/// not in the heap's pages, or lies as no object with fields does.
+/// How many bytes there are in the replica of `in` from `at` on, which was found there; 0 if that
+/// is not in the heap's pages, or lies as no object with fields does.
 [[nodiscard]] inline std::size_t room_at(const transaction& in, const void* at) noexcept {
   const std::size_t offset = in.offset_of(at);
   const std::size_t first = reinterpret_cast<const heap_header*>(in.replica())->first_page;

@@ -24,7 +24,7 @@ class holder {
 
   [[nodiscard]] moment at() const noexcept { return at_; }
 
-  /// What `link` leads to: null, or a holder of a moment before `newer`. So no list runs in a circle.
+  /// What `link` leads to: null, or a holder of a moment before `newer`. So no list is a circle.
   [[nodiscard]] static holder* before(const pointer<holder>& link, moment newer) {
     holder* const found = link;
     if (found == nullptr) return nullptr;

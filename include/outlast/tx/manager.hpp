@@ -180,7 +180,7 @@ class manager_calls {
         base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
     const found known = read([=, this](const_view) {
       const found old = find(text);
-      if (old.offset != 0 && !holds(running().replica() + old.offset, sizeof(T))) refuse_objects();
+      if (old.offset != 0 && !holds<T>(running().replica() + old.offset)) refuse_objects();
       return old;
     });
     const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
@@ -222,14 +222,15 @@ class manager_calls {
   [[nodiscard]] found find(const root_entry::text& name) {
     std::size_t left = running().bytes() / sizeof(root_entry);
     for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
-      if (left-- == 0 || !holds(at, sizeof(root_entry))) refuse_objects();
+      if (left-- == 0 || !holds<root_entry>(at)) refuse_objects();
       if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
     }
     return {};
   }
   /// Is that in the heap's pages, and aligned?
-  [[nodiscard]] static bool holds(const void* at, std::size_t bytes) {
-    return room_at(running(), at) >= bytes;
+  template <class T>
+  [[nodiscard]] static bool holds(const void* at) {
+    return room_at(running(), at) >= sizeof(T) && running().offset_of(at) % alignof(T) == 0;
   }
   [[noreturn]] void refuse_objects() {
     throw corruption(self().where(),

@@ -26,6 +26,7 @@ TEST(DamagedStore, erases_no_range_for_ever) {
   wanted.replicas = 2;
   const auto store = open_memory_store(wanted, memory);
   for (const char* const key : {"aaaa", "bbbb", "cccc"}) store->put(key, "value", false);
+  store->put("aaaa", "other", false);  // in place: who repeats it repeats no head
 
   const std::array<std::uint32_t, 3> heads = {0x61616161, 0x62626262, 0x63636363};
   std::array<std::byte, sizeof heads> pattern{};

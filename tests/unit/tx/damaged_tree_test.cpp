@@ -313,6 +313,28 @@ TEST(DamagedString, lies_elsewhere_and_is_refused) {
   expect_damage([&] { manager.update(named, [](byte_string& s) { s.assign("short"); }); });
 }
 
+struct alignas(64) wide {
+  field<std::uint64_t> number;
+};
+
+TEST(DamagedObjects, that_lie_in_the_tables_or_askew_are_refused) {
+  transient manager({.replica_bytes = std::size_t{1} << 20});
+  const root<wide> named = manager.root<wide>("wide");
+  const auto header = [] {
+    return reinterpret_cast<tx::detail::heap_header*>(running().replica());
+  };
+  for (const std::ptrdiff_t wrong : {-std::ptrdiff_t(named.offset) + 1152, std::ptrdiff_t{8}}) {
+    manager.update([=](view) { header()->roots->object = header()->roots->object.get() + wrong; });
+    expect_damage([&] { static_cast<void>(manager.root<wide>("wide")); });
+    manager.update([=](view) { header()->roots->object = header()->roots->object.get() - wrong; });
+  }
+  manager.update([=](view) {
+    header()->roots =
+        reinterpret_cast<root_entry*>(reinterpret_cast<std::byte*>(header()->roots.get()) + 8);
+  });
+  expect_damage([&] { static_cast<void>(manager.root<wide>("wide")); });
+}
+
 template <class Manager>
 class DamagedManager : public testing::Test {};
 using engines = testing::Types<left_right<domain::process>, redo_opt<domain::process>>;

@@ -59,11 +59,11 @@ class DamagedTree : public testing::Test {
     running().store(static_cast<std::byte*>(at) + offset, &what, sizeof what);
   }
   /// Addresses where no page is: beyond the replica, too near to its end, on no multiple of eight,
-  /// and in the tables of the heap.
+  /// and in the tables of the heap; the last one is no address at all.
   static std::vector<std::byte*> wrong_places() {
     std::byte* const begin = running().replica();
     std::byte* const end = begin + running().bytes();
-    return {end, end - 8, begin - 4096, begin + 131'073, begin + 1152, begin};
+    return {end, end - 8, begin - 4096, begin + 131'073, begin + 1152, begin, nullptr};
   }
 
   /// Everybody who comes to the first keys meets it.
@@ -151,7 +151,7 @@ TEST_F(DamagedTree, whose_places_name_no_slot_is_refused) {
 }
 
 TEST_F(DamagedTree, whose_strings_lie_elsewhere_is_refused) {
-  for (std::size_t i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < 7; ++i) {
     expect_refused_after([=](tree& t) {
       for (std::size_t page = 0; page < root_of(t).size(); ++page) {
         auto& at = *static_cast<leaf*>(root_of(t).item(page).child.get());

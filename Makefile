@@ -8,6 +8,7 @@ KILLS ?= 10000
 IMAGES ?= 100000
 STEPS ?= 1000000
 FUZZ_RUNS ?= 10000000
+FUZZ_STORES ?= 100000
 MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
@@ -109,9 +110,10 @@ store-differential:
 	cmake --build --preset dev -j $(JOBS) --target store_differential
 	build/dev/tests/bin/store_differential --steps $(STEPS) $(ARGS)
 
-## fuzz: spoilt pool files, FUZZ_RUNS of them, on all cores; exit status 1 and the input if one breaks
+## fuzz: spoilt pool files, FUZZ_RUNS of them, and FUZZ_STORES stores, on all cores; exit status 1 and the input if one breaks
 fuzz: fuzz-dependencies build-fuzz
-	tests/fuzz/run build/fuzz $(FUZZ_RUNS) $(JOBS)
+	tests/fuzz/run build/fuzz pool $(FUZZ_RUNS) $(JOBS)
+	tests/fuzz/run build/fuzz store $(FUZZ_STORES) $(JOBS)
 
 ## package: the Debian package, in build/release
 package: package-dependencies build-release

@@ -175,7 +175,7 @@ class tree_store final : public store {
     for (;;) {
       const auto first = t.now(order).lower_bound(from);
       if (!first || !order(first->key, to)) return;
-      t.erase(first->key, order);
+      if (!t.erase(first->key, order)) tx::detail::refuse_damage("a key is not where it belongs");
     }
   }
   template <class Entry>

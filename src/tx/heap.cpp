@@ -20,6 +20,11 @@ constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
 }  // namespace
 
+void detail::refuse_damage(const char* what) {
+  throw corruption("", std::string("the memory of its transactions is damaged: ") + what +
+                           "; repair what lies in it, or restore a backup");
+}
+
 std::size_t heap::pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept {
   const std::size_t pages = (bytes - sizeof(heap_header)) / (page_bytes + sizeof(page_state));
   const std::size_t align = bytes < large_region_bytes ? page_bytes : large_page_bytes;
@@ -63,6 +68,19 @@ std::string heap::damage(const heap_header& header, std::size_t bytes) {
   return "";
 }
 
+/// What all else is measured by. An opener has looked at the replica that counts; it is cheap.
+void heap::require_header() const {
+  const std::uint32_t shift = header_.page_shift;
+  const std::size_t first = header_.first_page;
+  const std::size_t pages = header_.pages;
+  const bool is_right = shift < 32 && std::size_t{1} << shift <= most_page_bytes &&
+                        first <= in_.bytes() && pages <= (in_.bytes() - first) >> shift &&
+                        header_.touched <= pages &&
+                        sizeof(heap_header) + pages * sizeof(page_state) <= first;
+  if (!is_right) [[unlikely]]
+    detail::refuse_damage("its header is none");
+}
+
 // ---- Lists ----
 
 void heap::link(field<page_index>& head, page_index page) {
@@ -77,6 +95,10 @@ void heap::unlink(field<page_index>& head, page_index page) {
   const page_state& mine = state(page);
   const page_index next = mine.next;
   const page_index prev = mine.prev;
+  const bool is_there = (next == 0 || state(next - 1).prev == page + 1) &&
+                        (prev == 0 ? head == page + 1 : state(prev - 1).next == page + 1);
+  if (!is_there) [[unlikely]]
+    detail::refuse_damage("a page is in no list of its kind");
   if (next != 0) state(next - 1).prev = prev;
   if (prev != 0) {
     state(prev - 1).next = next;
@@ -86,6 +108,11 @@ void heap::unlink(field<page_index>& head, page_index page) {
 }
 
 // ---- Runs of pages ----
+
+void heap::require_run(page_index first, page_index pages) const {
+  if (!is_run(first, pages)) [[unlikely]]
+    detail::refuse_damage("a run has more pages than there are");
+}
 
 heap::page_index heap::take_run(page_index pages) {
   if (const page_index found = find_run(pages); found != no_page) return found;
@@ -98,10 +125,14 @@ heap::page_index heap::take_run(page_index pages) {
 
 /// Free pages that were in use.
 heap::page_index heap::find_run(page_index pages) {
+  page_index left = header_.touched;
   for (std::size_t list = list_for(pages); list < run_lists; ++list) {
     for (page_index at = header_.runs[list]; at != 0; at = state(at - 1).next) {
       const page_index found = at - 1;
       const page_index there = state(found).pages;
+      if (state(found).kind != page_kind::free_run || left-- == 0) [[unlikely]]
+        detail::refuse_damage("a list of free pages leads to others, or in a circle");
+      require_run(found, there);
       if (there < pages) continue;
       unlink(header_.runs[list], found);
       if (there > pages) add_free_run(found + pages, there - pages);
@@ -142,9 +173,11 @@ void heap::add_free_run(page_index first, page_index pages) {
 
 /// Merged with what is free before and behind it.
 void heap::give_back_run(page_index first, page_index pages) {
+  require_run(first, pages);
   const page_index behind = first + pages;
   if (behind < header_.touched && state(behind).kind == page_kind::free_run) {
     const page_index more = state(behind).pages;
+    require_run(behind, more);
     unlink(header_.runs[list_for(more)], behind);
     pages += more;
   }
@@ -153,6 +186,8 @@ void heap::give_back_run(page_index first, page_index pages) {
     const bool one = before.kind == page_kind::free_run && before.pages == 1;
     if (one || before.kind == page_kind::free_end) {
       const page_index more = before.pages;
+      if (more == 0 || more > first || state(first - more).pages != more) [[unlikely]]
+        detail::refuse_damage("the ends of a run of free pages do not fit");
       first -= more;
       unlink(header_.runs[list_for(more)], first);
       pages += more;
@@ -168,6 +203,7 @@ void heap::give_back_run(page_index first, page_index pages) {
 // ---- Blocks ----
 
 void* heap::allocate(std::size_t bytes, std::size_t align) {
+  require_header();
   if (align > page_bytes() || !std::has_single_bit(align)) {
     throw error(errc::bad_argument, "",
                 "an alignment of " + std::to_string(align) + " bytes; pages have " +
@@ -176,7 +212,7 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
   if (bytes > in_.bytes()) throw out_of_space("a block larger than its region");
   const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), align);
   if (wanted <= std::min(alloc::largest_small, most_pages_of_small * page_bytes())) {
-    return allocate_small(alloc::class_of(wanted));
+    return allocate_small(alloc::class_of(wanted), align);
   }
   const auto pages = static_cast<page_index>((wanted + page_bytes() - 1) >> header_.page_shift);
   const page_index first = take_run(pages);
@@ -186,34 +222,43 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
   return address(first);
 }
 
-void* heap::allocate_small(alloc::class_index index) {
+void* heap::allocate_small(alloc::class_index index, std::size_t align) {
   if (index > recent_classes) return take_block(index);
   recent_blocks& recent = header_.recent[index - 1U];
   const std::uint32_t count = recent.count;
   if (count == 0) return take_block(index);
+  if (count > recent_blocks::most) [[unlikely]]
+    detail::refuse_damage("more blocks are remembered than there are places for");
   recent.count = count - 1;
-  return in_.replica() + std::size_t{recent.at[count - 1]} * recent_unit;
+  const std::size_t at = std::size_t{recent.at[count - 1]} * recent_unit;
+  const std::size_t end = header_.first_page + (std::size_t{header_.touched} << header_.page_shift);
+  if (at < header_.first_page || at + alloc::stride_of(index) > end || at % align != 0) [[unlikely]]
+    detail::refuse_damage("a block is remembered that is none");
+  return in_.replica() + at;
 }
 
 void* heap::take_block(alloc::class_index index) {
   const page_index head = header_.slabs[index];
   const page_index slab = head != 0 ? head - 1 : make_slab(index);
   page_state& mine = state(slab);
-  const std::uint32_t stride = mine.stride;
-  std::byte* block = nullptr;
+  const auto stride = static_cast<std::uint32_t>(alloc::stride_of(index));
+  const page_index blocks = blocks_of(std::size_t{mine.pages} << header_.page_shift, stride);
+  const std::uint32_t number = mine.free != 0 ? mine.free - 1 : mine.touched.get();
+  const std::uint32_t known = mine.free != 0 ? mine.touched.get() : blocks;
+  if (mine.kind != page_kind::slab || mine.stride != stride || !is_run(slab, mine.pages) ||
+      mine.used >= blocks || known > blocks || number >= known) [[unlikely]] {
+    detail::refuse_damage("a slab with room has none, or is another one's");
+  }
+  std::byte* const block = address(slab) + std::size_t{number} * stride;
   if (mine.free != 0) {
-    block = address(slab) + std::size_t{mine.free - 1} * stride;
     std::uint32_t next = 0;
     std::memcpy(&next, block, sizeof next);
     mine.free = next;
   } else {
-    block = address(slab) + std::size_t{mine.touched} * stride;
     ++mine.touched;
   }
   ++mine.used;
-  if (mine.used == blocks_of(std::size_t{mine.pages} << header_.page_shift, stride)) {
-    unlink(header_.slabs[index], slab);
-  }
+  if (mine.used == blocks) unlink(header_.slabs[index], slab);
   return block;
 }
 
@@ -236,52 +281,68 @@ heap::page_index heap::make_slab(alloc::class_index index) {
   return first;
 }
 
-void heap::free(void* block) {
+void heap::free(void* block, errc reason) {
   if (block == nullptr) return;
+  require_header();
   auto* const at = static_cast<std::byte*>(block);
-  const page_index page = page_of(at);
+  const page_index page = page_of(at, reason);
   const page_state& mine = state(page);
   switch (mine.kind.get()) {
-    case page_kind::slab: return free_small(page, at);
-    case page_kind::inside: return free_small(mine.next, at);
+    case page_kind::slab: return free_small(page, at, reason);
+    case page_kind::inside: return free_small(mine.next, at, reason);
     case page_kind::large:
       if (at == address(page)) return give_back_run(page, mine.pages);
       break;
     default: break;
   }
-  refuse_block();
+  refuse_block(reason);
 }
 
-void heap::free_small(page_index slab, std::byte* block) {
-  const page_state& mine = state(slab);
-  const std::uint32_t stride = mine.stride;
-  const auto offset = static_cast<std::size_t>(block - address(slab));
-  const auto number = static_cast<std::uint32_t>(offset / std::max(stride, 1U));
-  if (mine.kind != page_kind::slab || mine.used == 0 || number >= mine.touched ||
-      offset != std::size_t{number} * stride) {
-    refuse_block();
-  }
-  const alloc::class_index index = alloc::class_of(stride);
+void heap::free_small(page_index slab, std::byte* block, errc reason) {
+  if (!is_block(slab, block)) refuse_block(reason);
+  const alloc::class_index index = alloc::class_of(state(slab).stride);
   const bool is_near = in_.offset_of(block) / recent_unit <= ~std::uint32_t{0};
   if (index > recent_classes || !is_near) return give_back_block(slab, block);
-  remember(header_.recent[index - 1U], block);
+  recent_blocks& recent = header_.recent[index - 1U];
+  const auto at = static_cast<std::uint32_t>(in_.offset_of(block) / recent_unit);
+  for (std::uint32_t i = 0; i < std::min(recent.count.get(), recent_blocks::most); ++i) {
+    if (recent.at[i] == at) refuse_block(reason);
+  }
+  remember(recent, block);
+}
+
+/// Is there a slab, and a block of it that has been in use? Of what may be anything.
+bool heap::is_block(page_index slab, const std::byte* block) const {
+  if (slab >= header_.touched) return false;
+  const page_state& mine = state(slab);
+  const std::uint32_t stride = mine.stride;
+  if (mine.kind != page_kind::slab || alloc::class_with_stride(stride) == 0) return false;
+  const auto offset = static_cast<std::size_t>(block - address(slab));
+  const auto number = static_cast<std::uint32_t>(offset / stride);
+  return is_run(slab, mine.pages) && number < mine.touched && mine.used != 0 &&
+         mine.touched <= blocks_of(std::size_t{mine.pages} << header_.page_shift, stride) &&
+         offset == std::size_t{number} * stride;
 }
 
 void heap::remember(recent_blocks& recent, std::byte* block) {
-  const auto at = static_cast<std::uint32_t>(in_.offset_of(block) / recent_unit);
-  for (std::uint32_t i = 0; i < recent.count; ++i) {
-    if (recent.at[i] == at) refuse_block();
+  if (recent.count >= recent_blocks::most) {
+    give_back_oldest(recent, (recent_blocks::most + 1) / 2);
   }
-  if (recent.count == recent_blocks::most) give_back_oldest(recent, (recent_blocks::most + 1) / 2);
+  const auto at = static_cast<std::uint32_t>(in_.offset_of(block) / recent_unit);
   const std::uint32_t count = recent.count;
   recent.at[count] = at;
   recent.count = count + 1;
 }
 
 void heap::give_back_oldest(recent_blocks& recent, std::uint32_t count) {
+  if (recent.count > recent_blocks::most || recent.count < count) [[unlikely]]
+    detail::refuse_damage("more blocks are remembered than there are places for");
   for (std::uint32_t i = 0; i < count; ++i) {
     std::byte* const block = in_.replica() + std::size_t{recent.at[i]} * recent_unit;
-    give_back_block(slab_of(page_of(block)), block);
+    const page_index slab = slab_of(page_of(block, errc::corrupted));
+    if (!is_block(slab, block)) [[unlikely]]
+      detail::refuse_damage("a block is remembered that is none");
+    give_back_block(slab, block);
   }
   const std::uint32_t left = recent.count - count;
   for (std::uint32_t i = 0; i < left; ++i) recent.at[i] = recent.at[count + i].get();
@@ -289,6 +350,7 @@ void heap::give_back_oldest(recent_blocks& recent, std::uint32_t count) {
 }
 
 void heap::settle() {
+  require_header();
   for (recent_blocks& each : header_.recent) {
     if (each.count != 0) give_back_oldest(each, each.count);
   }
@@ -300,9 +362,10 @@ void heap::give_back_block(page_index slab, std::byte* block) {
   const std::uint32_t stride = mine.stride;
   const auto number = static_cast<std::uint32_t>((block - address(slab)) / stride);
   field<page_index>& head = header_.slabs[alloc::class_of(stride)];
-  const bool was_full =
-      mine.used == blocks_of(std::size_t{mine.pages} << header_.page_shift, stride);
-  if (was_full) link(head, slab);
+  const page_index blocks = blocks_of(std::size_t{mine.pages} << header_.page_shift, stride);
+  if (mine.used > blocks) [[unlikely]]
+    detail::refuse_damage("a slab has more blocks in use than it has");
+  if (mine.used == blocks) link(head, slab);
   --mine.used;
   if (mine.used == 0) {
     unlink(head, slab);
@@ -318,22 +381,25 @@ heap::page_index heap::slab_of(page_index page) const {
   return mine.kind == page_kind::inside ? mine.next.get() : page;
 }
 
-heap::page_index heap::page_of(const std::byte* block) const {
+heap::page_index heap::page_of(const std::byte* block, errc reason) const {
   const std::size_t offset = in_.offset_of(block);
   const std::size_t first = header_.first_page;
-  if (offset < first || (offset - first) >> header_.page_shift >= header_.touched) refuse_block();
+  if (offset < first || (offset - first) >> header_.page_shift >= header_.touched) {
+    refuse_block(reason);
+  }
   return static_cast<page_index>((offset - first) >> header_.page_shift);
 }
 
-void heap::refuse_block() {
-  throw error(errc::bad_argument, "",
-              "free() is given what is no block in use; was it freed before?");
+void heap::refuse_block(errc reason) {
+  if (reason == errc::corrupted) detail::refuse_damage("what is no block in use is to be freed");
+  throw error(reason, "", "free() is given what is no block in use; was it freed before?");
 }
 
 std::size_t heap::bytes_in_use() const {
   std::size_t bytes = 0;
   for (page_index page = 0; page < header_.touched; page += state(page).pages) {
     const page_state& mine = state(page);
+    require_run(page, mine.pages);
     if (mine.kind == page_kind::slab) bytes += std::size_t{mine.used} * mine.stride;
     if (mine.kind == page_kind::large) bytes += std::size_t{mine.pages} << header_.page_shift;
   }
@@ -347,6 +413,7 @@ std::size_t heap::blocks_in_use() const {
   std::size_t blocks = 0;
   for (page_index page = 0; page < header_.touched; page += state(page).pages) {
     const page_state& mine = state(page);
+    require_run(page, mine.pages);
     if (mine.kind == page_kind::slab) blocks += mine.used;
     if (mine.kind == page_kind::large) ++blocks;
   }

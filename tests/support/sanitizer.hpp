@@ -10,5 +10,13 @@ inline constexpr bool under_thread_sanitizer = __has_feature(thread_sanitizer);
 #else
 inline constexpr bool under_thread_sanitizer = false;
 #endif
+// Memory is what takes time.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool under_address_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool under_address_sanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool under_address_sanitizer = false;
+#endif
 
 }  // namespace outlast::test

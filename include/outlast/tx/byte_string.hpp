@@ -36,10 +36,11 @@ class byte_string {
   byte_string& operator=(const byte_string&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::string_view view() const noexcept {
+  /// Throws corruption where its block does not lie in the replica.
+  [[nodiscard]] std::string_view view() const {
     return {reinterpret_cast<const char*>(data()), size_};
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data(), size_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data(), size_}; }
 
   /// Makes it hold `bytes`, which may be a part of it. As many as before are written in place,
   /// others get a block of their length, and the old one is given back. Throws out_of_space, before
@@ -77,17 +78,19 @@ class byte_string {
 
   /// Gives back its block. It is empty then.
   void release() {
-    if (size_ > inside_bytes) tx::free(outside_.get());
+    if (size_ > inside_bytes) tx::free_found(outside_.get());
     if (size_ != 0) size_ = 0;
   }
 
  private:
-  [[nodiscard]] const std::byte* data() const noexcept {
-    return size_ <= inside_bytes ? inside_ : outside_.get();
+  [[nodiscard]] const std::byte* data() const {
+    if (size_ <= inside_bytes) return inside_;
+    const std::byte* const block = outside_;
+    if (detail::room_at(running(), block) < size_) [[unlikely]]
+      detail::refuse_damage("a string lies elsewhere");
+    return block;
   }
-  [[nodiscard]] std::byte* data() noexcept {
-    return const_cast<std::byte*>(std::as_const(*this).data());
-  }
+  [[nodiscard]] std::byte* data() { return const_cast<std::byte*>(std::as_const(*this).data()); }
 
   field<std::uint64_t> size_;
   union {

@@ -6,6 +6,10 @@
 // The small blocks that were given back last are remembered in the header, and are the first to be
 // used again: what frees one and allocates another one writes one line besides it. What an
 // operation allocates or frees is undone with it, and a crash leaks nothing.
+//
+// A file may be damaged where no checksum tells. So nothing that was found in a replica leads out
+// of it: numbers of pages, links and sizes are compared with what there is before they are used,
+// and what contradicts that is corruption; the operation has then not happened.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -95,6 +99,19 @@ struct alignas(base::cache_line_size) heap_header {
 static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &&
               offsetof(heap_header, slabs) == 160 && offsetof(heap_header, recent) == 512);
 
+/// Something in the replica of the running transaction cannot be. Throws corruption without a path:
+/// the manager adds that of the pool.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_damage(const char* what);
+
+/// How many bytes there are in the replica of `in` from `at` on, which was found there; 0 if that
+/// is not in the heap's pages, or lies as no object with fields does.
+[[nodiscard]] inline std::size_t room_at(const transaction& in, const void* at) noexcept {
+  const std::size_t offset = in.offset_of(at);
+  const std::size_t first = reinterpret_cast<const heap_header*>(in.replica())->first_page;
+  const bool is_there = offset >= first && offset < in.bytes() && offset % 8 == 0;
+  return is_there ? in.bytes() - offset : 0;
+}
+
 }  // namespace detail
 
 /// The memory of the replica on which `in` works.
@@ -118,11 +135,13 @@ class heap {
   /// What contradicts itself in the header of a heap in `bytes` bytes; "" if nothing does.
   [[nodiscard]] static std::string damage(const detail::heap_header& header, std::size_t bytes);
 
+  // All that change something throw corruption where the heap contradicts itself.
+
   /// A block, aligned to `align`, with any content. Throws out_of_space, error{bad_argument}.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align);
-  /// Gives a block back. Null: nothing. Throws error{bad_argument} for what is seen to
-  /// be no block.
-  void free(void* block);
+  /// Gives a block back. Null: nothing. Throws error{`reason`} for what is seen to be no block:
+  /// corrupted for a pointer that was found in the replica.
+  void free(void* block, errc reason = errc::bad_argument);
   /// Gives the blocks that are remembered back to their slabs, at most 140 of them: then all that
   /// is free and adjacent is merged. An allocation that finds no room does so itself.
   void settle();
@@ -148,8 +167,15 @@ class heap {
   static constexpr std::size_t most_pages_of_small = 4;
   static constexpr page_index no_page = ~page_index{0};
 
-  [[nodiscard]] page_state& state(page_index page) const noexcept {
+  /// Of a page that is or was in use. Throws corruption for others.
+  [[nodiscard]] page_state& state(page_index page) const {
+    if (page >= header_.touched) [[unlikely]]
+      detail::refuse_damage("a page that was never in use is named");
     return reinterpret_cast<page_state*>(in_.replica() + sizeof(detail::heap_header))[page];
+  }
+  /// Are these pages in use, or were?
+  [[nodiscard]] bool is_run(page_index first, page_index pages) const noexcept {
+    return first < header_.touched && pages != 0 && pages <= header_.touched - first;
   }
   [[nodiscard]] std::byte* address(page_index page) const noexcept {
     return in_.replica() + header_.first_page + (std::size_t{page} << header_.page_shift);
@@ -167,6 +193,7 @@ class heap {
     return static_cast<page_index>(bytes / stride);
   }
 
+  void require_header() const;
   void link(field<page_index>& head, page_index page);
   void unlink(field<page_index>& head, page_index page);
   [[nodiscard]] page_index take_run(page_index pages);
@@ -175,16 +202,18 @@ class heap {
   [[noreturn]] void refuse_run(page_index pages);
   void add_free_run(page_index first, page_index pages);
   void give_back_run(page_index first, page_index pages);
-  [[nodiscard]] void* allocate_small(alloc::class_index index);
+  void require_run(page_index first, page_index pages) const;
+  [[nodiscard]] void* allocate_small(alloc::class_index index, std::size_t align);
   [[nodiscard]] void* take_block(alloc::class_index index);
   [[nodiscard]] page_index make_slab(alloc::class_index index);
-  void free_small(page_index slab, std::byte* block);
+  void free_small(page_index slab, std::byte* block, errc reason);
   void remember(detail::recent_blocks& recent, std::byte* block);
   void give_back_oldest(detail::recent_blocks& recent, std::uint32_t count);
   void give_back_block(page_index slab, std::byte* block);
   [[nodiscard]] page_index slab_of(page_index page) const;
-  [[nodiscard]] page_index page_of(const std::byte* block) const;
-  [[noreturn]] static void refuse_block();
+  [[nodiscard]] bool is_block(page_index slab, const std::byte* block) const;
+  [[nodiscard]] page_index page_of(const std::byte* block, errc reason) const;
+  [[noreturn]] static void refuse_block(errc reason);
 
   transaction& in_;
   detail::heap_header& header_;
@@ -228,5 +257,7 @@ inline void write_bytes(void* to, const void* from, std::size_t size) {
 
 /// Gives back what alloc(), alloc_array() or alloc_bytes() gave. Null: nothing.
 inline void free(void* block) { heap(running()).free(block); }
+/// The same where the pointer was found in the replica: what is no block is corruption.
+inline void free_found(void* block) { heap(running()).free(block, errc::corrupted); }
 
 }  // namespace outlast::tx

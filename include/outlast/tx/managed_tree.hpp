@@ -450,7 +450,10 @@ class managed_tree<Manager, Tree>::iterator {
       return;
     }
     const key_type last(near_.key(goes_down_ ? 0 : near_.size() - 1));
-    load_up([&](const auto& content, auto& take) { content.ascend_after(last, take); });
+    load_up([&](const auto& content, auto& take) {
+      content.ascend_after(last, take);
+      require_order(last, last_read());
+    });
   }
   /// To the key before, or nowhere.
   void prev() {
@@ -459,7 +462,10 @@ class managed_tree<Manager, Tree>::iterator {
       return;
     }
     const key_type first(near_.key(goes_down_ ? near_.size() - 1 : 0));
-    load_down([&](const auto& content, auto& take) { content.descend_before(first, take); });
+    load_down([&](const auto& content, auto& take) {
+      content.descend_before(first, take);
+      require_order(last_read(), first);
+    });
   }
 
  private:
@@ -478,8 +484,22 @@ class managed_tree<Manager, Tree>::iterator {
       near_.add(key, value);
       return near_.size() < at_once_ && near_.bytes() < most_bytes;
     };
-    in_.read([&](const auto& content) { walk(content, take); });
+    try {
+      in_.read([&](const auto& content) { walk(content, take); });
+    } catch (...) {
+      near_.clear();  // it is nowhere
+      throw;
+    }
     at_once_ = std::min(most, 2 * at_once_);
+  }
+  [[nodiscard]] std::optional<key_type> last_read() const {
+    if (near_.size() == 0) return std::nullopt;
+    return key_type(near_.key(near_.size() - 1));
+  }
+  /// In a tree whose keys are out of order steps could run in a circle.
+  void require_order(const std::optional<key_type>& low, const std::optional<key_type>& high) {
+    if (!low || !high || in_.in_->order()(*low, *high)) return;
+    detail::refuse_damage("keys of a tree are out of order");
   }
   template <class Walk>
   void load_up(Walk&& walk) {

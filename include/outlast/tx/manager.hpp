@@ -133,14 +133,16 @@ class manager_calls {
     static_assert(is_result<result>,
                   "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(true)) return f(view(*around));
-    if constexpr (requires { requires Engine::runs_after_return; }) {
-      return self().template run_update<result>(
-          [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
-            return f(view(in));
-          });
-    } else {
-      return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
-    }
+    return with_path([&]() -> result {
+      if constexpr (requires { requires Engine::runs_after_return; }) {
+        return self().template run_update<result>(
+            [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
+              return f(view(in));
+            });
+      } else {
+        return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
+      }
+    });
   }
   template <std::invocable<const_view> F>
   auto read(F&& f) {
@@ -148,7 +150,9 @@ class manager_calls {
     static_assert(is_result<result>,
                   "a transaction answers with a trivially copyable value that is no view");
     if (transaction* const around = mine(false)) return f(const_view(*around));
-    return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+    return with_path([&]() -> result {
+      return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
+    });
   }
   /// update() of one object: f(T&).
   template <class T, std::invocable<T&> F>
@@ -176,7 +180,7 @@ class manager_calls {
         base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
     const found known = read([=, this](const_view) {
       const found old = find(text);
-      if (old.offset != 0 && !holds(running().replica() + old.offset, sizeof(T))) refuse_objects();
+      if (old.offset != 0 && !holds<T>(running().replica() + old.offset)) refuse_objects();
       return old;
     });
     const found there = known.offset != 0 ? known : create<T>(text, fingerprint);
@@ -197,6 +201,17 @@ class manager_calls {
 
   [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
 
+  /// What an operation finds damaged in its replica names the pool.
+  template <class Run>
+  auto with_path(Run&& run) {
+    try {
+      return run();
+    } catch (const corruption& damage) {
+      if (!damage.path().empty()) throw;
+      throw corruption(self().where(), damage.what());
+    }
+  }
+
   [[nodiscard]] transaction* mine(bool to_write) { return enclosing(self().id(), to_write); }
 
   [[nodiscard]] static heap_header& header() {
@@ -207,15 +222,15 @@ class manager_calls {
   [[nodiscard]] found find(const root_entry::text& name) {
     std::size_t left = running().bytes() / sizeof(root_entry);
     for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
-      if (left-- == 0 || !holds(at, sizeof(root_entry))) refuse_objects();
+      if (left-- == 0 || !holds<root_entry>(at)) refuse_objects();
       if (at->name.get() == name) return {running().offset_of(at->object), at->fingerprint};
     }
     return {};
   }
-  /// Is that in the replica, and aligned?
-  [[nodiscard]] static bool holds(const void* at, std::size_t bytes) {
-    const std::size_t offset = running().offset_of(at);
-    return offset < running().bytes() && running().bytes() - offset >= bytes && offset % 8 == 0;
+  /// Is that in the heap's pages, and aligned?
+  template <class T>
+  [[nodiscard]] static bool holds(const void* at) {
+    return room_at(running(), at) >= sizeof(T) && running().offset_of(at) % alignof(T) == 0;
   }
   [[noreturn]] void refuse_objects() {
     throw corruption(self().where(),

@@ -46,7 +46,7 @@ function(outlast_mutate_tx_seq to)
 
   outlast_read_tx_header(seq/detail/versions.hpp)
   # 107: what a snapshot sees is freed
-  outlast_mutate(107 "if (is_seen(born)) {" "if (@D@ && is_seen(born)) {")
+  outlast_mutate(107 "if (!is_seen(born)) return" "if (!@D@ || !is_seen(born)) return")
   # 108: what an older snapshot sees too is freed with the newer one
   outlast_mutate(108 "if (below != nullptr && born <= below->at_) {"
                      "if (@D@ && below != nullptr && born <= below->at_) {")
@@ -56,8 +56,8 @@ function(outlast_mutate_tx_seq to)
 
   outlast_read_tx_header(seq/impl/bplus_tree.hpp)
   # 110: a page above one that is copied is not
-  outlast_mutate(110 "  header* at = own(root_, order);\n  const inner* above"
-                     "  header* at = @D@ ? own(root_, order) : root_.get();\n  const inner* above")
+  outlast_mutate(110 "  header* at = own_root(order);\n  const inner* above"
+                     "  header* at = @D@ ? own_root(order) : root_.get();\n  const inner* above")
   outlast_write_header(seq/impl/bplus_tree.hpp)
 
   outlast_read_tx_header(seq/detail/hash_line.hpp)

@@ -58,6 +58,8 @@ inline constexpr std::size_t default_fanout = std::is_same_v<Key, std::string> ?
 ///   I3  a page but the root has at least a quarter of `Fanout` items; an inner root has two.
 ///   I4  what a page that a snapshot sees leads to is seen by it too.
 ///   I5  pages whose keys are ordered by their bytes know the heads of these.
+/// A tree may be damaged where no checksum tells. What is found in it is compared with what a page
+/// can be before it is followed: all members throw corruption where they meet what cannot be.
 /// What throws out_of_space may have done half of its work: the operation has to end with it, which
 /// takes everything back. While snapshots are open erase() may throw it as well.
 template <class Key, class Value, class Less = durable::default_order<Key>,
@@ -162,19 +164,19 @@ class bplus_tree {
   /// pages or strings may be damaged: follows no pointer out of the replica, and none in circles.
   template <class Visit>
   void visit_readable(Visit&& visit) const {
-    const std::byte* const begin = running().replica();
-    const std::byte* const end = begin + running().bytes();
     std::size_t pages_left = running().bytes() / sizeof(leaf);
-    visit_readable(root_.get(), {begin, end}, std::uint64_t{1} << 63, pages_left, visit);
+    visit_readable(root_.get(), detail::pages_of_replica(), most_levels, pages_left, visit);
   }
   /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
   /// everything.
   [[nodiscard]] std::size_t blocks() const {
-    return versions_.blocks() + (root_ == nullptr ? 0 : blocks_below(root_));
+    return versions_.blocks() + (root_ == nullptr ? 0 : blocks_below(root_at(root_.get())));
   }
 
  private:
   static constexpr std::size_t least = Fanout / 4;
+  /// More than any tree has.
+  static constexpr std::uint32_t most_levels = 64;
 
   [[nodiscard]] static bool is_leaf(const header& at) noexcept { return at.level == 0; }
   [[nodiscard]] static leaf& as_leaf(header* at) noexcept { return *static_cast<leaf*>(at); }
@@ -185,10 +187,44 @@ class bplus_tree {
   [[nodiscard]] static const inner& as_inner(const header* at) noexcept {
     return *static_cast<const inner*>(at);
   }
-  [[nodiscard]] static std::size_t size_of(const header* at) noexcept {
+  [[nodiscard]] static std::size_t size_of(const header* at) {
     return is_leaf(*at) ? as_leaf(at).size() : as_inner(at).size();
   }
   [[nodiscard]] static std::uint64_t offset_of(const void* at) { return running().offset_of(at); }
+
+  // What a link leads to, if it is a page of the height that is expected there: so no way down runs
+  // in a circle, and none is longer than a tree is high.
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse() {
+    tx::detail::refuse_damage("what should be a page of a tree is none");
+  }
+  template <class Header>
+  static Header* require_page(Header* at, std::uint32_t level) {
+    if (at->level != level || size_of(at) == 0) [[unlikely]]
+      refuse();
+    return at;
+  }
+  /// The page will be searched: its lines are asked for before it is looked at.
+  template <class Header>
+  static Header* page_at(Header* at, std::uint32_t level, bool is_searched = false) {
+    const std::size_t room = tx::detail::room_at(running(), at);
+    if (room < (level == 0 ? sizeof(leaf) : sizeof(inner))) [[unlikely]]
+      refuse();
+    if (is_searched) level == 0 ? as_leaf(at).expect() : as_inner(at).expect();
+    return require_page(at, level);
+  }
+  template <class Header>
+  static Header* root_at(Header* at) {
+    if (tx::detail::room_at(running(), at) < sizeof(header) || at->level >= most_levels)
+        [[unlikely]] {
+      refuse();
+    }
+    return page_at(at, at->level);
+  }
+  /// The child at place `i`.
+  [[nodiscard]] static header* child_at(const inner& in, std::size_t i, bool is_searched = false) {
+    return page_at(in.item(i).child.get(), in.level - 1, is_searched);
+  }
 
   /// Are keys ordered by their bytes, so that pages keep their heads?
   [[nodiscard]] static bool is_by_bytes([[maybe_unused]] Less order) noexcept {
@@ -242,16 +278,6 @@ class bplus_tree {
     }
     return 0;
   }
-  /// The child at place `i`, which is going to be searched.
-  [[nodiscard]] static header* expected_child(const inner& in, std::size_t i) {
-    header* const child = in.item(i).child;
-    if (in.level == 1) {
-      as_leaf(child).expect();
-    } else {
-      as_inner(child).expect();
-    }
-    return child;
-  }
   /// Where the key is; size() if it is not there.
   [[nodiscard]] static std::size_t find_in(const leaf& in, key_view key, Less order) {
     detail::place_range of{0, in.size()};
@@ -265,18 +291,23 @@ class bplus_tree {
   }
 
   bool enter(key_view key, value_view value, Less order);
+  bool enter_first(key_view key, value_view value, Less order);
   [[nodiscard]] leaf& split_way_to(key_view key, Less order);
   void remove(key_view key, Less order);
   [[nodiscard]] leaf& own_way_to(key_view key, Less order);
 
-  /// The page that `link` leads to, after it has become one that no snapshot sees.
-  header* own(pointer<header>& link, Less order) {
-    header* const at = link;
+  /// The page `at`, to which `link` leads, after it has become one that no snapshot sees.
+  header* own(pointer<header>& link, header* at, Less order) {
     if (!versions_.is_seen(at->born)) return at;
     header* const made = is_leaf(*at) ? copy_of(as_leaf(at), order) : copy_of(as_inner(at), order);
     link = made;
     versions_.retire(at, at->born);
     return made;
+  }
+  header* own_root(Less order) { return own(root_, root_at(root_.get()), order); }
+  header* own_child(inner& in, std::size_t i, Less order) {
+    header* const child = child_at(in, i, true);
+    return own(in.item(i).child, child, order);
   }
   template <class Page>
   [[nodiscard]] header* copy_of(const Page& from, Less order) {
@@ -353,15 +384,15 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
   [[nodiscard]] double part_before(key_view key) const {
     double before = 0;
     double below = 1;
-    const header* at = root_;
-    while (at != nullptr && !is_leaf(*at)) {
+    if (root_ == nullptr) return 0;
+    const header* at = root_at(root_);
+    while (!is_leaf(*at)) {
       const inner& here = as_inner(at);
       const std::size_t i = child_of(here, key, order_);
       below /= static_cast<double>(here.size());
       before += below * static_cast<double>(i);
-      at = here.item(i).child;
+      at = child_at(here, i);
     }
-    if (at == nullptr) return 0;
     const leaf& last = as_leaf(at);
     return before + below * static_cast<double>(place_of(last, key, false, order_)) /
                         static_cast<double>(last.size());
@@ -387,32 +418,32 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
   /// The same while it answers true; of all keys, of those from `key` on, of those behind it.
   template <class Visit>
   void ascend(Visit&& visit) const {
-    walk_up(root_, nullptr, visit);
+    walk_up_all(nullptr, visit);
   }
   template <class Visit>
   void ascend_from(key_view key, Visit&& visit) const {
     const bound from{key, false};
-    walk_up(root_, &from, visit);
+    walk_up_all(&from, visit);
   }
   template <class Visit>
   void ascend_after(key_view key, Visit&& visit) const {
     const bound from{key, true};
-    walk_up(root_, &from, visit);
+    walk_up_all(&from, visit);
   }
   /// The same in descending order; of all keys, of those up to `key`, of those before it.
   template <class Visit>
   void descend(Visit&& visit) const {
-    walk_down(root_, nullptr, visit);
+    walk_down_all(nullptr, visit);
   }
   template <class Visit>
   void descend_from(key_view key, Visit&& visit) const {
     const bound from{key, true};
-    walk_down(root_, &from, visit);
+    walk_down_all(&from, visit);
   }
   template <class Visit>
   void descend_before(key_view key, Visit&& visit) const {
     const bound from{key, false};
-    walk_down(root_, &from, visit);
+    walk_down_all(&from, visit);
   }
 
  private:
@@ -428,17 +459,25 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
       : root_(root), count_(count), order_(order) {}
 
   [[nodiscard]] const detail::leaf_item<Key, Value>* find(key_view key) const {
-    const header* at = root_;
-    if (at == nullptr) return nullptr;
-    while (!is_leaf(*at)) at = expected_child(as_inner(at), child_of(as_inner(at), key, order_));
+    if (root_ == nullptr) return nullptr;
+    const header* at = root_at(root_);
+    while (!is_leaf(*at)) at = child_at(as_inner(at), child_of(as_inner(at), key, order_), true);
     const leaf& last = as_leaf(at);
     const std::size_t i = find_in(last, key, order_);
     return i == last.size() ? nullptr : &last.item(i);
   }
 
   template <class Visit>
+  void walk_up_all(const bound* from, Visit& visit) const {
+    if (root_ != nullptr) walk_up(root_at(root_), from, visit);
+  }
+  template <class Visit>
+  void walk_down_all(const bound* from, Visit& visit) const {
+    if (root_ != nullptr) walk_down(root_at(root_), from, visit);
+  }
+
+  template <class Visit>
   bool walk_up(const header* at, const bound* from, Visit& visit) const {
-    if (at == nullptr) return true;
     if (is_leaf(*at)) {
       const leaf& here = as_leaf(at);
       std::size_t i = from == nullptr ? 0 : place_of(here, from->key, from->beyond, order_);
@@ -451,7 +490,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     const inner& here = as_inner(at);
     for (std::size_t i = from == nullptr ? 0 : child_of(here, from->key, order_); i < here.size();
          ++i) {
-      if (!walk_up(here.item(i).child, from, visit)) return false;
+      if (!walk_up(child_at(here, i), from, visit)) return false;
       from = nullptr;
     }
     return true;
@@ -459,7 +498,6 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
 
   template <class Visit>
   bool walk_down(const header* at, const bound* from, Visit& visit) const {
-    if (at == nullptr) return true;
     if (is_leaf(*at)) {
       const leaf& here = as_leaf(at);
       std::size_t i =
@@ -473,7 +511,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     const inner& here = as_inner(at);
     for (std::size_t i = from == nullptr ? here.size() : child_of(here, from->key, order_) + 1;
          i > 0; --i) {
-      if (!walk_down(here.item(i - 1).child, from, visit)) return false;
+      if (!walk_down(child_at(here, i - 1), from, visit)) return false;
       from = nullptr;
     }
     return true;

@@ -27,8 +27,8 @@ class leaf_item {
   leaf_item(versions& in, view_of<Key> its_key, view_of<Value> its_value)
       : key_(in, its_key), value_(in, its_value) {}
 
-  [[nodiscard]] view_of<Key> key() const noexcept { return key_.get(); }
-  [[nodiscard]] view_of<Value> value() const noexcept { return value_.get(); }
+  [[nodiscard]] view_of<Key> key() const { return key_.get(); }
+  [[nodiscard]] view_of<Value> value() const { return value_.get(); }
   void set_value(versions& in, view_of<Value> to) { value_.set(in, to); }
   /// Its place is used no more.
   void retire(versions& in) {
@@ -57,17 +57,18 @@ class leaf_item<std::string, std::string> {
   leaf_item(versions& in, std::string_view its_key, std::string_view its_value)
       : record_(make(in, its_key, its_value)) {}
 
-  [[nodiscard]] std::string_view key() const noexcept {
-    const record* const at = record_;
+  // These, and what changes it, throw corruption where the block does not lie in the replica.
+  [[nodiscard]] std::string_view key() const {
+    const record* const at = found();
     return {bytes_of(at), at->sizes->key};
   }
-  [[nodiscard]] std::string_view value() const noexcept {
-    const record* const at = record_;
+  [[nodiscard]] std::string_view value() const {
+    const record* const at = found();
     return {bytes_of(at) + at->sizes->key, at->sizes->value};
   }
   /// In place if no snapshot sees the record and its block has room.
   void set_value(versions& in, std::string_view to) {
-    record* const before = record_;
+    record* const before = found();
     if (!in.is_seen(before->born) && has_room(*before, to)) {
       if (to.size() != before->sizes->value) before->sizes = sizes_of(key(), to);
       write_bytes(const_cast<char*>(bytes_of(before)) + before->sizes->key, to.data(), to.size());
@@ -76,7 +77,10 @@ class leaf_item<std::string, std::string> {
       in.retire(before, before->born);
     }
   }
-  void retire(versions& in) { in.retire(record_.get(), record_->born); }
+  void retire(versions& in) {
+    record* const at = found();
+    in.retire(at, at->born);
+  }
   [[nodiscard]] std::size_t blocks() const noexcept { return 1; }
   [[nodiscard]] bool lies_in(const bytes_of_replica& replica) const noexcept {
     const record* const at = record_;
@@ -84,10 +88,11 @@ class leaf_item<std::string, std::string> {
            replica.hold(bytes_of(at), std::size_t{at->sizes->key} + at->sizes->value);
   }
   void expect() const noexcept {
-    const record* const at = record_;
-    hw::prefetch(at);
-    hw::prefetch(reinterpret_cast<const char*>(at) + base::cache_line_size);
-    hw::prefetch(reinterpret_cast<const char*>(at) + 2 * base::cache_line_size);
+    // It may be damaged: an address, and no pointer to anything yet.
+    const auto at = reinterpret_cast<std::uintptr_t>(record_.get());
+    for (std::uintptr_t line = 0; line < 3; ++line) {
+      hw::prefetch(reinterpret_cast<const void*>(at + line * base::cache_line_size));
+    }
   }
 
  private:
@@ -101,6 +106,17 @@ class leaf_item<std::string, std::string> {
   };
   static_assert(sizeof(record) == 16);
 
+  [[nodiscard]] static std::size_t size_of(const string_sizes& bytes) noexcept {
+    return sizeof(record) + bytes.key + bytes.value;
+  }
+  /// Its block.
+  [[nodiscard]] record* found() const {
+    record* const at = record_;
+    const std::size_t room = tx::detail::room_at(running(), at);
+    if (room < sizeof(record) || room < size_of(at->sizes)) [[unlikely]]
+      tx::detail::refuse_damage("a key and its value lie elsewhere");
+    return at;
+  }
   [[nodiscard]] static const char* bytes_of(const record* of) noexcept {
     return reinterpret_cast<const char*>(of + 1);
   }
@@ -127,7 +143,7 @@ class leaf_item<std::string, std::string> {
   }
   /// Would a record of this key and `to` have a block of the same size? Not where `to` is a part of
   /// what would be written over.
-  [[nodiscard]] static bool has_room(const record& of, std::string_view to) noexcept {
+  [[nodiscard]] static bool has_room(const record& of, std::string_view to) {
     const char* const bytes = bytes_of(&of);
     const string_sizes& now = of.sizes;
     const std::less<> before;
@@ -135,7 +151,7 @@ class leaf_item<std::string, std::string> {
     if (to.size() == now.value) return true;
     const std::size_t besides = sizeof(record) + now.key;
     const std::size_t larger = besides + std::max<std::size_t>(to.size(), now.value);
-    return larger <= most_in_place &&
+    return larger <= most_in_place && larger <= tx::detail::room_at(running(), &of) &&
            alloc::class_of(besides + to.size()) == alloc::class_of(besides + now.value);
   }
 
@@ -155,7 +171,7 @@ class inner_item {
   inner_item(const versioned<Key>& its_key, page_header* below)
       : child(below), separator(its_key) {}
 
-  [[nodiscard]] view_of<Key> key() const noexcept { return separator.get(); }
+  [[nodiscard]] view_of<Key> key() const { return separator.get(); }
 
   pointer<page_header> child;
   versioned<Key> separator;

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
@@ -115,17 +116,30 @@ class page : public page_header {
     return ::new (heap(running()).allocate(sizeof(page), alignof(page))) page(in.now(), height);
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return order_->count; }
-  [[nodiscard]] Item& item(std::size_t i) noexcept { return *std::launder(slot_at(i)); }
-  [[nodiscard]] const Item& item(std::size_t i) const noexcept {
-    return const_cast<page*>(this)->item(i);
+  // Those that use places throw corruption for one that names no slot, or is none.
+
+  [[nodiscard]] std::size_t size() const {
+    const std::size_t count = order_->count;
+    if (count > Room) [[unlikely]]
+      refuse();
+    return count;
   }
+  [[nodiscard]] Item& item(std::size_t i) { return *std::launder(slot_at(i)); }
+  [[nodiscard]] const Item& item(std::size_t i) const { return const_cast<page*>(this)->item(i); }
 
   /// Do its places name slots that it has? Of a page that may be damaged.
   [[nodiscard]] bool is_sound() const noexcept {
     const slot_order<Room>& order = order_;
     return order.count <= Room && std::all_of(order.slot.begin(), order.slot.begin() + order.count,
                                               [](std::uint8_t slot) { return slot < Room; });
+  }
+  /// Do they name each slot once? The same.
+  [[nodiscard]] bool is_whole() const noexcept {
+    std::array<bool, Room> named{};
+    for (const std::uint8_t slot : order_->slot) {
+      if (slot >= Room || std::exchange(named[slot], true)) return false;
+    }
+    return order_->count <= Room;
   }
   /// I1 and I2.
   [[nodiscard]] bool has_right_heads() const {
@@ -143,6 +157,8 @@ class page : public page_header {
   template <class... Arguments>
   void insert(std::size_t i, head_rules heads, Arguments&&... arguments) {
     slot_order<Room> order = order_;
+    if (order.count >= Room || i > order.count) [[unlikely]]
+      refuse();
     order.insert(i);
     order_ = order;
     ::new (slot_at(i)) Item(std::forward<Arguments>(arguments)...);
@@ -155,11 +171,15 @@ class page : public page_header {
   /// The item is another page's now, or retired.
   void remove(std::size_t i) {
     slot_order<Room> order = order_;
+    if (order.count > Room || i >= order.count) [[unlikely]]
+      refuse();
     order.remove(i);
     order_ = order;
   }
   /// The items from place `i` on go to `to`, which is empty.
   void move_tail(std::size_t i, page& to, bool by_bytes) {
+    if (i > size()) [[unlikely]]
+      refuse();
     to.copy_from(*this, i, by_bytes);
     slot_order<Room> order = order_;
     order.count = static_cast<std::uint8_t>(i);
@@ -181,7 +201,7 @@ class page : public page_header {
   /// before them are less, and all behind them are greater. `key` begins with `shared` bytes of all
   /// of them.
   [[nodiscard]] place_range narrow(std::string_view key, std::size_t from,
-                                   std::size_t shared) const noexcept {
+                                   std::size_t shared) const {
     const std::size_t count = size();
     if (from >= count) return {count, count};
     if (prefix <= shared) return alike(key, from);
@@ -192,7 +212,9 @@ class page : public page_header {
     return alike(key, from);
   }
   /// Which places may hold `key`, if it begins as all keys do, or is not here.
-  [[nodiscard]] place_range alike(std::string_view key, std::size_t from = 0) const noexcept {
+  [[nodiscard]] place_range alike(std::string_view key, std::size_t from = 0) const {
+    if (!has_slots()) [[unlikely]]
+      refuse();
     const std::uint32_t wanted = head_of(key, prefix);
     const std::uint8_t* const slots = order_->slot.data();
     const std::uint8_t* at = slots + from;
@@ -229,15 +251,41 @@ class page : public page_header {
   [[nodiscard]] static constexpr std::size_t offsetof_room() noexcept {
     return sizeof(page) - Room * sizeof(Item);
   }
-  [[nodiscard]] Item* slot_at(std::size_t i) noexcept {
-    return reinterpret_cast<Item*>(room_ + order_->slot[i] * sizeof(Item));
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse() {
+    tx::detail::refuse_damage("a page of a tree has other places than pages have");
   }
-  [[nodiscard]] std::uint32_t head(std::size_t i) const noexcept {
-    return heads_.of[order_->slot[i]];
+  [[nodiscard]] std::size_t slot_of(std::size_t i) const {
+    const std::size_t slot = i < Room ? order_->slot[i] : Room;
+    if (slot >= Room) [[unlikely]]
+      refuse();
+    return slot;
   }
+  [[nodiscard]] Item* slot_at(std::size_t i) {
+    return reinterpret_cast<Item*>(room_ + slot_of(i) * sizeof(Item));
+  }
+  /// Are all slots that it names its own, so that they need not be looked at one by one? Eight at
+  /// a time: of a byte less than Room plus this, the highest bit is not set.
+  [[nodiscard]] bool has_slots() const noexcept {
+    const slot_order<Room>& order = order_;
+    if constexpr (Room < 128 && sizeof order % sizeof(std::uint64_t) == 0) {
+      constexpr std::uint64_t each = ~std::uint64_t{0} / 0xff;
+      std::uint64_t beyond = 0;
+      for (std::size_t at = 0; at < sizeof order; at += sizeof beyond) {
+        std::uint64_t some = 0;
+        std::memcpy(&some, reinterpret_cast<const std::byte*>(&order) + at, sizeof some);
+        if (at == 0) some &= ~std::uint64_t{0xff};  // the count
+        beyond |= some | ((some & each * 0x7f) + each * (128 - Room));
+      }
+      return (beyond & each * 0x80) == 0;
+    } else {
+      return std::all_of(order.slot.begin(), order.slot.end(),
+                         [](std::uint8_t slot) { return slot < Room; });
+    }
+  }
+  [[nodiscard]] std::uint32_t head(std::size_t i) const { return heads_.of[slot_of(i)]; }
   void set_head(std::size_t i) {
     const std::uint32_t now = head_of(item(i).key(), prefix);
-    std::uint32_t& kept = heads_.of[order_->slot[i]];
+    std::uint32_t& kept = heads_.of[slot_of(i)];
     running().store(&kept, &now, sizeof now);
   }
 

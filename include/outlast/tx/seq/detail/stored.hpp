@@ -41,7 +41,7 @@ class stored<std::string> {
   stored() = default;
   explicit stored(view value) : value_(value) {}
 
-  [[nodiscard]] view get() const noexcept { return value_.view(); }
+  [[nodiscard]] view get() const { return value_.view(); }
   void set(view value) { value_.assign(value); }
   void take(stored& from) { value_.take(from.value_); }
   void release() { value_.release(); }

@@ -6,6 +6,7 @@
 #include <outlast/tx/seq/detail/stored.hpp>
 #include <outlast/tx/seq/detail/versions.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,14 @@ struct bytes_of_replica {
     return hold(at, sizeof(T)) && reinterpret_cast<std::uintptr_t>(at) % alignof(T) == 0;
   }
 };
+
+/// Those of the running transaction's where objects may lie.
+[[nodiscard]] inline bytes_of_replica pages_of_replica() {
+  const transaction& in = running();
+  const auto& header = *reinterpret_cast<const tx::detail::heap_header*>(in.replica());
+  const std::size_t first = std::min<std::size_t>(header.first_page, in.bytes());
+  return {in.replica() + first, in.replica() + in.bytes()};
+}
 
 /// A key or value of which snapshots may see an earlier one. Trivially copyable: it lies in its
 /// page, which is copied before it is changed. A copy is the same one: it has the same block.
@@ -69,18 +78,19 @@ class versioned<std::string> {
     return *this;
   }
 
-  [[nodiscard]] std::string_view get() const noexcept {
-    return {reinterpret_cast<const char*>(is_inside() ? inside_ : bytes_of(outside_)), size_};
+  /// Throws corruption where its block does not lie in the replica.
+  [[nodiscard]] std::string_view get() const {
+    return {reinterpret_cast<const char*>(is_inside() ? inside_ : bytes_of(found())), size_};
   }
   /// `to` may be a part of it.
   void set(versions& in, std::string_view to) {
     if (is_inside()) return put(in, to);
-    block* const before = outside_;
+    block* const before = found();
     put(in, to);
     in.retire(before, before->born);
   }
   void retire(versions& in) {
-    if (!is_inside()) in.retire(outside_.get(), outside_->born);
+    if (!is_inside()) in.retire(found(), found()->born);
     clear();
   }
   void clear() {
@@ -102,6 +112,14 @@ class versioned<std::string> {
     return reinterpret_cast<const std::byte*>(of + 1);
   }
   [[nodiscard]] bool is_inside() const noexcept { return size_ <= inside_bytes; }
+  /// Its block.
+  [[nodiscard]] block* found() const {
+    block* const at = outside_;
+    const std::size_t room = tx::detail::room_at(running(), at);
+    if (room < sizeof(block) || size_ > room - sizeof(block)) [[unlikely]]
+      tx::detail::refuse_damage("a string lies elsewhere");
+    return at;
+  }
 
   /// Forgets what was here.
   void put(versions& in, std::string_view text) {

@@ -24,8 +24,21 @@ class holder {
 
   [[nodiscard]] moment at() const noexcept { return at_; }
 
+  /// What `link` leads to: null, or a holder of a moment before `newer`. So no list is a circle.
+  [[nodiscard]] static holder* before(const pointer<holder>& link, moment newer) {
+    holder* const found = link;
+    if (found == nullptr) return nullptr;
+    if (tx::detail::room_at(running(), found) < sizeof(holder) || found->at_ >= newer) [[unlikely]]
+      refuse();
+    return found;
+  }
+
  private:
   friend class versions;
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse() {
+    tx::detail::refuse_damage("what is kept for snapshots contradicts itself");
+  }
 
   /// On media: docs/formats/tx.md.
   struct kept {
@@ -41,16 +54,29 @@ class holder {
   };
   static_assert(sizeof(kept) == 16 && sizeof(chunk) == 256);
 
-  void keep(std::byte* block, moment born) {
-    if (last_ == nullptr || last_->count == chunk::room) {
-      chunk* const made = alloc<chunk>();
-      made->next = last_.get();
-      last_ = made;
+  /// The last chunk.
+  [[nodiscard]] chunk* last() const {
+    chunk* const found = last_;
+    if (found == nullptr) return nullptr;
+    if (tx::detail::room_at(running(), found) < sizeof(chunk) || found->count > chunk::room)
+        [[unlikely]] {
+      refuse();
     }
-    kept& place = last_->of.at(last_->count);
+    return found;
+  }
+
+  void keep(std::byte* block, moment born) {
+    chunk* to = last();
+    if (to == nullptr || to->count == chunk::room) {
+      chunk* const made = alloc<chunk>();
+      made->next = to;
+      last_ = made;
+      to = made;
+    }
+    kept& place = to->of.at(to->count);
     place.block = block;
     place.born = born;
-    ++last_->count;
+    ++to->count;
   }
 
   [[nodiscard]] std::size_t blocks() const noexcept {
@@ -62,24 +88,25 @@ class holder {
   /// Nobody uses it: frees what it keeps, but for what an older snapshot sees. False if that is
   /// more than `limit` blocks.
   bool hand_on(std::size_t& limit) {
-    holder* below = older_;
-    while (below != nullptr && below->open_ == 0) below = below->older_;
-    while (last_ != nullptr) {
+    holder* below = before(older_, at_);
+    while (below != nullptr && below->open_ == 0) below = before(below->older_, below->at_);
+    while (chunk* const from = last()) {
       if (limit == 0) return false;
       --limit;
-      --last_->count;
-      const kept& taken = last_->of.at(last_->count);
+      if (from->count == 0) [[unlikely]]
+        refuse();
+      --from->count;
+      const kept& taken = from->of.at(from->count);
       std::byte* const block = taken.block;
       const moment born = taken.born;
-      if (last_->count == 0) {
-        chunk* const emptied = last_;
-        last_ = emptied->next.get();
-        tx::free(emptied);
+      if (from->count == 0) {
+        last_ = from->next.get();
+        tx::free_found(from);
       }
       if (below != nullptr && born <= below->at_) {
         below->keep(block, born);
       } else {
-        tx::free(block);
+        tx::free_found(block);
       }
     }
     return true;
@@ -113,15 +140,17 @@ class versions {
 
   /// A snapshot of now. What is written from here on is born later. Throws out_of_space.
   [[nodiscard]] holder* open() {
-    if (newest_ != nullptr && newest_->open_ != 0 && is_latest(newest_->at_)) {
-      ++newest_->open_;
+    holder* newest = holder::before(newest_, now_);
+    if (newest != nullptr && newest->open_ != 0 && is_latest(newest->at_)) {
+      ++newest->open_;
     } else {
-      newest_ = alloc<holder>(now_, newest_.get());
+      newest = alloc<holder>(now_, newest);
+      newest_ = newest;
       ++now_;
       changed_ = false;
     }
-    seen_ = newest_->at_.get();
-    return newest_;
+    seen_ = newest->at_.get();
+    return newest;
   }
   /// What it held is given back by reap().
   void close(holder& of) {
@@ -134,7 +163,10 @@ class versions {
   }
   /// Closes all.
   void close_all() {
-    for (holder* each = newest_; each != nullptr; each = each->older_) {
+    moment newer = now_;
+    for (holder* each = holder::before(newest_, newer); each != nullptr;
+         each = holder::before(each->older_, newer)) {
+      newer = each->at_;
       if (each->open_ == 0) continue;
       each->open_ = 0;
       ++closed_;
@@ -154,19 +186,22 @@ class versions {
   /// The structure has no use for `block` any more: frees it, or keeps it while a snapshot sees it.
   /// Throws out_of_space.
   void retire(void* block, moment born) {
-    if (is_seen(born)) {
-      newest_open()->keep(static_cast<std::byte*>(block), born);
-    } else {
-      tx::free(block);
-    }
+    if (!is_seen(born)) return tx::free_found(block);
+    holder* const by = newest_open();
+    if (by == nullptr) [[unlikely]]
+      holder::refuse();
+    by->keep(static_cast<std::byte*>(block), born);
   }
 
   /// Frees what closed snapshots alone have kept, or hands it on; at most `limit` blocks. True if
   /// there may be more. Throws out_of_space.
   bool reap(std::size_t limit) {
     pointer<holder>* link = &newest_;
-    while (closed_ != 0 && *link != nullptr) {
-      holder* const each = *link;
+    moment newer = now_;
+    while (closed_ != 0) {
+      holder* const each = holder::before(*link, newer);
+      if (each == nullptr) return false;
+      newer = each->at_;
       if (each->open_ != 0) {
         link = &each->older_;
         continue;
@@ -174,15 +209,15 @@ class versions {
       if (!each->hand_on(limit)) return true;
       *link = each->older_.get();
       --closed_;
-      tx::free(each);
+      tx::free_found(each);
     }
     return false;
   }
 
  private:
-  [[nodiscard]] holder* newest_open() const noexcept {
-    holder* each = newest_;
-    while (each != nullptr && each->open_ == 0) each = each->older_;
+  [[nodiscard]] holder* newest_open() const {
+    holder* each = holder::before(newest_, now_);
+    while (each != nullptr && each->open_ == 0) each = holder::before(each->older_, each->at_);
     return each;
   }
 
@@ -198,13 +233,14 @@ inline bool versions::is_sound() const {
   const transaction& in = running();
   std::size_t left = in.bytes() / sizeof(holder);
   const auto lies_there = [&](const void* at, std::size_t bytes) {
-    const std::size_t offset = in.offset_of(at);
-    if (left == 0 || offset >= in.bytes() || in.bytes() - offset < bytes) return false;
+    if (left == 0 || tx::detail::room_at(in, at) < bytes) return false;
     --left;
-    return offset % alignof(holder) == 0;
+    return true;
   };
+  moment newer = now_;
   for (const holder* each = newest_; each != nullptr; each = each->older_) {
-    if (!lies_there(each, sizeof(holder))) return false;
+    if (!lies_there(each, sizeof(holder)) || each->at_ >= newer) return false;
+    newer = each->at_;
     for (const holder::chunk* some = each->last_; some != nullptr; some = some->next) {
       if (!lies_there(some, sizeof *some) || some->count > holder::chunk::room) return false;
     }

@@ -18,15 +18,14 @@ namespace outlast::tx::seq {
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::enter(key_view key, value_view value, Less order) {
   versions_.change();
-  if (root_ == nullptr) root_ = leaf::make(versions_, 0);
-  header* at = own(root_, order);
+  if (root_ == nullptr) return enter_first(key, value, order);
+  header* at = own_root(order);
   const inner* above = nullptr;
   std::size_t place = 0;
   while (!is_leaf(*at)) {
     place = child_of(as_inner(at), key, order);
-    static_cast<void>(expected_child(as_inner(at), place));
     above = &as_inner(at);
-    at = own(as_inner(at).item(place).child, order);
+    at = own_child(as_inner(at), place, order);
   }
   leaf* last = &as_leaf(at);
   if (const std::size_t i = find_in(*last, key, order); i < last->size()) {
@@ -44,18 +43,28 @@ bool bplus_tree<Key, Value, Less, Fanout>::enter(key_view key, value_view value,
   return true;
 }
 
+/// Of an empty tree.
+template <class Key, class Value, class Less, std::size_t Fanout>
+bool bplus_tree<Key, Value, Less, Fanout>::enter_first(key_view key, value_view value, Less order) {
+  leaf* const first = leaf::make(versions_, 0);
+  root_ = first;
+  first->insert(0, is_by_bytes(order), versions_, key, value);
+  ++count_;
+  return true;
+}
+
 /// The leaf of `key`, with room for one more. The way to it is owned.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::split_way_to(key_view key, Less order) -> leaf& {
-  header* at = root_;
+  header* at = root_at(root_.get());
   if (size_of(at) == Fanout) at = raise(order);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
     const std::size_t i = child_of(here, key, order);
-    at = here.item(i).child;
+    at = child_at(here, i);
     if (size_of(at) < Fanout) continue;
     split(here, i, order);
-    at = here.item(child_of(here, key, order)).child;
+    at = child_at(here, child_of(here, key, order));
   }
   return as_leaf(at);
 }
@@ -66,6 +75,8 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
   versions_.change();
   leaf& last = own_way_to(key, order);
   const std::size_t i = place_of(last, key, false, order);
+  if (i >= last.size()) [[unlikely]]
+    refuse();  // it was there
   last.item(i).retire(versions_);
   last.remove(i);
   --count_;
@@ -77,15 +88,15 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
 /// The leaf of `key`; all pages on the way have an item more than they need.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) -> leaf& {
-  header* at = own(root_, order);
+  header* at = own_root(order);
   while (!is_leaf(*at)) {
     inner& here = as_inner(at);
     std::size_t i = child_of(here, key, order);
-    if (size_of(here.item(i).child) <= least) {
+    if (size_of(child_at(here, i)) <= least) {
       combine(here, i + 1 < here.size() ? i : i - 1, order);
       i = child_of(here, key, order);
     }
-    at = own(here.item(i).child, order);
+    at = own_child(here, i, order);
     if (root_ != &here || here.size() > 1) continue;
     root_ = at;
     versions_.retire(&here, here.born);
@@ -108,7 +119,7 @@ auto bplus_tree<Key, Value, Less, Fanout>::raise(Less order) -> header* {
 /// Some items of the child at place `i`, which is full and owned, go to a new one behind it.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Less order) {
-  header* const child = above.item(i).child;
+  header* const child = child_at(above, i);
   const bool by_bytes = is_by_bytes(order);
   if (is_leaf(*child)) {
     leaf* const high = leaf::make(versions_, 0);
@@ -126,7 +137,7 @@ void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Le
 /// The children at places `i` and `i` + 1 become one, or equally large.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Less order) {
-  header* const low = own(above.item(i).child, order);
+  header* const low = own_child(above, i, order);
   if (is_leaf(*low)) {
     combine(above, i, as_leaf(low), order);
   } else {
@@ -138,12 +149,11 @@ template <class Key, class Value, class Less, std::size_t Fanout>
 template <class Page>
 void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Page& low,
                                                    Less order) {
-  pointer<header>& link = above.item(i + 1).child;
-  Page* const high = static_cast<Page*>(link.get());
-  if (low.size() + high->size() <= Fanout) {
-    merge(above, i, low, *high, order);
+  Page& high = *static_cast<Page*>(child_at(above, i + 1));
+  if (low.size() + high.size() <= Fanout) {
+    merge(above, i, low, high, order);
   } else {
-    balance(above, i, low, *static_cast<Page*>(own(link, order)), order);
+    balance(above, i, low, *static_cast<Page*>(own_child(above, i + 1, order)), order);
   }
 }
 
@@ -174,14 +184,15 @@ void bplus_tree<Key, Value, Less, Fanout>::balance(inner& above, std::size_t i, 
   const bool by_bytes = is_by_bytes(order);
   const detail::versioned<Key> before = above.item(i + 1).separator;
   if constexpr (are_inner) high.item(0).separator = before;
-  const std::size_t half = (low.size() + high.size()) / 2;
-  while (low.size() < half) {
+  const std::size_t has = low.size();
+  const std::size_t half = (has + high.size()) / 2;
+  for (std::size_t each = has; each < half; ++each) {
     low.append(by_bytes, std::as_const(high.item(0)));
     high.remove(0);
   }
-  while (low.size() > half) {
-    high.insert(0, by_bytes, std::as_const(low.item(low.size() - 1)));
-    low.remove(low.size() - 1);
+  for (std::size_t each = has; each > half; --each) {
+    high.insert(0, by_bytes, std::as_const(low.item(each - 1)));
+    low.remove(each - 1);
   }
   header* const child = above.item(i + 1).child;
   above.remove(i + 1);
@@ -204,7 +215,7 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::blocks_below(const header* at)
     if (is_leaf(*at)) {
       all += as_leaf(at).item(i).blocks();
     } else {
-      all += as_inner(at).item(i).separator.blocks() + blocks_below(as_inner(at).item(i).child);
+      all += as_inner(at).item(i).separator.blocks() + blocks_below(child_at(as_inner(at), i));
     }
   }
   return all;
@@ -254,17 +265,16 @@ std::string bplus_tree<Key, Value, Less, Fanout>::check(Less order) const {
 /// Is the page one, with strings that lie in the replica? Of pages that may be damaged.
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::can_be_read(const header* at) {
-  const std::byte* const begin = running().replica();
-  const detail::bytes_of_replica in{begin, begin + running().bytes()};
-  if (!in.template hold<header>(at)) return false;
+  const detail::bytes_of_replica in = detail::pages_of_replica();
+  if (!in.template hold<header>(at) || at->level >= most_levels) return false;
   if (is_leaf(*at)) {
-    if (!in.template hold<leaf>(at) || !as_leaf(at).is_sound()) return false;
+    if (!in.template hold<leaf>(at) || !as_leaf(at).is_whole()) return false;
     for (std::size_t i = 0; i < as_leaf(at).size(); ++i) {
       if (!as_leaf(at).item(i).lies_in(in)) return false;
     }
     return true;
   }
-  if (!in.template hold<inner>(at) || !as_inner(at).is_sound()) return false;
+  if (!in.template hold<inner>(at) || !as_inner(at).is_whole()) return false;
   for (std::size_t i = 1; i < as_inner(at).size(); ++i) {
     if (!as_inner(at).item(i).separator.lies_in(in)) return false;
   }

@@ -1,0 +1,82 @@
+// Stores whose files are spoilt, and what they must bear.
+//
+// Few words of a store's files matter to the code that opens and changes it, so an edit names what
+// it changes by its part of the format: spot. The offsets of these are found in the good files.
+//
+//   byte 0      0x1f: the good store; 30 and 31 are behind a log, where all takes ten times as
+//               long, even and odd ones before them in memory; 0x80: it is opened with
+//               paranoid_checks, 0x40: it is copied when it was used, 0x20: it is not repaired
+//   from 1      edits: spot (1), change (1), index (2), value (8), little-endian
+#pragma once
+
+#include <tests/fuzz/exercise.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace outlast::fuzz {
+
+/// What an edit changes: `index` counts words of 8 bytes in it.
+enum class spot : std::uint8_t {
+  any,          ///< all that is not zero
+  heap_header,  ///< of replicas
+  page_states,  ///< of their pages that were in use
+  tree_pages,   ///< blocks as large as pages of the store's tree
+  block_heads,  ///< the first words of all blocks: links, sizes, moments
+  log,          ///< the file of the log
+  count,
+};
+
+/// What becomes of the word.
+enum class word_change : std::uint8_t {
+  set,   ///< the value
+  flip,  ///< exclusive or
+  add,   ///< the sum
+  low,   ///< its lower half is that of the value
+  high,  ///< its upper half is the lower one of the value
+  copy,  ///< what another word of the spot is, the one that the value counts
+  count,
+};
+
+struct store_edit {
+  spot where;
+  word_change how;
+  std::uint16_t index;
+  std::uint64_t value;
+};
+
+/// A spoilt store.
+struct store_recipe {
+  std::size_t good = 0;
+  bool checked = false;   ///< it is opened with paranoid_checks
+  bool copied = false;    ///< a checkpoint of it is made
+  bool repaired = false;  ///< a repair ends it
+  std::vector<store_edit> edits;
+};
+
+/// Accepts any bytes; of edits the first 32.
+[[nodiscard]] store_recipe decode_store(std::span<const std::uint8_t> bytes);
+/// One to six edits of the good store, the same for the same seed.
+[[nodiscard]] store_recipe random_recipe(std::size_t good, std::uint64_t seed);
+
+/// The names of the good stores: in memory and behind a log, closed and as a kill leaves them.
+[[nodiscard]] std::span<const std::string_view> good_stores();
+
+/// How far a store got.
+struct store_outcome {
+  bool opened = false;
+  bool read = false;     ///< all that was asked for was answered
+  bool written = false;  ///< and all that was written was taken
+  bool repaired = false;
+};
+
+/// Makes the store, opens it, reads and writes, and copies and repairs it if asked to. What is
+/// answered must have been written at some time; what is refused must be refused as damage, or for
+/// lack of space; a repaired store works. Throws broken_promise.
+[[nodiscard]] store_outcome exercise(const store_recipe& input);
+
+}  // namespace outlast::fuzz

@@ -13,7 +13,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs catalogue clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -116,6 +116,16 @@ fuzz: fuzz-dependencies build-fuzz
 ## package: the Debian package, in build/release
 package: package-dependencies build-release
 	cd build/release && cpack -G DEB
+
+## docs: the documentation as a site, build/docs/site, with the reference of the headers; checks every link
+docs: docs-dependencies
+	tools/build_docs build/docs
+
+## catalogue: writes docs/catalogue.md anew, from the headers and the verifier's list
+catalogue:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target outlast
+	tools/make_catalogue build/dev/bin/outlast
 
 ## format: clang-format decides
 format:

@@ -13,7 +13,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs catalogue clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs generated clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -121,11 +121,12 @@ package: package-dependencies build-release
 docs: docs-dependencies
 	tools/build_docs build/docs
 
-## catalogue: writes docs/catalogue.md anew, from the headers and the verifier's list
-catalogue:
+## generated: writes docs/catalogue.md, the manual and the completions anew, from headers and tool
+generated:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev -j $(JOBS) --target outlast
 	tools/make_catalogue build/dev/bin/outlast
+	tools/make_manual build/dev/bin/outlast
 
 ## format: clang-format decides
 format:

@@ -248,6 +248,15 @@ bool applicable(const settings& asked, const verify::catalogue_entry& entry) {
   return !is_special || (asked.strategy != "exhaustive" && asked.park == 0);
 }
 
+void print_entry(const settings& asked, const verify::catalogue_entry& entry) {
+  if (asked.json) {
+    const nlohmann::ordered_json line{{"structure", entry.structure}, {"policy", entry.policy}};
+    std::cout << line.dump() << '\n';
+  } else {
+    std::cout << entry.structure << ' ' << entry.policy << '\n';
+  }
+}
+
 void run(const settings& asked) {
   bool any = false;
   bool violated = false;
@@ -256,7 +265,7 @@ void run(const settings& asked) {
     if (!selected(asked, entry)) continue;
     any = true;
     if (asked.list) {
-      std::cout << entry.structure << ' ' << entry.policy << '\n';
+      print_entry(asked, entry);
       continue;
     }
     if (!applicable(asked, entry)) {

@@ -47,6 +47,12 @@ if(TARGET outlast)
   if(TARGET outlast-bench)
     install(TARGETS outlast-bench)  # what `outlast bench` starts
   endif()
+  install(FILES share/man/outlast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES share/bash-completion/outlast
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES share/zsh/_outlast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(FILES share/fish/outlast.fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 

@@ -13,7 +13,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs generated clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -127,6 +127,15 @@ generated:
 	cmake --build --preset dev -j $(JOBS) --target outlast
 	tools/make_catalogue build/dev/bin/outlast
 	tools/make_manual build/dev/bin/outlast
+
+## golden: makes the pools of tests/layout/golden anew; before a release of a format only
+golden:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target make_golden
+	rm -rf build/golden tests/layout/golden/*.pool.xz
+	mkdir -p build/golden
+	build/dev/tests/bin/make_golden build/golden
+	python3 tests/layout/pack.py pack build/golden tests/layout/golden
 
 ## format: clang-format decides
 format:

@@ -13,7 +13,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package docs generated golden clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -113,9 +113,14 @@ store-differential:
 fuzz: fuzz-dependencies build-fuzz
 	tests/fuzz/run build/fuzz $(FUZZ_RUNS) $(JOBS)
 
-## package: the Debian package, in build/release
+## package: the Debian packages, in build/release
 package: package-dependencies build-release
 	cd build/release && cpack -G DEB
+
+## test-package: installs them on a fresh Debian 12, where strangers' projects are built; as root, minutes
+test-package: package
+	tools/install-dependencies test-package
+	tests/packaging/clean_debian build/release
 
 ## docs: the documentation as a site, build/docs/site, with the reference of the headers; checks every link
 docs: docs-dependencies

@@ -113,14 +113,14 @@ store-differential:
 fuzz: fuzz-dependencies build-fuzz
 	tests/fuzz/run build/fuzz $(FUZZ_RUNS) $(JOBS)
 
-## package: the Debian packages, in build/release
-package: package-dependencies build-release
-	cd build/release && cpack -G DEB
+## package: the Debian packages, in build/package
+package: package-dependencies build-package
+	cd build/package && cpack -G DEB
 
 ## test-package: installs them on a fresh Debian 12, where strangers' projects are built; as root, minutes
 test-package: package
 	tools/install-dependencies test-package
-	tests/packaging/clean_debian build/release
+	tests/packaging/clean_debian build/package
 
 ## docs: the documentation as a site, build/docs/site, with the reference of the headers; checks every link
 docs: docs-dependencies

@@ -3,6 +3,23 @@
 
 include(CMakePackageConfigHelpers)
 
+# outlast_install_packed(<file> <name> <folder> <component>) installs a file as <name>.gz, as manuals and
+# changelogs are; as it is where there is no gzip.
+find_program(OUTLAST_GZIP gzip)
+mark_as_advanced(OUTLAST_GZIP)
+function(outlast_install_packed file name folder component)
+  if(NOT OUTLAST_GZIP)
+    install(FILES ${file} DESTINATION ${folder} RENAME ${name} COMPONENT ${component})
+    return()
+  endif()
+  set(packed ${PROJECT_BINARY_DIR}/packed/${name}.gz)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/packed)
+  execute_process(COMMAND ${OUTLAST_GZIP} -9nc ${PROJECT_SOURCE_DIR}/${file} OUTPUT_FILE ${packed}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+  install(FILES ${packed} DESTINATION ${folder} COMPONENT ${component})
+endfunction()
+
 set(outlast_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(outlast_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/outlast)
 set(outlast_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -55,7 +72,7 @@ if(TARGET outlast)
   if(TARGET outlast-bench)
     install(TARGETS outlast-bench COMPONENT tools)  # what `outlast bench` starts
   endif()
-  install(FILES share/man/outlast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  outlast_install_packed(share/man/outlast.1 outlast.1 ${CMAKE_INSTALL_MANDIR}/man1 tools)
   install(FILES share/bash-completion/outlast
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
   install(FILES share/zsh/_outlast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
@@ -63,14 +80,19 @@ if(TARGET outlast)
   install(FILES share/fish/outlast.fish
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
 endif()
-# Each package has its own: the folder bears its name.
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/liboutlast${outlast_soversion}
-        RENAME copyright COMPONENT runtime)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/liboutlast-dev RENAME copyright
-        COMPONENT devel)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/outlast RENAME copyright COMPONENT tools)
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/liboutlast-dev
-        COMPONENT devel)
+# Each package has its own folder, which bears its name.
+foreach(package IN ITEMS runtime:liboutlast${outlast_soversion} devel:liboutlast-dev tools:outlast)
+  string(REPLACE ":" ";" package ${package})
+  list(GET package 0 component)
+  list(GET package 1 name)
+  if(component STREQUAL tools AND NOT TARGET outlast)
+    continue()
+  endif()
+  set(folder ${CMAKE_INSTALL_DATADIR}/doc/${name})
+  install(FILES cmake/debian/copyright DESTINATION ${folder} COMPONENT ${component})
+  outlast_install_packed(CHANGELOG.md changelog ${folder} ${component})
+endforeach()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/liboutlast-dev COMPONENT devel)
 
 if(PROJECT_IS_TOP_LEVEL)
   include(outlast_package)

@@ -19,10 +19,11 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME liboutlast${outlast_soversion})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
-    "Data structures that outlive a crash: the shared library
- Maps, sets, queues, transactions and a store in files that are mapped into
- memory, and outlive the process that wrote them.")
+    "Maps, sets, queues, transactions and a store in files that are mapped
+into memory, and outlive the process that wrote them. This package has the
+shared library.")
 
 set(CPACK_DEBIAN_DEVEL_PACKAGE_NAME liboutlast-dev)
 set(CPACK_DEBIAN_DEVEL_PACKAGE_SECTION libdevel)
@@ -30,14 +31,13 @@ set(CPACK_DEBIAN_DEVEL_PACKAGE_DEPENDS
     "liboutlast${outlast_soversion} (= ${PROJECT_VERSION}), libstdc++-12-dev | libstdc++-13-dev")
 set(CPACK_DEBIAN_DEVEL_PACKAGE_RECOMMENDS "g++ (>= 4:12) | clang-19")
 set(CPACK_COMPONENT_DEVEL_DESCRIPTION
-    "Data structures that outlive a crash: what programs are built with
- Headers, static libraries, and files for CMake and pkg-config.")
+    "Headers, static libraries, and files for CMake and pkg-config: what
+programs are built with.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME outlast)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libleveldb1d, wamerican")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
-    "Data structures that outlive a crash: the command line tool
- It inspects, checks and copies pools, reads and writes stores, and measures
- and verifies the structures of the library.")
+    "The command line tool: it inspects, checks and copies pools, reads and
+writes stores, and measures and verifies the structures of the library.")
 include(CPack)

@@ -53,16 +53,22 @@ void run_upgrade(const arguments& given) {
 std::span<const upgrade_step> all_upgrade_steps() noexcept { return {}; }
 
 std::uint32_t version_of(std::span<const std::byte> first_page, const std::string& file) {
-  pool_format::static_header header{};
-  if (first_page.size() < sizeof header) {
+  pool_format::header_page page{};
+  if (first_page.size() < sizeof page) {
     throw error(errc::not_a_pool, file, "the file is too short for a pool");
   }
-  std::memcpy(&header, first_page.data(), sizeof header);
+  std::memcpy(&page, first_page.data(), sizeof page);
+  const pool_format::static_header& header = page.fixed;
   if (header.magic_word != pool_format::magic) {
     throw error(errc::not_a_pool, file, "this is no pool: it begins with other bytes");
   }
   if (header.endian != pool_format::endian_tag) {
     throw error(errc::foreign_machine, file, "the pool is of a machine with another byte order");
+  }
+  if (header.checksum != pool_format::header_checksum(page)) {
+    throw error(errc::header_damaged, file,
+                "the header is damaged: its checksum does not match, so its version may be "
+                "another one; restore a backup");
   }
   return header.format_version;
 }

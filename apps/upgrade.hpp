@@ -21,9 +21,8 @@ struct upgrade_step {
 /// Every step there is. Format 1 is the first and the newest: none.
 [[nodiscard]] std::span<const upgrade_step> all_upgrade_steps() noexcept;
 
-/// The version that a header says, if these are the first bytes of a pool whose version can be
-/// told: the first 64 bytes mean the same in every version. Throws error{not_a_pool,
-/// foreign_machine}.
+/// The version that the first page of a pool says. The first 64 bytes and the rule of the checksum
+/// are the same in every version. Throws error{not_a_pool, foreign_machine, header_damaged}.
 [[nodiscard]] std::uint32_t version_of(std::span<const std::byte> first_page,
                                        const std::string& file);
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outlast::apps {
@@ -76,19 +77,29 @@ TEST_F(Upgrade, the_real_steps_lead_to_the_newest_version_from_every_older_one) 
   EXPECT_EQ(all_upgrade_steps().size(), pool_format::version - 1);
 }
 
-TEST_F(Upgrade, tells_the_version_of_what_begins_as_a_pool_alone) {
-  std::vector<std::byte> page(pool_format::page_bytes);
-  EXPECT_THROW(static_cast<void>(version_of(page, "some.pool")), error);
-  pool_format::static_header header{};
-  header.magic_word = pool_format::magic;
-  header.format_version = 7;
-  std::memcpy(page.data(), &header, sizeof header);
-  EXPECT_THROW(static_cast<void>(version_of(page, "some.pool")), error);  // another byte order
-  header.endian = pool_format::endian_tag;
-  std::memcpy(page.data(), &header, sizeof header);
-  EXPECT_EQ(version_of(page, "some.pool"), 7U);
-  page.resize(10);
-  EXPECT_THROW(static_cast<void>(version_of(page, "some.pool")), error);
+/// Why the version of this page cannot be told; errc{} and the version, if it can.
+std::pair<errc, std::uint32_t> version_in(const pool_format::header_page& page,
+                                          std::size_t bytes = sizeof page) {
+  std::vector<std::byte> first(bytes);
+  std::memcpy(first.data(), &page, bytes);
+  try {
+    return {errc{}, version_of(first, "some.pool")};
+  } catch (const error& why) {
+    return {why.reason(), 0};
+  }
+}
+
+TEST(UpgradeVersion, is_told_of_an_intact_header_alone) {
+  pool_format::header_page page{};
+  EXPECT_EQ(version_in(page).first, errc::not_a_pool);
+  page.fixed.magic_word = pool_format::magic;
+  EXPECT_EQ(version_in(page).first, errc::foreign_machine);
+  page.fixed.endian = pool_format::endian_tag;
+  page.fixed.format_version = 7;
+  EXPECT_EQ(version_in(page).first, errc::header_damaged);
+  seal(page);
+  EXPECT_EQ(version_in(page), std::pair(errc{}, 7U));
+  EXPECT_EQ(version_in(page, 10).first, errc::not_a_pool);
 }
 
 }  // namespace

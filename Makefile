@@ -14,7 +14,7 @@ MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -115,9 +115,34 @@ fuzz: fuzz-dependencies build-fuzz
 	tests/fuzz/run build/fuzz pool $(FUZZ_RUNS) $(JOBS)
 	tests/fuzz/run build/fuzz store $(FUZZ_STORES) $(JOBS)
 
-## package: the Debian package, in build/release
-package: package-dependencies build-release
-	cd build/release && cpack -G DEB
+## package: the Debian packages, in build/package
+package: package-dependencies build-package
+	cd build/package && cpack -G DEB
+
+## test-package: installs them on a fresh Debian 12, where strangers' projects are built; as root, minutes
+test-package: package
+	tools/install-dependencies test-package
+	tests/packaging/clean_debian build/package
+
+## docs: the documentation as a site, build/docs/site, with the reference of the headers; checks every link
+docs: docs-dependencies
+	tools/build_docs build/docs
+
+## generated: writes docs/catalogue.md, the manual and the completions anew, from headers and tool
+generated:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target outlast
+	tools/make_catalogue build/dev/bin/outlast
+	tools/make_manual build/dev/bin/outlast
+
+## golden: makes the pools of tests/layout/golden anew; before a release of a format only
+golden:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target make_golden
+	rm -rf build/golden tests/layout/golden/*.pool.xz
+	mkdir -p build/golden
+	build/dev/tests/bin/make_golden build/golden
+	python3 tests/layout/pack.py pack build/golden tests/layout/golden
 
 ## format: clang-format decides
 format:

@@ -3,31 +3,50 @@
 
 #include <CLI/CLI.hpp>
 
+#include <nlohmann/json.hpp>
+
+#include <exception>
+#include <iostream>
+#include <utility>
+
 namespace outlast::apps {
 
 /// Adds a subcommand to the tool: its options, and a callback that runs it. A callback that fails
 /// throws; `exit_with` ends the program with a status of the command's own.
 using command = void (*)(CLI::App& tool);
 
+void add_backup(CLI::App& tool);
 void add_bench(CLI::App& tool);
 void add_check(CLI::App& tool);
 void add_db(CLI::App& tool);
 void add_demo(CLI::App& tool);
+void add_describe(CLI::App& tool);
 void add_inspect(CLI::App& tool);
+void add_upgrade(CLI::App& tool);
 void add_verify(CLI::App& tool);
 void add_version(CLI::App& tool);
 
 inline constexpr command all_commands[] = {
-    add_bench,
-    add_check,
-    add_db,
-    add_demo,
-    add_inspect,
-    add_verify,
-    add_version,
+    add_backup,   add_bench,   add_check,   add_db,     add_demo,
+    add_describe, add_inspect, add_upgrade, add_verify, add_version,
 };
 
 /// Ends the program with `status` after the callback has printed what it had to say.
 [[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }
+
+/// Runs what a command does; if it throws, the cause is printed and the status is 2, which says
+/// that it could not be done. `json`: the cause is one JSON object, on standard output.
+template <class Run>
+void or_status_2(Run&& run, bool json) {
+  try {
+    std::forward<Run>(run)();
+  } catch (const CLI::Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    if (json) std::cout << nlohmann::ordered_json{{"error", failure.what()}}.dump() << std::endl;
+    std::cerr << "outlast: " << failure.what() << '\n';
+    exit_with(2);
+  }
+}
 
 }  // namespace outlast::apps

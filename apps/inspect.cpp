@@ -1,6 +1,7 @@
 // outlast inspect FILE, outlast check FILE: what a pool file holds, and whether it is sound.
 //
 // Both read only, take no lock, and go as far as they can with dirty, damaged and foreign files.
+// Exit status: 0, sound; 1, not sound; 2, it could not be looked at.
 #include <apps/commands.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
@@ -12,11 +13,15 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace outlast::apps {
 namespace {
@@ -39,11 +44,38 @@ std::string state_name(std::uint64_t state) {
   return "damaged";
 }
 
-/// Pages per kind and per owner.
+/// What an owner has.
+struct owned {
+  std::uint64_t pages = 0;
+  std::uint64_t small_bytes = 0;   ///< of runs of small blocks
+  std::uint64_t blocks_bytes = 0;  ///< of the blocks in use in them: known after a clean close
+};
+
+/// Pages per kind and per owner, and what lies between runs.
 struct usage {
   std::uint64_t pages[4] = {};
-  std::map<std::uint16_t, std::uint64_t> of_owner;
+  std::uint64_t free_runs = 0;
+  std::uint64_t largest_free_pages = 0;
+  std::map<std::uint16_t, owned> of_owner;
+
+  void add_free(std::uint64_t free_pages) {
+    if (free_pages == 0) return;
+    pages[0] += free_pages;
+    ++free_runs;
+    largest_free_pages = std::max(largest_free_pages, free_pages);
+  }
 };
+
+/// Of a run of small blocks, the bytes of those in use, as the last close wrote down.
+std::uint64_t blocks_in_use(const page_line* lines, std::uint32_t first, std::uint32_t end) {
+  std::uint64_t blocks = 0;
+  for (std::uint32_t page = first; page < end; ++page) {
+    for (const auto& word : lines[page].occupied) {
+      blocks += static_cast<std::uint64_t>(std::popcount(word.load(relaxed)));
+    }
+  }
+  return blocks * lines[first].block_size;
+}
 
 usage count_pages(const file_view& view, const parsed_header& header) {
   usage result;
@@ -51,15 +83,27 @@ usage count_pages(const file_view& view, const parsed_header& header) {
       reinterpret_cast<const page_line*>(view.bytes().data() + header.fixed.line_table_offset);
   const std::uint32_t end = view.used_pages();
   auto page = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
+  std::uint64_t free_pages = 0;
   while (page < end) {
     const run_word run = run_word::unpack(lines[page].word.load(relaxed));
     const bool sound = run.kind != run_kind::free && run.kind <= run_kind::region && run.pages != 0;
-    if (sound) {
-      result.pages[static_cast<std::size_t>(run.kind)] += run.pages;
-      result.of_owner[run.owner] += run.pages;
+    if (!sound) {
+      ++free_pages;
+      ++page;
+      continue;
     }
-    page += sound ? std::min(run.pages, end - page) : 1;
+    result.add_free(std::exchange(free_pages, 0));
+    const std::uint32_t next = page + std::min(run.pages, end - page);
+    owned& of = result.of_owner[run.owner];
+    result.pages[static_cast<std::size_t>(run.kind)] += run.pages;
+    of.pages += run.pages;
+    if (run.kind == run_kind::small) {
+      of.small_bytes += (next - page) * page_bytes;
+      of.blocks_bytes += blocks_in_use(lines, page, next);
+    }
+    page = next;
   }
+  result.add_free(free_pages + header.file_bytes() / page_bytes - page);
   return result;
 }
 
@@ -82,6 +126,12 @@ ordered_json describe_header(const parsed_header& header) {
             fixed.compatible_features}}};
 }
 
+/// Of `whole`, in three digits.
+double share(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return 0;
+  return std::round(1000 * static_cast<double>(part) / static_cast<double>(whole)) / 1000;
+}
+
 ordered_json describe_roots(const file_view& view, const parsed_header& header, const usage& used) {
   ordered_json roots = ordered_json::array();
   const auto* const entries =
@@ -90,15 +140,22 @@ ordered_json describe_roots(const file_view& view, const parsed_header& header, 
     const root_entry& entry = entries[i];
     const std::uint64_t state = entry.state.load(relaxed);
     if (state == entry_free) continue;
-    const auto pages = used.of_owner.find(static_cast<std::uint16_t>(i));
+    const auto found = used.of_owner.find(static_cast<std::uint16_t>(i));
+    const owned of = found == used.of_owner.end() ? owned{} : found->second;
+    const bool is_known = entry.occupancy_valid.load(relaxed) == occupancy_saved;
     roots.push_back({{"index", i},
                      {"name", text_of(entry.identity.name)},
                      {"type", text_of(entry.identity.type_name)},
                      {"fingerprint", hexadecimal(entry.identity.fingerprint)},
                      {"state", intact(entry.identity) ? state_name(state) : "damaged"},
-                     {"closed_cleanly", entry.occupancy_valid.load(relaxed) == occupancy_saved},
+                     {"closed_cleanly", is_known},
                      {"object_offset", entry.object_offset.load(relaxed)},
-                     {"bytes", pages == used.of_owner.end() ? 0 : pages->second * page_bytes}});
+                     {"bytes", of.pages * page_bytes}});
+    // Small blocks that were written down: what lies between those in use is free for this root.
+    if (is_known && of.small_bytes != 0) {
+      roots.back()["small_blocks_in_use_bytes"] = of.blocks_bytes;
+      roots.back()["small_blocks_filled"] = share(of.blocks_bytes, of.small_bytes);
+    }
   }
   return roots;
 }
@@ -131,7 +188,11 @@ ordered_json describe_usage(const file_view& view, const parsed_header& header, 
           {"used_bytes", taken},
           {"small_block_bytes", used.pages[1] * page_bytes},
           {"large_block_bytes", used.pages[2] * page_bytes},
-          {"region_bytes", used.pages[3] * page_bytes}};
+          {"region_bytes", used.pages[3] * page_bytes},
+          {"free_bytes", used.pages[0] * page_bytes},
+          {"free_runs", used.free_runs},
+          {"largest_free_bytes", used.largest_free_pages * page_bytes},
+          {"fragmentation", share(used.pages[0] - used.largest_free_pages, used.pages[0])}};
 }
 
 ordered_json describe_findings(const std::vector<finding>& findings) {
@@ -235,7 +296,7 @@ CLI::App* add_command(CLI::App& tool, const char* name, const char* purpose,
   const auto given = std::make_shared<arguments>();
   command->add_option("file", given->file, "The pool file")->required();
   command->add_flag("--json", given->json, "Print one JSON object");
-  return command->callback([given, run] { run(*given); });
+  return command->callback([given, run] { or_status_2([&] { run(*given); }, given->json); });
 }
 
 }  // namespace
@@ -245,7 +306,8 @@ void add_inspect(CLI::App& tool) {
 }
 
 void add_check(CLI::App& tool) {
-  add_command(tool, "check", "Check the structure of a pool file; status 1 if it is not sound",
+  add_command(tool, "check",
+              "Check the structure of a pool file; status 1: it is not sound, 2: not checked",
               run_check);
 }
 

@@ -1,5 +1,6 @@
 # Sources of the command line tool, one a line; the list grows by one line per subcommand.
 outlast_app_sources(
+  ${CMAKE_CURRENT_LIST_DIR}/backup.cpp
   ${CMAKE_CURRENT_LIST_DIR}/db/db.cpp
   ${CMAKE_CURRENT_LIST_DIR}/db/dump.cpp
   ${CMAKE_CURRENT_LIST_DIR}/db/import.cpp
@@ -20,8 +21,10 @@ outlast_app_sources(
   ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_always.cpp
   ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_hashed.cpp
   ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_line.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/describe.cpp
   ${CMAKE_CURRENT_LIST_DIR}/inspect.cpp
   ${CMAKE_CURRENT_LIST_DIR}/main.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/upgrade.cpp
   ${CMAKE_CURRENT_LIST_DIR}/verify.cpp
   ${CMAKE_CURRENT_LIST_DIR}/version.cpp
 )

@@ -1,9 +1,12 @@
 // outlast verify: explores interleavings x crashes x evictions of the durable structures.
 #include <apps/commands.hpp>
+#include <apps/demo/progress.hpp>
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -248,15 +251,48 @@ bool applicable(const settings& asked, const verify::catalogue_entry& entry) {
   return !is_special || (asked.strategy != "exhaustive" && asked.park == 0);
 }
 
+void print_entry(const settings& asked, const verify::catalogue_entry& entry) {
+  if (asked.json) {
+    const nlohmann::ordered_json line{{"structure", entry.structure}, {"policy", entry.policy}};
+    std::cout << line.dump() << '\n';
+  } else {
+    std::cout << entry.structure << ' ' << entry.policy << '\n';
+  }
+}
+
+/// A bar on the terminal where results come, if several are to come; none elsewhere.
+class bar {
+ public:
+  explicit bar(const settings& asked) {
+    const std::vector<verify::catalogue_entry>& all = verify::catalogue();
+    const auto count = static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [&](const auto& entry) { return selected(asked, entry); }));
+    if (asked.list || count < 2 || ::isatty(STDERR_FILENO) != 1) return;
+    shown_.emplace(count);
+    shown_->begin("verify");
+  }
+  /// Results may be printed: no bar is in their way.
+  void clear() {
+    if (shown_) shown_->clear();
+  }
+  void step(const verify::catalogue_entry& entry) {
+    if (shown_) shown_->step(entry.structure + ' ' + entry.policy);
+  }
+
+ private:
+  std::optional<demo::progress> shown_;
+};
+
 void run(const settings& asked) {
   bool any = false;
   bool violated = false;
   survey sites;
+  bar progress(asked);
   for (const verify::catalogue_entry& entry : verify::catalogue()) {
     if (!selected(asked, entry)) continue;
     any = true;
     if (asked.list) {
-      std::cout << entry.structure << ' ' << entry.policy << '\n';
+      print_entry(asked, entry);
       continue;
     }
     if (!applicable(asked, entry)) {
@@ -266,8 +302,11 @@ void run(const settings& asked) {
     }
     const result done = explore(asked, entry, sites);
     violated = violated || done.explored.found;
+    progress.clear();
     asked.json ? print_json(done, asked.sites) : print_text(done, asked.sites);
+    progress.step(entry);
   }
+  progress.clear();
   if (asked.sites && !asked.json && !asked.list) print_total(sites.total);
   if (!any)
     throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");

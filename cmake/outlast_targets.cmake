@@ -25,6 +25,26 @@ function(outlast_add_library target exported file)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# outlast_add_shared_library(<target> <exported name> <static target>): the same objects as a shared library
+# of the same file name. Until 1.0 each minor version has an interface of its own: so has the soname.
+function(outlast_add_shared_library target exported static)
+  add_library(${target} SHARED $<TARGET_OBJECTS:${static}>)
+  add_library(outlast::${exported} ALIAS ${target})
+  get_target_property(file ${static} OUTPUT_NAME)
+  set_target_properties(
+    ${target}
+    PROPERTIES EXPORT_NAME ${exported}
+               OUTPUT_NAME ${file}
+               LINKER_LANGUAGE CXX
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_link_libraries(${target} PUBLIC Threads::Threads)
+  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
+
 # Adds public headers of a layer; `.` names include/outlast itself.
 function(outlast_headers target layer)
   if(NOT ARGN)

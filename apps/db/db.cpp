@@ -173,6 +173,15 @@ int dump_store(const arguments& given) {
   return 0;
 }
 
+/// How many keys a command has moved.
+void print_count(const arguments& given, std::uint64_t keys) {
+  if (given.json) {
+    std::cout << ordered_json{{"store", given.store}, {"keys", keys}}.dump() << '\n';
+  } else {
+    std::cout << keys << " keys\n";
+  }
+}
+
 int load_store(const arguments& given) {
   const bool is_file = !given.file.empty() && given.file != "-";
   std::ifstream opened;
@@ -187,7 +196,7 @@ int load_store(const arguments& given) {
   const auto store = open_store(given.store, opening::made, given.room);
   const std::uint64_t keys =
       load(*store, is_file ? opened : std::cin, is_file ? given.file : "standard input", bytes);
-  std::cout << keys << " keys\n";
+  print_count(given, keys);
   return 0;
 }
 
@@ -254,13 +263,13 @@ int back_up(const arguments& given) {
     keys = done;
     bar.tell(done, all);
   }));
-  std::cout << keys << " keys\n";
+  print_count(given, keys);
   return 0;
 }
 
 int import_store(const arguments& given) {
   const std::uint64_t keys = import_leveldb(given.library, given.other, given.store, given.room);
-  std::cout << keys << " keys\n";
+  print_count(given, keys);
   return 0;
 }
 
@@ -369,6 +378,7 @@ void add_copies(CLI::App& group) {
   add_store(*command, *given);
   command->add_option("file", given->file, "The dump (default: standard input)");
   add_room(*command, *given);
+  add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "backup",
                 "Make another store of it. A store that a program has open is backed up by that "
@@ -377,6 +387,7 @@ void add_copies(CLI::App& group) {
   add_store(*command, *given);
   command->add_option("target", given->other, "A directory that is not there, or empty")
       ->required();
+  add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "import",
                 "Make a store of a LevelDB database, by LevelDB's own library (Debian's package "
@@ -389,6 +400,7 @@ void add_copies(CLI::App& group) {
   command->add_option("--library", given->library, "LevelDB's shared library")
       ->capture_default_str();
   add_room(*command, *given);
+  add_json(*command, *given, "Print one JSON object");
 }
 
 void add_care(CLI::App& group) {

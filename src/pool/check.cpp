@@ -8,6 +8,8 @@
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
+#include <src/pool/torn.hpp>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -289,11 +291,27 @@ void add_log(const std::string& path, std::span<const std::byte> image,
   const header_reading reading = read_header(image);
   if (!reading.header) return;
   const auto batches = pool_detail::batches_in_log(path, reading.header->fixed.uuid);
+  const auto domain = static_cast<domain::kind>(reading.header->state.domain_kind);
+  if (!batches && reading.header->dirty() && domain == domain::kind::logged_file) {
+    findings.push_back({severity::error, "the pool was not closed, and there is no redo log '" +
+                                             pool_detail::log_path_of(path) +
+                                             "' of its own, in which lies what was acknowledged "
+                                             "last"});
+  }
   if (batches.value_or(0) == 0) return;
   findings.push_back({severity::note, "the redo log '" + pool_detail::log_path_of(path) +
                                           "' holds " + std::to_string(*batches) +
                                           " batches, which the next opening brings into the "
                                           "file: what was found is the file without them"});
+}
+
+/// What the next opening would refuse a whole file for.
+void add_torn(std::span<const std::byte> image, std::vector<finding>& findings) {
+  const header_reading reading = read_header(image);
+  if (!reading.header || !pool_detail::torn_by_machine_crash(*reading.header)) return;
+  findings.push_back({severity::error,
+                      "the machine went down while the pool was open, and the pool survives the "
+                      "death of processes only: its pages may be of different ages"});
 }
 
 }  // namespace
@@ -302,6 +320,7 @@ std::vector<finding> check_file(const std::string& path) {
   const file_view view(path);
   std::vector<finding> findings = check_image(view.bytes(), view.used_pages());
   add_log(path, view.bytes(), findings);
+  add_torn(view.bytes(), findings);
   if (view.in_use()) {
     findings.push_back(
         {severity::warning, "the pool is open in process " + std::to_string(view.holder()) +

@@ -7,6 +7,8 @@
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/page_line.hpp>
 
+#include <src/pool/torn.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,15 +112,6 @@ void require_whole(const mapped_file& file, const parsed_header& header) {
                   std::to_string(header.file_bytes()) + "; its end was cut off; restore a backup");
 }
 
-bool torn_by_machine_crash(const parsed_header& header) {
-  if (!header.dirty() ||
-      header.state.domain_kind != static_cast<std::uint32_t>(domain::kind::process)) {
-    return false;
-  }
-  const boot_id now = current_boot_id();
-  return header.state.boot != now || now == boot_id{};
-}
-
 void require_untorn(bool torn, const pool_options& options, const std::string& path) {
   if (!torn || options.salvage) return;
   throw error(errc::torn_by_machine_crash, path,
@@ -172,6 +165,15 @@ void create_log(opened_pool& pool, const pool_options& options) {
 }
 
 }  // namespace
+
+bool torn_by_machine_crash(const parsed_header& header) {
+  if (!header.dirty() ||
+      header.state.domain_kind != static_cast<std::uint32_t>(domain::kind::process)) {
+    return false;
+  }
+  const boot_id now = current_boot_id();
+  return header.state.boot != now || now == boot_id{};
+}
 
 pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   pool_sizes sizes{};

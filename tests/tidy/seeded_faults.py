@@ -174,5 +174,33 @@ class Text(Seeded):
         self.seed("include/outlast/base/forgotten.hpp", "inline int x;\n", "in no list")
 
 
+class Site(Seeded):
+    def setUp(self):
+        super().setUp()
+        self.write("index.html", '<a href="sub/b.html#there">b</a> <img src="a.svg"> <a href="https://x.org">x</a>')
+        self.write("sub/b.html", '<h2 id="there">b</h2> <a href="../index.html">a</a> <a href="#there">up</a>')
+        self.write("a.svg", "<svg/>")
+
+    def test_links_to_files_and_places_hold(self):
+        self.expect("check_site", None)
+
+    def test_a_missing_page_fails(self):
+        (self.root / "sub/b.html").unlink()
+        self.expect("check_site", "index.html:1: sub/b.html#there leads nowhere")
+
+    def test_a_missing_picture_fails(self):
+        (self.root / "a.svg").unlink()
+        self.expect("check_site", "a.svg leads nowhere")
+
+    def test_a_missing_place_fails(self):
+        self.write("sub/b.html", "<h2>b</h2>")
+        self.expect("check_site", "no such place")
+
+    def test_no_page_at_all_fails(self):
+        for name in ("index.html", "sub/b.html"):
+            (self.root / name).unlink()
+        self.expect("check_site", "0 pages")
+
+
 if __name__ == "__main__":
     unittest.main()

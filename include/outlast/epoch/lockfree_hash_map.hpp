@@ -16,7 +16,7 @@
 
 namespace outlast::epoch {
 
-/// As sets::basic_hash but for durability, which is as of epoch::lockfree_list.
+/// As sets::basic_hash, but buffered. Progress and durability: as epoch::lockfree_list.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 using lockfree_hash_map = buffered_set<sets::basic_hash<unwaited<D>, Key, Value, Hash, Reclaimer>>;

@@ -15,8 +15,8 @@
 
 namespace outlast::epoch {
 
-/// As sets::basic_list but for durability: what an operation did, and what its answer rests on, is
-/// durable when the clock is two epochs on, or when sync() returns that was called behind it.
+/// As sets::basic_list, but buffered. Durability: what an operation did, and what its answer rests
+/// on, is there when the clock is two epochs on, or when sync() returns that was called behind it.
 ///
 /// Progress: lock-free, and nobody waits for the operations: the clock passes a thread that stands
 /// still inside one. Its memory bound: while one stands still, what is erased is not used again.

@@ -15,7 +15,7 @@
 
 namespace outlast::epoch {
 
-/// A skip list: as epoch::lockfree_list, in logarithmic time on average.
+/// A skip list: logarithmic time on average. Progress and durability: as epoch::lockfree_list.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           std::strict_weak_order<Key, Key> Compare = durable::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -1,0 +1,240 @@
+"""Goal: `outlast inspect`, `check`, `backup` and `upgrade` say what a pool is, and change nothing that they
+should not. Method: pools of stores, closed and open, killed and spoilt, in memory and behind a log."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOOL = ""
+
+
+def outlast(*arguments, stdin=b""):
+    """Exit status, output, and what it said on standard error."""
+    ended = subprocess.run([TOOL, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
+    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+
+
+def dump_of(keys):
+    lines = ["# outlast dump 1, comparator leveldb.BytewiseComparator"]
+    return "\n".join(lines + [f"{key}\t{100 * 'v'}" for key in keys]) + "\n"
+
+
+class PoolTest(unittest.TestCase):
+    medium = "/dev/shm"
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.medium, prefix="outlast-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.store = self.folder / "store"
+        self.pool = self.store / "store.pool"
+        self.copy = self.folder / "copy.pool"
+        self.does("db", "put", "--create", "--capacity", "16MB", self.store, "a", "1")
+
+    def does(self, *arguments):
+        status, out, said = outlast(*arguments)
+        self.assertEqual((status, said), (0, ""), arguments)
+        return out
+
+    def says(self, *arguments):
+        return json.loads(self.does(*arguments, "--json"))
+
+    def refuses(self, *arguments, says, status=2):
+        ended, out, said = outlast(*arguments)
+        self.assertEqual(ended, status, said + out)
+        for part in says:
+            self.assertIn(part, said + out)
+
+    def opened(self):
+        """A process that has the store open and is writing keys."""
+        child = subprocess.Popen([TOOL, "db", "load", self.store], stdin=subprocess.PIPE,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(child.stdin.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        child.stdin.write(dump_of(f"k{i:05}" for i in range(20000)).encode())
+        child.stdin.flush()
+        until = time.monotonic() + 60
+        while json.loads(outlast("inspect", "--json", self.pool)[1])["open_in_process"] != child.pid:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        return child
+
+    def kill(self, child):
+        time.sleep(0.5)  # it writes meanwhile
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+    def spoil(self, offset, data):
+        with open(self.pool, "r+b") as file:
+            file.seek(offset)
+            file.write(data)
+
+
+class Inspect(PoolTest):
+    def test_it_shows_roots_types_sizes_and_what_survives(self):
+        shown = self.says("inspect", self.pool)
+        self.assertEqual((shown["mark"], shown["format_version"]), ("clean", 1))
+        self.assertEqual([root["name"] for root in shown["roots"]], ["store"])
+        self.assertEqual(shown["roots"][0]["type"], "transactions")
+        self.assertIn("survives", shown["guarantee"])
+        used = shown["usage"]
+        self.assertEqual(used["used_bytes"] + used["free_bytes"], used["data_bytes"])
+        self.assertLessEqual(used["largest_free_bytes"], used["free_bytes"])
+        self.assertTrue(0 <= used["fragmentation"] < 1)
+        self.assertGreater(shown["roots"][0]["small_blocks_in_use_bytes"], 0)
+        self.assertTrue(0 < shown["roots"][0]["small_blocks_filled"] <= 1)
+        self.assertIn("fragmentation: ", self.does("inspect", self.pool))
+
+    def test_what_is_not_there_is_status_2(self):
+        self.refuses("inspect", self.folder / "none", says=["none", "No such file"])
+        self.refuses("inspect", self.folder, says=["no regular file"])
+
+    def test_a_damaged_header_is_status_1(self):
+        self.spoil(64, b"spoilt")
+        self.refuses("inspect", self.pool, status=1, says=["problem"])
+
+
+class Check(PoolTest):
+    def test_a_sound_pool_is_status_0(self):
+        self.assertEqual(self.does("check", self.pool), f"{self.pool}: sound\n")
+        self.assertEqual(self.says("check", self.pool), {"file": str(self.pool), "sound": True, "findings": []})
+
+    def test_damage_is_status_1(self):
+        self.spoil(64, b"spoilt")
+        self.refuses("check", self.pool, status=1, says=["error"])
+        status, out, _ = outlast("check", "--json", self.pool)
+        self.assertEqual((status, json.loads(out)["sound"]), (1, False))
+
+    def test_what_cannot_be_looked_at_is_status_2(self):
+        self.refuses("check", self.folder / "none", says=["none", "No such file"])
+        self.refuses("check", self.folder, says=["no regular file"])
+        status, out, _ = outlast("check", "--json", self.folder / "none")
+        self.assertEqual(status, 2)
+        self.assertIn("No such file", json.loads(out)["error"])
+        self.refuses("check", says=["file is required"])
+
+    def test_an_open_pool_is_a_warning_and_stays_as_it_is(self):
+        self.opened()
+        found = self.says("check", self.pool)
+        self.assertIn("warning", [each["level"] for each in found["findings"]])
+
+
+class Backup(PoolTest):
+    def keys_of(self, pool):
+        """What a store says whose pool this is."""
+        other = self.folder / "other"
+        other.mkdir()
+        for ending in ("", ".redo"):
+            if os.path.exists(f"{pool}{ending}"):
+                shutil.move(f"{pool}{ending}", other / f"store.pool{ending}")
+        return self.does("db", "scan", "--keys", other).split()
+
+    def test_a_copy_holds_what_the_pool_holds(self):
+        before = self.pool.read_bytes()
+        done = self.says("backup", self.pool, self.copy)
+        self.assertEqual((done["mark"], done["log_batches"], done["copy"]), ("clean", 0, str(self.copy)))
+        self.assertEqual(self.copy.read_bytes(), before)
+        self.assertEqual(self.pool.read_bytes(), before)
+        self.assertEqual(self.copy.stat().st_mode, self.pool.stat().st_mode)
+        self.assertLess(self.copy.stat().st_blocks, self.copy.stat().st_size / 512)
+        self.assertEqual(self.keys_of(self.copy), ["a"])
+
+    def test_a_folder_gets_a_file_of_the_same_name(self):
+        self.does("backup", self.pool, self.folder)
+        self.assertTrue((self.folder / "store.pool").is_file())
+
+    def test_nothing_is_replaced(self):
+        self.copy.write_text("precious")
+        self.refuses("backup", self.pool, self.copy, says=[str(self.copy), "already"])
+        self.assertEqual(self.copy.read_text(), "precious")
+
+    def test_an_open_pool_is_refused_with_its_process(self):
+        child = self.opened()
+        self.refuses("backup", self.pool, self.copy, says=[str(self.pool), str(child.pid)])
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["store"])
+
+    def test_an_unsound_pool_is_status_1_and_leaves_no_copy(self):
+        shown = self.says("inspect", self.pool)
+        # A run of pages that reaches beyond the pool.
+        self.spoil(self.line_of(shown["regions"][0]["offset"]) + 4, struct.pack("<I", 0x7fffffff))
+        self.refuses("backup", self.pool, self.copy, status=1, says=["error"])
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["store"])
+
+    def line_of(self, offset):
+        """Where the table has its line for the page at `offset`: docs/formats/pool.md."""
+        table = struct.unpack_from("<Q", self.pool.read_bytes(), 120)[0]
+        return table + offset // 4096 * 64
+
+    def test_a_store_is_for_another_command(self):
+        self.refuses("backup", self.store, self.copy, says=["outlast db backup"])
+
+    def test_where_no_file_can_be_made_nothing_is(self):
+        self.refuses("backup", self.pool, "/dev/full", says=["already"])
+        self.refuses("backup", self.pool, "/proc/copy.pool", says=["/proc/copy.pool"])
+
+    def test_a_killed_pool_is_copied_when_that_is_asked_for(self):
+        self.kill(self.opened())
+        self.refuses("backup", self.pool, self.copy, says=["was not closed", "--unclosed"])
+        self.assertEqual(self.says("backup", "--unclosed", self.pool, self.copy)["mark"], "dirty")
+        self.assertEqual(self.keys_of(self.copy), self.does("db", "scan", "--keys", self.store).split())
+
+
+class BackupBehindALog(PoolTest):
+    medium = "."
+
+    def test_what_the_log_holds_is_in_the_copy(self):
+        self.kill(self.opened())
+        done = self.says("backup", self.pool, self.copy)
+        self.assertGreater(done["log_batches"], 0)
+        keys = Backup.keys_of(self, self.copy)
+        self.assertGreater(len(keys), 1000)
+        self.assertEqual(keys, self.does("db", "scan", "--keys", self.store).split())
+
+    def test_a_pool_without_its_log_is_not_sound(self):
+        self.kill(self.opened())
+        os.unlink(f"{self.pool}.redo")
+        self.refuses("check", self.pool, status=1, says=["redo log"])
+        self.refuses("backup", self.pool, self.copy, says=["redo log", "missing"])
+
+
+class Upgrade(PoolTest):
+    VERSION = 16  # where the header has it: docs/formats/pool.md
+
+    def test_the_newest_format_needs_nothing(self):
+        before = self.pool.read_bytes()
+        self.assertIn("nothing to do", self.does("upgrade", self.pool))
+        self.assertEqual(self.says("upgrade", self.pool),
+                         {"file": str(self.pool), "format_version": 1, "before": 1, "newest": 1, "changed": False})
+        self.assertEqual(self.pool.read_bytes(), before)
+
+    def test_a_version_in_a_damaged_header_is_not_believed(self):
+        self.spoil(self.VERSION, struct.pack("<I", 2))
+        self.refuses("upgrade", self.pool, says=[str(self.pool), "damaged", "checksum"])
+
+    def test_other_files_are_refused(self):
+        self.copy.write_bytes(b"x" * 8192)
+        self.refuses("upgrade", self.copy, says=["no pool"])
+        self.refuses("upgrade", self.folder / "none", says=["none"])
+
+    def test_an_open_pool_is_refused(self):
+        child = self.opened()
+        self.refuses("upgrade", self.pool, says=[str(child.pid)])
+
+
+class Version(unittest.TestCase):
+    def test_it_is_for_programs_too(self):
+        status, out, _ = outlast("version", "--json")
+        self.assertEqual((status, json.loads(out)["newest_format_version"]), (0, 1))
+
+
+if __name__ == "__main__":
+    TOOL = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -108,7 +108,7 @@ class mapped_file {
   /// The same for bytes that are going to be accessed all over: in large pages where the file
   /// system is in memory, as far as the range holds whole ones. Throws out_of_space. Thread-safe.
   void allocate_large(std::uint64_t offset, std::uint64_t size) const;
-  /// Gives whole pages back to the file system, if it takes them; they are zeros, or what they were.
+  /// Gives whole pages back to the file system, if it takes them: they are zeros then.
   void give_back(std::uint64_t offset, std::uint64_t size) const noexcept;
   /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
   void prepare_space(std::uint64_t file_bytes);

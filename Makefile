@@ -52,7 +52,7 @@ build-%:
 
 ## bench-quick: all that `make bench` does, cut short: minutes; the report lies in build/report-quick
 bench-quick: bench-dependencies build-bench
-	tools/measure --quick --results build/results-quick $(ARGS); failed=$$?; \
+	tools/measure --quick $(ARGS); failed=$$?; \
 	  tools/report --results build/results-quick --output build/report-quick && exit $$failed
 
 ## bench: the figures of all papers and what others' stores do, an hour on two cores, and docs/results/index.html;

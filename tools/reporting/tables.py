@@ -63,10 +63,12 @@ def beside(spec, measured):
 
 def looked_up(row, system, measured):
     """The value of a row for a system; the words of the data file where there is none to measure."""
-    subject = row.get("subject", "")
-    if not subject or "series" not in system:
+    if "subject" in row:
+        wanted = f"{row['subject']}: {system['series']}"
+    elif system["name"] in row.get("subjects", {}):
+        wanted = row["subjects"][system["name"]]
+    else:
         return row.get("otherwise", "")
-    wanted = f"{subject}: {system['series']}"
     for name in row["from"]:
         for record in measured(name).unread + measured(name).points:
             if record.get("subject") == wanted and record.get("unit") == row["unit"]:

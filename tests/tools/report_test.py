@@ -230,6 +230,13 @@ words = "{} M/s"
 from = "paper/fig02"
 where = { policy = "fast" }
 words = "{} ms"
+[[doors.row]]
+need = "another"
+door = "`a door`"
+[[doors.row.number]]
+from = "paper/fig02"
+where = { policy = "fast" }
+words = "{} ms"
 """
 
 
@@ -298,7 +305,9 @@ class Page(unittest.TestCase):
     def test_the_decision_table_is_markdown_with_numbers(self):
         table = self.report().decision_table().splitlines()
         self.assertEqual(table[1], "|---|---|---|")
-        self.assertEqual(table[2], r"| a \| need | the door | 12 M/s; (not measured) ms |")
+        self.assertEqual(table[2], r"| a \| need | the door | 12 M/s |")
+        self.assertEqual(table[3], "| another | `a door` | not measured in this run |")
+        self.assertIn("<code>a door</code>", self.written()[0])
 
     def test_a_quick_run_says_so(self):
         self.assertNotIn("A quick run", self.written()[0])

@@ -4,13 +4,29 @@ import collections
 import functools
 import json
 import pathlib
+import re
 import tomllib
 
 import jinja2
+import markupsafe
 
 from . import claims, plots, results, tables
 
 HERE = pathlib.Path(__file__).resolve().parent
+
+
+def marked(text):
+    """Text for a page: what stands between backticks is code."""
+    return markupsafe.Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text))))
+
+
+def without_instruction(machine):
+    """A machine's description as it is in every figure: which instruction flushes is a figure's own."""
+    return re.sub(r", (clwb|clflushopt|clflush|dc \w+)$", "", re.sub(r"(Linux \d+\.\d+)[^,]*", r"\1", machine))
+
+
+def is_numeric(text):
+    return re.fullmatch(r"-?[\d,.]+(e-?\d+)?", str(text)) is not None
 
 
 class Report:
@@ -56,7 +72,7 @@ class Report:
         return {
             "id": prefix,
             "of": figure["of"],
-            "title": figure.get("title") or self.experiment(figure["file"]).get("title", ""),
+            "heading": self.heading(figure),
             "differs": figure.get("differs", ""),
             "needs": figure.get("needs", ""),
             "is_measured": bool(measured.points or measured.unread),
@@ -67,9 +83,14 @@ class Report:
             "data": self.data(measured),
         }
 
+    def heading(self, figure):
+        """Figure 7: what it shows. A name with a colon says that itself."""
+        title = figure.get("title") or self.experiment(figure["file"]).get("title", "")
+        return figure["of"] if ":" in figure["of"] or not title else f"{figure['of']}: {title}"
+
     def shapes(self, figure, measured, note):
         """Plots and tables of a figure. An experiment that asks for nothing is drawn as it varies."""
-        title = f"{figure['of']}: {figure.get('title') or self.experiment(figure['file']).get('title', '')}"
+        title = self.heading(figure)
         svgs, grids = [], []
         for spec in figure.get("plot", [{}] if self.is_experiment(measured) else []):
             points = self.drawn(measured, spec.get("where", {}))
@@ -164,7 +185,7 @@ class Report:
         all_about = [self.measured(file).about for file in self.figures if self.measured(file).about]
         rows = []
         for key, name in (("machine", "machine"), ("build", "compiler"), ("commit", "commit")):
-            values = list(dict.fromkeys(about[key] for about in all_about if key in about))
+            values = list(dict.fromkeys(without_instruction(about[key]) for about in all_about if key in about))
             rows.append((name, "; ".join(values) or "nothing was measured"))
         rows.append(("media", "no persistent memory: flushes and fences are real and end in DRAM; what is emulated "
                      "besides stands below each plot"))
@@ -187,6 +208,8 @@ class Report:
     def write_page(self, path):
         environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True,
                                          undefined=jinja2.StrictUndefined)
+        environment.filters["marked"] = marked
+        environment.tests["numeric"] = is_numeric
         text = environment.get_template("page.html.in").render(
             papers=self.judged, goals=self.goals(), scaling=self.scaling(), doors=self.doors(), beside=self.beside(),
             about=self.about(), quick=self.is_quick())

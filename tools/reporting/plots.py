@@ -133,14 +133,21 @@ def short(keys):
 
 
 def spread(plot, point):
+    """Half the distance of the quartiles; of a count nothing."""
     return point[plot.value] * point.get("spread", 0) / 2 if plot.value in ("mops", "value") else 0
+
+
+def bars_of(plot, points):
+    """Error bars, down to zero at most."""
+    up = [spread(plot, point) for point in points]
+    return [[min(each, 0.99 * point[plot.value]) for each, point in zip(up, points)], up]
 
 
 def draw_lines(axes, points, plot, style):
     for name in distinct(points, "series"):
         line = sorted((p for p in points if p["series"] == name), key=lambda p: p[plot.x])
         colour, marker, dashes = style[name]
-        axes.errorbar([p[plot.x] for p in line], [p[plot.value] for p in line], yerr=[spread(plot, p) for p in line],
+        axes.errorbar([p[plot.x] for p in line], [p[plot.value] for p in line], yerr=bars_of(plot, line),
                       capsize=2, label=name, color=colour, marker=marker, markersize=4, linewidth=1.2, linestyle=dashes)
     axes.set_xlabel(plot.x_label, fontsize=7)
     ticks = sorted(distinct(points, plot.x))
@@ -164,9 +171,9 @@ def draw_bars(axes, points, plot, style):
         height = point[plot.value]
         colour = style[point["series"]][0] if len(plot.panels) > 1 else COLOURS[0]
         if plot.log_y:
-            axes.errorbar(height, place, xerr=spread(plot, point), capsize=2, marker="o", color=colour)
+            axes.errorbar(height, place, xerr=bars_of(plot, [point]), capsize=2, marker="o", color=colour)
         else:
-            axes.barh(place, height, xerr=spread(plot, point), capsize=2, color=colour, height=0.7)
+            axes.barh(place, height, xerr=bars_of(plot, [point]), capsize=2, color=colour, height=0.7)
         axes.annotate(results.short(height), (height + spread(plot, point), place), (4, 0), va="center", fontsize=6,
                       textcoords="offset points")
     axes.set_yticks(range(len(shown)), [p["series"] for p in shown], fontsize=6)
@@ -184,7 +191,10 @@ def draw_bars(axes, points, plot, style):
 
 
 def plain_decades(axis):
-    """0.1, 1, 1,000 in the place of powers of ten."""
+    """0.1, 1, 1,000 in the place of powers of ten, and what lies between where there are few of them."""
+    low, high = axis.get_view_interval()
+    if high / low < 50:
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 3, 5)))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(ticker.NullFormatter())
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from . import claims
+from . import claims, results
 from .results import short
 
 
@@ -40,7 +40,7 @@ def crossed(points, rows, column, title=""):
     lines = {}
     for point in points:
         if column in point:
-            key = tuple(str(point[name]) for name in rows if name in point)
+            key = tuple(results.in_words(name, point[name]) for name in rows if name in point)
             lines.setdefault(key, {})[point[column]] = point
     units = list(dict.fromkeys(point["unit"] for point in points if "unit" in point))
     return Table([", ".join(rows)] + [str(name) for name in across],
@@ -80,16 +80,17 @@ def doors(spec, measured):
     """The decision table: need, door, and a number that a claim-like selection finds."""
     table = Table(["you have", "you take", "measured here"], [], notes=list(spec.get("notes", [])))
     for row in spec["row"]:
-        numbers = [number_of(one, measured) for one in row["number"]]
-        table.rows.append([row["need"], row["door"], "; ".join(numbers)])
+        numbers = [text for text in (number_of(one, measured) for one in row["number"]) if text]
+        table.rows.append([row["need"], row["door"], "; ".join(numbers) or "not measured in this run"])
     return table
 
 
 def number_of(spec, measured):
+    """The median of what is selected, in its words; None if nothing was measured."""
     points = measured(spec["from"]).points
     seen = claims.values_of({"where": spec["where"], **{k: spec[k] for k in ("against", "value") if k in spec}}, points)
     if not seen:
-        return spec["words"].format("(not measured)")
+        return None
     value = seen[len(seen) // 2][0] * spec.get("times", 1)
     return spec["words"].format(short(value))
 

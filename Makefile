@@ -12,7 +12,7 @@ FUZZ_RUNS ?= 10000000
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill powercut store-differential fuzz format package clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -45,6 +45,14 @@ test-suite test-dev test-clang test-asan test-tsan: test-%: build-%
 test-arm64: arm64-dependencies
 	$(MAKE) build-arm64
 	$(CTEST) --preset arm64
+
+## test-dax: the suite's persistent part in guests with emulated persistent memory and disks that lose power,
+## half an hour without KVM (ARGS='--only cuts')
+test-dax: dax-dependencies
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target dax_probe pool_test region_test relocation_test native_test \
+	  hash_table_kill_test
+	tests/dax/run build/dev $(ARGS)
 
 build-%:
 	cmake --preset $* >/dev/null

@@ -1,5 +1,5 @@
-// Hash maps in volatile memory, as the limit of what keeps nothing: the standard library's behind one
-// mutex, and TBB's. They have no order, so nothing can walk through them.
+// Hash maps in volatile memory, as the limit of what keeps nothing: the standard library's behind
+// one mutex, and TBB's. They have no order, so nothing can walk through them.
 #include <bench/db_bench/store.hpp>
 
 #include <mutex>

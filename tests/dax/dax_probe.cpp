@@ -1,10 +1,10 @@
-// What a guest runs that loses power: a table that is written to in order, and what must be found in
-// it afterwards.
+// What a guest runs that loses power: a table that is written to in order, and what must be found
+// in it afterwards.
 //
 //   dax_probe describe DOMAIN POOL     what survives what, in words; the pool is made if need be
 //   dax_probe write DOMAIN POOL        puts 1, 2, 3, ... for good; says "durable N" now and then
-//   dax_probe check DOMAIN POOL LEAST  says "found N"; exit status 1 unless that are exactly 1 to N,
-//                                      each with its value, and N is LEAST at least
+//   dax_probe check DOMAIN POOL LEAST  says "found N"; exit status 1 unless that are exactly 1 to
+//                                      N, each with its value, and N is LEAST at least
 //
 // DOMAIN is native, file or logged_file. One thread writes: whatever is lost, what is left is a
 // beginning of the sequence. Exit status 3 if the pool is refused, which says why.

@@ -261,7 +261,7 @@ void measure_beside(store_measuring& all, const store_series& one,
   const store_results first = all.run(one, in, 1, used_by(one, 1) + ",kill", {"--histogram"});
   const std::vector<std::string> existing =
       one.is_volatile ? std::vector<std::string>() : std::vector<std::string>{"--use_existing_db"};
-  const store_results back = all.run(one, in, 1, "open,readone,writeone,readrandom", kept);
+  const store_results back = all.run(one, in, 1, "open,readone,readrandom", kept);
   for (const unsigned count : threads) {
     std::vector<std::string> flags = existing;
     flags.emplace_back("--histogram");

@@ -332,6 +332,10 @@ class Data(unittest.TestCase):
         reported = {figure["file"] for figure in self.figures if "micro" not in figure}
         self.assertEqual(reported, set(self.experiments))
 
+    def test_every_experiment_is_found_in_its_room(self):
+        for figure in self.experiments:
+            self.assertIsNotNone(results.experiment_of(ROOT / "bench/figures", figure), figure)
+
     def test_all_claims_can_be_judged(self):
         for figure in self.figures:
             for claim in figure.get("claim", []):

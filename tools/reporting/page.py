@@ -35,7 +35,7 @@ class Report:
     def __init__(self, papers, experiments, folder):
         self.everything = results.load_papers(papers)
         self.papers = [paper for paper in self.everything if "figure" in paper]
-        self.experiments = pathlib.Path(experiments)
+        self.experiments = experiments
         self.folder = pathlib.Path(folder)
         self.figures = {figure["file"]: figure for paper in self.papers for figure in paper["figure"]}
         for paper in self.papers:
@@ -52,8 +52,8 @@ class Report:
     @functools.cache
     def experiment(self, file):
         """The TOML file of the figure; nothing for a micro benchmark that stands in no file."""
-        path = self.experiments / (file + ".toml")
-        if not path.is_file():
+        path = results.experiment_of(self.experiments, file)
+        if path is None:
             return {}
         with open(path, "rb") as toml:
             return tomllib.load(toml)

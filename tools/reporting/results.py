@@ -123,6 +123,13 @@ def file_of(figure):
     return figure.replace("/", "-") + ".jsonl"
 
 
+def experiment_of(experiments, figure):
+    """The experiment's file in bench/figures, in whatever room it lies; None: there is none."""
+    paper, _, name = figure.partition("/")
+    paths = (pathlib.Path(experiments) / paper / room / (name + ".toml") for room in ("", "large", "scaling"))
+    return next((path for path in paths if path.is_file()), None)
+
+
 def load_papers(folder):
     """The data files of the report, in the order of their `order`."""
     papers = []

@@ -9,12 +9,11 @@ IMAGES ?= 100000
 STEPS ?= 1000000
 FUZZ_RUNS ?= 10000000
 FUZZ_STORES ?= 100000
-MICRO_BENCHMARKS ?= flush allocator memory recovery sets open
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -48,18 +47,26 @@ test-arm64: arm64-dependencies
 	$(MAKE) build-arm64
 	$(CTEST) --preset arm64
 
+## test-dax: the suite's persistent part in guests with emulated persistent memory and disks that lose power,
+## a quarter of an hour without KVM (ARGS='--only cuts')
+test-dax: dax-dependencies
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target dax_probe pool_test region_test relocation_test native_test
+	tests/dax/run build/dev $(ARGS)
+
 build-%:
 	cmake --preset $* >/dev/null
 	cmake --build --preset $* -j $(JOBS)
 
-## bench-quick: list and hash of FliT's Figure 7 and the allocator, a minute (ARGS=... are passed on)
+## bench-quick: all that `make bench` does, cut short: minutes; the report lies in build/report-quick
 bench-quick: bench-dependencies build-bench
-	build/bench/bin/outlast bench --quick --micro allocator bench/figures/flit/fig07.toml $(ARGS)
+	tools/measure --quick $(ARGS); failed=$$?; \
+	  tools/report --results build/results-quick --output build/report-quick && exit $$failed
 
-## bench: every figure but the large ones and those for many cores, and every micro benchmark, more than an hour
+## bench: the figures of all papers and what others' stores do, an hour on two cores, and docs/results/index.html;
+## what was measured before stays in build/results and is not measured again (ARGS=--redo: it is)
 bench: bench-dependencies build-bench
-	build/bench/bin/outlast bench $(foreach micro,$(MICRO_BENCHMARKS),--micro $(micro)) \
-	  $$(find bench/figures -name '*.toml' -not -path '*/large/*' -not -path '*/scaling/*' | sort) $(ARGS)
+	tools/measure $(ARGS); failed=$$?; tools/report && exit $$failed
 
 ## bench-store: the store beside LevelDB, RocksDB and LMDB, half an hour, 16 GiB of memory (ARGS=--quick: seconds)
 bench-store: bench-dependencies
@@ -67,13 +74,13 @@ bench-store: bench-dependencies
 	cmake --build --preset release -j $(JOBS) --target outlast-bench db_bench
 	build/release/bin/outlast-bench --micro store $(ARGS)
 
-## bench-large: the figures with 8 and 32 million keys, twenty minutes and 10 GiB of memory
+## bench-large: the figures with 8 million keys and more, which join the report; an hour and 16 GiB of memory
 bench-large: bench-dependencies build-bench
-	build/bench/bin/outlast bench $$(find bench/figures -path '*/large/*.toml' | sort) $(ARGS)
+	tools/measure --large $(ARGS); failed=$$?; tools/report && exit $$failed
 
-## bench-scaling: the figures with up to 16 threads, minutes, for a machine with 16 cores
+## bench-scaling: the figures with up to 16 threads, which join the report; minutes, for a machine with 16 cores
 bench-scaling: bench-dependencies build-bench
-	build/bench/bin/outlast bench $$(find bench/figures -path '*/scaling/*.toml' | sort) $(ARGS)
+	tools/measure --scaling $(ARGS); failed=$$?; tools/report && exit $$failed
 
 ## plot-PAPER: the figures of one paper, measured and drawn into build/plots (ARGS=--quick: in minutes)
 plot-%: bench-dependencies build-bench

@@ -44,6 +44,13 @@ std::vector<engine> all_engines() {
 #if OUTLAST_BENCH_LMDB
   all.push_back(lmdb_engine());
 #endif
+#if OUTLAST_BENCH_LIBPMEMOBJ
+  all.push_back(libpmemobj_engine());
+#endif
+#if OUTLAST_BENCH_TBB
+  all.push_back(tbb_engine());
+#endif
+  all.push_back(unordered_map_engine());
   all.push_back(null_engine());
   return all;
 }

@@ -82,6 +82,8 @@ struct engine {
   std::unique_ptr<store> (*open)(const store_settings& settings);
   /// Removes what the store has in that directory; nothing if there is none.
   void (*destroy)(const store_settings& settings);
+  /// False: a hash map, which cannot be walked through.
+  bool is_ordered = true;
 };
 
 // One for each; those of others' libraries where these were installed.
@@ -89,6 +91,10 @@ struct engine {
 [[nodiscard]] engine leveldb_engine();
 [[nodiscard]] engine rocksdb_engine();
 [[nodiscard]] engine lmdb_engine();
+[[nodiscard]] engine libpmemobj_engine();
+// Hash maps that keep nothing.
+[[nodiscard]] engine tbb_engine();
+[[nodiscard]] engine unordered_map_engine();
 /// Keeps nothing and finds nothing: what remains is the loop.
 [[nodiscard]] engine null_engine();
 

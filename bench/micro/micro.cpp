@@ -35,6 +35,7 @@ const std::vector<micro_benchmark>& micro_benchmarks() {
       {"store-disk", "a million keys on a disk", measure_store_on_disk},
       {"store-recovery", "opening ten million keys after a kill", measure_store_recovery},
       {"store-large", "ten million keys in memory", measure_large_store},
+      {"store-beside", "a million keys beside all that others would take", measure_store_beside},
       {"store-ycsb", "workloads A to F in memory", measure_store_ycsb},
       {"store-counts", "flushes and fences of the store's puts", measure_store_counts},
   };

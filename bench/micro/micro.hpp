@@ -101,6 +101,8 @@ void measure_store_on_disk(const micro_settings& settings, const micro_sink& sin
 /// Ten million keys: opened after kills; filled, read and overwritten.
 void measure_store_recovery(const micro_settings& settings, const micro_sink& sink);
 void measure_large_store(const micro_settings& settings, const micro_sink& sink);
+/// Beside libpmemobj and hash maps that keep nothing, too; in memory.
+void measure_store_beside(const micro_settings& settings, const micro_sink& sink);
 /// Workloads A to F.
 void measure_store_ycsb(const micro_settings& settings, const micro_sink& sink);
 /// Flushes and fences of puts.

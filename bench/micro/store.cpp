@@ -27,6 +27,7 @@ struct store_series {
   std::string name;
   std::string engine;
   std::vector<std::string> flags;
+  bool is_volatile = false;  ///< keeps nothing
 };
 
 /// Those of `wanted` that this build's db_bench has.
@@ -243,6 +244,44 @@ void measure_recovery_in(const micro_settings& settings, const micro_sink& sink,
   all.report(sink, "store-recovery");
 }
 
+// ---- Side by side ----
+
+/// What reads and writes a store of `threads` threads, timed one by one. Volatile ones begin empty
+/// in each process.
+std::string used_by(const store_series& one, unsigned threads) {
+  const std::string used = "overwrite,readrandom,readwhilewriting";
+  return threads == 1 || one.is_volatile ? "filluniquerandom," + used : used;
+}
+
+/// One store: used by one thread, killed, opened, and used by each other number of threads.
+void measure_beside(store_measuring& all, const store_series& one,
+                    const std::vector<unsigned>& threads) {
+  const store_directory in(all.directory());
+  const std::vector<std::string> kept{"--use_existing_db"};
+  const store_results first = all.run(one, in, 1, used_by(one, 1) + ",kill", {"--histogram"});
+  const std::vector<std::string> existing =
+      one.is_volatile ? std::vector<std::string>() : std::vector<std::string>{"--use_existing_db"};
+  const store_results back = all.run(one, in, 1, "open,readone,readrandom", kept);
+  for (const unsigned count : threads) {
+    std::vector<std::string> flags = existing;
+    flags.emplace_back("--histogram");
+    const store_results used =
+        count == 1 ? first : all.run(one, in, count, used_by(one, count), flags);
+    for (const std::string what : read_and_written) {
+      all.add_rate(what, count, one, used.at(what));
+      all.add(all.row("99.9 % of " + what + " within", count), "us", one, used.at(what).p99_9_us);
+    }
+  }
+  const store_result& running = first.at("readwhilewriting");
+  all.add(all.row("files / raw data"), "times", one, running.file_bytes / all.raw_bytes());
+  all.add(all.row("memory, mapped files included"), "MiB", one, running.vm_hwm_kib * mib_of_kib);
+  all.add(all.row("memory without files"), "MiB", one, running.rss_anon_kib * mib_of_kib);
+  all.add(all.row("open and first read after a kill"), "ms", one,
+          (back.at("open").seconds + back.at("readone").seconds) * ms);
+  all.add(all.row("keys found after a kill"), "%", one,
+          100 * back.at("readrandom").found / std::max(1.0, back.at("readrandom").sought));
+}
+
 }  // namespace
 
 void measure_store(const micro_settings& settings, const micro_sink& sink) {
@@ -304,6 +343,22 @@ void measure_store_ycsb(const micro_settings& settings, const micro_sink& sink) 
     }
   });
   all.report(sink, "store-ycsb");
+}
+
+void measure_store_beside(const micro_settings& settings, const micro_sink& sink) {
+  store_measuring all(settings, settings.pool_directory, 1'000'000);
+  const std::vector<store_series> stores =
+      present({{ours, "outlast", {"--sync"}},
+               {"libpmemobj", "libpmemobj", {}},
+               {"LevelDB", "leveldb", {"--sync"}},
+               {"RocksDB", "rocksdb", {"--sync"}},
+               {"LMDB", "lmdb", {"--sync"}},
+               {"LMDB, no sync", "lmdb", {}},
+               {"tbb::concurrent_hash_map", "tbb", {}, true},
+               {"std::unordered_map", "unordered_map", {}, true}});
+  const std::vector<unsigned> threads = threads_of(settings);
+  all.interleave(stores, [&](const store_series& one) { measure_beside(all, one, threads); });
+  all.report(sink, "store-beside");
 }
 
 }  // namespace outlast::bench

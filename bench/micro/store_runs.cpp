@@ -87,6 +87,8 @@ store_result result_of(const nlohmann::json& line) {
   result.operations_per_second = line.at("ops_per_second");
   result.seconds = line.at("seconds");
   if (!line.at("p99_9_us").is_null()) result.p99_9_us = line.at("p99_9_us");
+  result.found = line.at("found");
+  result.sought = line.at("sought");
   result.file_bytes = line.at("file_bytes");
   result.data_bytes = line.at("data_bytes");
   result.vm_hwm_kib = line.at("vm_hwm_kib");

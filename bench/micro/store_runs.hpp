@@ -17,6 +17,8 @@ struct store_result {
   double operations_per_second = 0;
   double seconds = 0;
   double p99_9_us = 0;
+  double found = 0;  ///< of the keys that were sought
+  double sought = 0;
   double file_bytes = 0;
   double data_bytes = 0;  ///< 0: the store does not say
   double vm_hwm_kib = 0;

@@ -22,13 +22,18 @@ namespace outlast::bench {
   throw error(errc::no_space, "", pmemobj_errormsg());
 }
 
+/// The library flushes only what it takes for persistent memory, and looks at this once: before its
+/// first pool.
+inline void force_libpmemobj_to_flush() {
+  static const int forced = setenv("PMEM_IS_PMEM_FORCE", "1", 1);
+  static_cast<void>(forced);
+}
+
 /// A pool of the library. Its file has no name once it is open.
 class libpmemobj_pool {
  public:
   libpmemobj_pool(const std::filesystem::path& directory, std::size_t bytes) {
-    // The library flushes only what it takes for persistent memory, and looks at this once.
-    static const int forced = setenv("PMEM_IS_PMEM_FORCE", "1", 1);
-    static_cast<void>(forced);
+    force_libpmemobj_to_flush();
     const std::string path = unused_path(directory).string();
     pool_ = pmemobj_create(path.c_str(), "outlast-bench", bytes, S_IRUSR | S_IWUSR);
     if (pool_ == nullptr) fail_in_libpmemobj();
@@ -47,9 +52,11 @@ class libpmemobj_pool {
 /// Everything between its construction and commit(), or nothing.
 class libpmemobj_transaction {
  public:
-  explicit libpmemobj_transaction(const libpmemobj_pool& pool) {
-    if (pmemobj_tx_begin(pool.get(), nullptr, TX_PARAM_NONE) != 0) fail_inside();
+  explicit libpmemobj_transaction(PMEMobjpool* pool) {
+    if (pmemobj_tx_begin(pool, nullptr, TX_PARAM_NONE) != 0) fail_inside();
   }
+  explicit libpmemobj_transaction(const libpmemobj_pool& pool)
+      : libpmemobj_transaction(pool.get()) {}
   libpmemobj_transaction(const libpmemobj_transaction&) = delete;
   libpmemobj_transaction& operator=(const libpmemobj_transaction&) = delete;
   ~libpmemobj_transaction() {
@@ -58,10 +65,9 @@ class libpmemobj_transaction {
   }
 
   /// Uninitialised; flushed at the commit.
-  [[nodiscard]] PMEMoid allocate(std::size_t bytes) {
-    const PMEMoid block = pmemobj_tx_alloc(bytes, 0);
-    if (OID_IS_NULL(block)) fail_in_libpmemobj();
-    return block;
+  [[nodiscard]] PMEMoid allocate(std::size_t bytes) { return made(pmemobj_tx_alloc(bytes, 0)); }
+  [[nodiscard]] PMEMoid allocate_zeroed(std::size_t bytes) {
+    return made(pmemobj_tx_zalloc(bytes, 0));
   }
   void free(PMEMoid block) {
     if (pmemobj_tx_free(block) != 0) fail_in_libpmemobj();
@@ -78,6 +84,10 @@ class libpmemobj_transaction {
   void commit() { pmemobj_tx_commit(); }
 
  private:
+  static PMEMoid made(PMEMoid block) {
+    if (OID_IS_NULL(block)) fail_in_libpmemobj();
+    return block;
+  }
   [[noreturn]] static void fail_inside() {
     static_cast<void>(pmemobj_tx_end());
     fail_in_libpmemobj();

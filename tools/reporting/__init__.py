@@ -1,0 +1,1 @@
+"""The report of `make bench`: results, claims about them, plots, tables, a page."""

@@ -71,14 +71,16 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// their logs.
   [[nodiscard]] std::string guarantee() const {
     const auto window = this->session().window();
-    std::string text = window.count() == 0
-                           ? "What an update or a read answered survives. "
-                           : "What an update or a read answered survives the process. A crash of "
-                             "the machine loses at most the updates of the last " +
-                                 std::to_string(window.count()) +
-                                 " microseconds and of the time that a device sync takes, all from "
-                                 "some moment on, and nothing that sync() has covered. ";
-    return text + this->session().pool().guarantee();
+    const auto& pool = this->session().pool();
+    if (window.count() == 0) {
+      return "What an update or a read answered survives. " + pool.guarantee();
+    }
+    return "What an update or a read answered survives the death of the process. A kernel panic or "
+           "a power cut loses at most the updates of the last " +
+           std::to_string(window.count()) +
+           " microseconds and of the time that a device sync takes, all from some moment on, and "
+           "nothing that sync() has covered: '" +
+           pool.path() + "' is written through logs, as far as their device keeps its word.";
   }
 
   // ---- For verification ----

@@ -324,6 +324,20 @@ void mapped_file::allocate_large(std::uint64_t offset, std::uint64_t size) const
   allocate(offset, size);
 }
 
+void mapped_file::read_data(std::uint64_t offset, std::byte* destination, std::size_t size) const {
+  const std::uint64_t end = offset + size;
+  for (std::uint64_t at = offset; at < end;) {
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return;  // there is nothing but a hole
+    const std::uint64_t first = data < 0 ? at : static_cast<std::uint64_t>(data);
+    if (first >= end) return;
+    const off_t hole = ::lseek(fd_.get(), static_cast<off_t>(first), SEEK_HOLE);
+    const std::uint64_t last = hole < 0 ? end : std::min(end, static_cast<std::uint64_t>(hole));
+    read(first, destination + (first - offset), last - first);
+    at = last;
+  }
+}
+
 void mapped_file::give_back(std::uint64_t offset, std::uint64_t size) const noexcept {
   if (!can_allocate_) return;
   const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -60,7 +60,7 @@ bool transition_reader::is_intact(const transition_record& record,
 
 /// A record that did not fit before the end of the ring is at its beginning.
 const transition_record* transition_reader::next_from(std::uint64_t position) const noexcept {
-  for (const std::uint64_t at : {position, base::round_up(position, ring_.size())}) {
+  for (const std::uint64_t at : {position, lap_from(position, ring_.size())}) {
     const transition_record* const found = record_at(at);
     if (found != nullptr && found->number == number_ + 1) return found;
   }

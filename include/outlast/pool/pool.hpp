@@ -29,6 +29,7 @@
 // byte order; export it.
 #pragma once
 
+#include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
@@ -204,6 +205,9 @@ class basic_pool {
   /// bad_argument}. May be repeated.
   void commit_region(std::string_view name, unsigned replica, std::size_t offset,
                      std::size_t bytes);
+  /// The bytes of a region's first replica as the file has them, which need not be in this
+  /// process's memory, nor take space there. Throws error{not_found, io_failure}, std::bad_alloc.
+  [[nodiscard]] base::anonymous_memory read_region(std::string_view name) const;
   /// Gives the file system back what the bytes take, if it can. They hold anything afterwards, and
   /// must be committed before they are written again. Throws error{not_found, bad_argument}.
   void uncommit_region(std::string_view name, unsigned replica, std::size_t offset,

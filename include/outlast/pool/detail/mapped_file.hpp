@@ -87,6 +87,8 @@ class mapped_file {
   /// The first bytes of the file, at most a page.
   [[nodiscard]] std::vector<std::byte> first_page() const;
   void read(std::uint64_t offset, void* destination, std::size_t size) const;
+  /// The same to a destination of zeros; holes of the file are left out.
+  void read_data(std::uint64_t offset, std::byte* destination, std::size_t size) const;
 
   /// Reserves `reserve_bytes` of address space at `address`. False if some of it is taken.
   [[nodiscard]] bool reserve(std::uintptr_t address, std::uint64_t reserve_bytes);

@@ -607,6 +607,19 @@ void basic_pool<D>::uncommit_region(std::string_view name, unsigned replica, std
   if (file_ && bytes != 0) file_->give_back(first, bytes);
 }
 
+template <domain::persistence_domain D>
+base::anonymous_memory basic_pool<D>::read_region(std::string_view name) const {
+  const std::uint64_t first = require_range(name, 0, 0, 0);
+  const std::size_t bytes = find_region(name)->bytes;
+  base::anonymous_memory copy(bytes);
+  if (file_) {
+    file_->read_data(first, copy.data(), bytes);
+  } else {
+    std::memcpy(copy.data(), base_ + first, bytes);
+  }
+  return copy;
+}
+
 /// Where the bytes are in the pool.
 template <domain::persistence_domain D>
 std::uint64_t basic_pool<D>::require_range(std::string_view name, unsigned replica,

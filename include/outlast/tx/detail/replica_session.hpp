@@ -426,7 +426,8 @@ class replica_session : public durable::root_session<D> {
         named_by(now.bits()) >= region_->replicas) {
       return;
     }
-    const transition_reader found({log->address, log->bytes}, now.number(), bytes_);
+    const base::anonymous_memory in_file = pool().read_region(log_name());
+    const transition_reader found({in_file.data(), log->bytes}, now.number(), bytes_);
     if (!found.damage().empty() && !pool().salvages()) {
       throw corruption(pool_path(), "the log of the transactions '" + name_ + "' " +
                                         found.damage() + "; restore a backup, or salvage it");

@@ -168,7 +168,7 @@ class transition_log {
              it->number == number;
     };
     if (is_at(end)) return end;
-    const std::uint64_t next_lap = base::round_up(end, capacity_);
+    const std::uint64_t next_lap = lap_from(end, capacity_);
     if (is_at(next_lap)) return next_lap;
     throw corruption(pool_.path(), "somebody else has written to the log of transitions '" + name_ +
                                        "' while it was in use");

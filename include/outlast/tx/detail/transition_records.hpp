@@ -71,11 +71,16 @@ class record_checksum {
   std::uint64_t sum_;
 };
 
+/// The beginning of the first lap that begins at `position` or behind it.
+[[nodiscard]] constexpr std::uint64_t lap_from(std::uint64_t position,
+                                               std::uint64_t capacity) noexcept {
+  return (position + capacity - 1) / capacity * capacity;
+}
 /// Where the next record goes: the first byte at or behind `end` at which `bytes` are in one piece
 /// in a ring of `capacity` bytes, at least as many.
 [[nodiscard]] constexpr std::uint64_t place_in_ring(std::uint64_t end, std::uint64_t bytes,
                                                     std::uint64_t capacity) noexcept {
-  return end % capacity + bytes <= capacity ? end : base::round_up(end, capacity);
+  return end % capacity + bytes <= capacity ? end : lap_from(end, capacity);
 }
 
 /// A line of a replica, and what it holds.

@@ -1,9 +1,9 @@
 // Hash maps in volatile memory, as the limit of what keeps nothing: the standard library's behind
 // one mutex, and TBB's. They have no order, so nothing can walk through them.
+#include <bench/db_bench/map_session.hpp>
 #include <bench/db_bench/store.hpp>
 
 #include <mutex>
-#include <stdexcept>
 #include <unordered_map>
 
 #if OUTLAST_BENCH_TBB
@@ -60,26 +60,6 @@ class tbb_map {
   map map_;
 };
 #endif
-
-template <class Map>
-class map_session final : public session {
- public:
-  explicit map_session(Map& map) : map_(map) {}
-
-  void put(std::string_view key, std::string_view value) override { map_.put(key, value); }
-  /// One by one: such maps have no batches.
-  void put_all(std::span<const key_and_value> entries) override {
-    for (const key_and_value& one : entries) map_.put(one.key, one.value);
-  }
-  void erase(std::string_view key) override { map_.erase(key); }
-  bool get(std::string_view key, std::string& value) override { return map_.get(key, value); }
-  std::unique_ptr<place> iterate() override {
-    throw std::runtime_error("a hash map has no order to walk in");
-  }
-
- private:
-  Map& map_;
-};
 
 template <class Map>
 class map_store final : public store {

@@ -1,5 +1,6 @@
 // A hash table of byte strings on libpmemobj: striped locks, a transaction for each write. What its
 // users write for want of a store.
+#include <bench/db_bench/map_session.hpp>
 #include <bench/db_bench/store.hpp>
 
 #include <bench/peers/libpmemobj_pool.hpp>
@@ -146,26 +147,9 @@ class pmem_table final : public store {
   std::array<lock, stripes> locks_;
 };
 
-class pmem_session final : public session {
- public:
-  explicit pmem_session(pmem_table& in) : in_(in) {}
-
-  void put(std::string_view key, std::string_view value) override { in_.put(key, value); }
-  /// One by one: there is no lock for several buckets.
-  void put_all(std::span<const key_and_value> entries) override {
-    for (const key_and_value& one : entries) in_.put(one.key, one.value);
-  }
-  void erase(std::string_view key) override { in_.erase(key); }
-  bool get(std::string_view key, std::string& value) override { return in_.get(key, value); }
-  std::unique_ptr<place> iterate() override {
-    throw std::runtime_error("a hash table has no order to walk in");
-  }
-
- private:
-  pmem_table& in_;
-};
-
-std::unique_ptr<session> pmem_table::connect() { return std::make_unique<pmem_session>(*this); }
+std::unique_ptr<session> pmem_table::connect() {
+  return std::make_unique<map_session<pmem_table>>(*this);
+}
 
 std::unique_ptr<store> open(const store_settings& settings) {
   return std::make_unique<pmem_table>(settings);

@@ -16,6 +16,21 @@ const std::byte* contents_of(const transition_record& record) noexcept {
 
 }  // namespace
 
+bool is_intact(const transition_record& record, std::uint64_t life, std::uint64_t room,
+               std::uint64_t replica_lines) noexcept {
+  if (record.magic != transition_record::right_magic || record.life != life) return false;
+  if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
+    return false;
+  }
+  record_checksum sum(record);
+  for (std::uint64_t i = 0; i < record.lines; ++i) {
+    const line_number line = numbers_of(record)[i];
+    if (line >= replica_lines) return false;
+    sum.add(line);
+  }
+  return record.checksum == sum.with(contents_of(record), record.lines * base::cache_line_size);
+}
+
 transition_reader::transition_reader(std::span<const std::byte> region, std::uint64_t home,
                                      std::uint64_t replica_bytes)
     : ring_(region.subspan(transition_records_offset)),
@@ -40,22 +55,7 @@ transition_reader::transition_reader(std::span<const std::byte> region, std::uin
 const transition_record* transition_reader::record_at(std::uint64_t position) const noexcept {
   const std::uint64_t at = position % ring_.size();
   const auto* const found = reinterpret_cast<const transition_record*>(&ring_[at]);
-  return is_intact(*found, ring_.size() - at) ? found : nullptr;
-}
-
-bool transition_reader::is_intact(const transition_record& record,
-                                  std::uint64_t room) const noexcept {
-  if (record.magic != transition_record::right_magic || record.life != life_) return false;
-  if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
-    return false;
-  }
-  record_checksum sum(record);
-  for (std::uint64_t i = 0; i < record.lines; ++i) {
-    const line_number line = numbers_of(record)[i];
-    if (line >= replica_lines_) return false;
-    sum.add(line);
-  }
-  return record.checksum == sum.with(contents_of(record), record.lines * base::cache_line_size);
+  return is_intact(*found, life_, ring_.size() - at, replica_lines_) ? found : nullptr;
 }
 
 /// A record that did not fit before the end of the ring is at its beginning.

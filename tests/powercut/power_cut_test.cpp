@@ -14,6 +14,7 @@
 #include <tests/powercut/disk_subjects.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
+#include <tests/support/sanitizer.hpp>
 
 #include <gtest/gtest.h>
 
@@ -44,16 +45,8 @@ cut_result cut(const std::string& structure, const cut_plan& how) {
   return cut_power_again_and_again(*subject_called(structure).make(), how);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool is_slow = true;
-#elif defined(__has_feature)
-constexpr bool is_slow = __has_feature(address_sanitizer);
-#else
-constexpr bool is_slow = false;
-#endif
-
 /// Recoveries take ten times as long under a sanitizer, which looks for other things.
-constexpr std::uint64_t images = is_slow ? 1'000 : 4'000;
+constexpr std::uint64_t images = under_address_sanitizer ? 1'000 : 4'000;
 /// For what is to be found out, which ends it.
 constexpr std::uint64_t enough_images = 4'000;
 

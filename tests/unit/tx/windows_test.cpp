@@ -236,6 +236,23 @@ class DamagedRecords : public Windows {
   std::uint64_t begin_ = 0;
 };
 
+TEST_F(DamagedRecords, are_not_taken_home) {
+  auto pool = pool_of::create(path(), in_pool);
+  manager all(pool, "all", for_ever);
+  const auto here = all.root<counters>("counters");
+  all.update(here, add_one);
+  all.sync();
+  const auto log = pool.find_region("tl:all");
+  ASSERT_TRUE(log);
+  // Somebody else writes to the file: numbers of lines that no replica has.
+  std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
+  const auto at =
+      static_cast<std::streamoff>(log->address - reinterpret_cast<std::byte*>(pool.base()));
+  file.seekp(at + static_cast<std::streamoff>(detail::transition_records_offset) + 64);
+  file.write("\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 7);
+  file.close();
+  EXPECT_THROW(pool.close(), error);
+}
 TEST_F(DamagedRecords, that_were_not_durable_end_what_is_found) {
   leave(3);
   damage(6);

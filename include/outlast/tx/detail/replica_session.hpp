@@ -218,7 +218,7 @@ class replica_session : public durable::root_session<D> {
     const auto life = pool_detail::random_uuid();
     std::uint64_t chosen = 0;
     std::memcpy(&chosen, life.data(), sizeof chosen);
-    return std::make_unique<transition_log<D>>(pool(), *region, chosen);
+    return std::make_unique<transition_log<D>>(pool(), *region, chosen, bytes_);
   }
 
   /// At a clean close, where replicas lie in memory: what the media need not have goes back to the
@@ -433,10 +433,11 @@ class replica_session : public durable::root_session<D> {
                                         found.damage() + "; restore a backup, or salvage it");
     }
     if (found.number() == now.number()) return;
-    bring_in(found.lines(), replica_word(found.number(), now.replica()));
-    if constexpr (!domain::logs_lines<D>) forget_transitions(*log);
+    bring_in(found.lines(), replica_word(found.number(), now.replica()), *log);
   }
-  void bring_in(const std::vector<line_found>& lines, replica_word word) {
+  /// Under a log the word alone says that their log is of an earlier one.
+  void bring_in(const std::vector<line_found>& lines, replica_word word,
+                [[maybe_unused]] const region_info& log) {
     std::byte* const home = region_->replica(named_by(word.bits()));
     if constexpr (domain::logs_lines<D>) {
       std::vector<domain::line_store> stores;
@@ -453,10 +454,10 @@ class replica_session : public durable::root_session<D> {
       }
       // (P3) persisted-before (P4): the word says what the replica holds.
       domain::fence<D>();
-      // (P4) the transitions have happened. (P5) persisted-before (P6)
+      // (P4) the transitions have happened. (P5) persisted-before (P6): nobody needs their log.
       D::store(state(), word.bits(), std::memory_order_release);
       domain::persist_before_answer<D>(&state(), sizeof(std::uint64_t));
-      // (P6) their log says nothing any more.
+      forget_transitions(log);  // (P6) it says nothing any more.
     }
   }
 

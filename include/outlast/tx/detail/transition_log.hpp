@@ -36,13 +36,16 @@ class transition_log {
   /// In the place of a position: there is none.
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-  /// Nothing is written. `region`: of this pool. Throws error{io_failure}.
-  transition_log(basic_pool<D>& in, const region_info& region, std::uint64_t life)
+  /// Nothing is written. `region`: of this pool. `replica_bytes`: where lines end. Throws
+  /// error{io_failure}.
+  transition_log(basic_pool<D>& in, const region_info& region, std::uint64_t life,
+                 std::uint64_t replica_bytes)
       : pool_(in),
         name_(region.name),
         start_(reinterpret_cast<transition_log_start*>(region.address)),
         capacity_(region.bytes - transition_records_offset),
         life_(life),
+        replica_lines_(replica_bytes / base::cache_line_size),
         ring_(D::map_through(region.address + transition_records_offset, capacity_)) {}
 
   [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
@@ -93,8 +96,8 @@ class transition_log {
     return end > tail ? end - tail : 0;
   }
   /// Adds to `lines` what the records behind the home's up to `number` wrote, each line once and
-  /// unless `seen` has it. They are whole. `home`: the first byte that the lines are counted from.
-  /// Returns where the last of them ends.
+  /// unless `seen` has it. `home`: the first byte that the lines are counted from. Returns where
+  /// the last of them ends. Throws corruption where a record is not what was written.
   std::uint64_t collect(std::uint64_t number, std::byte* home, write_set& seen,
                         std::vector<domain::line_store>& lines) {
     records_.clear();
@@ -162,10 +165,9 @@ class transition_log {
   /// Where the record of transition `number` is, at or behind `end`.
   [[nodiscard]] std::uint64_t find(std::uint64_t end, std::uint64_t number) const {
     const auto is_at = [&](std::uint64_t position) {
-      const auto* const it =
-          reinterpret_cast<const transition_record*>(ring_ + position % capacity_);
-      return it->magic == transition_record::right_magic && it->life == life_ &&
-             it->number == number;
+      const std::uint64_t at = position % capacity_;
+      const auto* const it = reinterpret_cast<const transition_record*>(ring_ + at);
+      return it->number == number && is_intact(*it, life_, capacity_ - at, replica_lines_);
     };
     if (is_at(end)) return end;
     const std::uint64_t next_lap = lap_from(end, capacity_);
@@ -191,6 +193,7 @@ class transition_log {
   transition_log_start* const start_;
   const std::uint64_t capacity_;
   const std::uint64_t life_;
+  const std::uint64_t replica_lines_;
   std::byte* const ring_;
   volatile_word<D, std::uint64_t> tail_;
   volatile_word<D, std::uint64_t> provided_;

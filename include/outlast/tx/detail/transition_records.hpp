@@ -83,6 +83,10 @@ class record_checksum {
   return end % capacity + bytes <= capacity ? end : lap_from(end, capacity);
 }
 
+/// Is this a whole record of `life`, in at most `room` bytes, of lines below `replica_lines`?
+[[nodiscard]] bool is_intact(const transition_record& record, std::uint64_t life,
+                             std::uint64_t room, std::uint64_t replica_lines) noexcept;
+
 /// A line of a replica, and what it holds.
 struct line_found {
   line_number line;
@@ -108,7 +112,6 @@ class transition_reader {
  private:
   [[nodiscard]] const transition_record* record_at(std::uint64_t position) const noexcept;
   [[nodiscard]] const transition_record* next_from(std::uint64_t position) const noexcept;
-  [[nodiscard]] bool is_intact(const transition_record& record, std::uint64_t room) const noexcept;
   void read(std::uint64_t position);
   void look_for_what_was_durable();
   void look_without_start();

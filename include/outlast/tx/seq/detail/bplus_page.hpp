@@ -48,12 +48,16 @@ struct slot_order {
   }
   /// Makes place `i` one of those in use.
   void insert(std::size_t i) noexcept {
-    std::rotate(slot.begin() + i, slot.begin() + count, slot.begin() + count + 1);
+    const std::uint8_t free = slot[count];
+    std::copy_backward(slot.begin() + i, slot.begin() + count, slot.begin() + count + 1);
+    slot[i] = free;
     ++count;
   }
   void remove(std::size_t i) noexcept {
-    std::rotate(slot.begin() + i, slot.begin() + i + 1, slot.begin() + count);
+    const std::uint8_t freed = slot[i];
+    std::copy(slot.begin() + i + 1, slot.begin() + count, slot.begin() + i);
     --count;
+    slot[count] = freed;
   }
 };
 

@@ -266,6 +266,9 @@ void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
     fail(path_, "map the pool", errno);
   }
   ::madvise(at, size, MADV_DONTFORK);
+  // Pages of a copy go back to the file one by one. Reading ahead would make large folios in the
+  // kernel's cache, and a write of one page into such a folio passes all of its blocks.
+  if (is_copy_) ::madvise(at, size, MADV_RANDOM);
 }
 
 void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {

@@ -1,5 +1,7 @@
+#include <outlast/hw/flush.hpp>
 #include <outlast/tx/heap.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace outlast::tx {
@@ -17,6 +19,16 @@ constexpr std::size_t recent_unit = 8;
 /// Of a region of this size the pages begin where large pages of the system do.
 constexpr std::size_t large_region_bytes = std::size_t{256} << 20;
 constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+
+/// The blocks behind `block` are likely to be the next ones here, the first after it in another
+/// replica. What they hold is noted before they are written: no transaction should wait for that.
+void ask_for_blocks(const std::byte* block, std::size_t stride) noexcept {
+  constexpr std::size_t most = 4 * base::cache_line_size;
+  const std::size_t asked = std::min(stride, most);
+  for (std::size_t at = 0; at < asked; at += base::cache_line_size) {
+    hw::prefetch_for_write(block + 2 * stride + at);
+  }
+}
 
 }  // namespace
 
@@ -256,6 +268,7 @@ void* heap::take_block(alloc::class_index index) {
     mine.free = next;
   } else {
     ++mine.touched;
+    ask_for_blocks(block, stride);
   }
   ++mine.used;
   if (mine.used == blocks) unlink(header_.slabs[index], slab);

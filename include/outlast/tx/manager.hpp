@@ -135,10 +135,8 @@ class manager_calls {
     if (transaction* const around = mine(true)) return f(view(*around));
     return with_path([&]() -> result {
       if constexpr (requires { requires Engine::runs_after_return; }) {
-        return self().template run_update<result>(
-            [f = std::decay_t<F>(std::forward<F>(f))](transaction& in) mutable {
-              return f(view(in));
-            });
+        return self().template run_update<result>(composed<view>(
+            std::decay_t<F>(std::forward<F>(f)), [](transaction& in) { return view(in); }));
       } else {
         return self().template run_update<result>([&f](transaction& in) { return f(view(in)); });
       }
@@ -157,7 +155,8 @@ class manager_calls {
   /// update() of one object: f(T&).
   template <class T, std::invocable<T&> F>
   auto update(root_of<T> named, F&& f) {
-    return update([named, f = std::forward<F>(f)](view in) mutable { return f(in[named]); });
+    return update(composed<T&>(std::decay_t<F>(std::forward<F>(f)),
+                               [named](view in) -> T& { return in[named]; }));
   }
   /// read() of one object: f(const T&).
   template <class T, std::invocable<const T&> F>
@@ -200,6 +199,17 @@ class manager_calls {
   };
 
   [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
+
+  /// Calls `f` with what `of` makes of its argument, an `Argument`; is const to call if `f` is, so
+  /// that an engine need not copy it.
+  template <class Argument, class F, class Of>
+  [[nodiscard]] static auto composed(F&& f, Of of) {
+    if constexpr (std::is_invocable_v<const F&, Argument>) {
+      return [f = std::move(f), of](auto&& in) { return f(of(in)); };
+    } else {
+      return [f = std::move(f), of](auto&& in) mutable { return f(of(in)); };
+    }
+  }
 
   /// What an operation finds damaged in its replica names the pool.
   template <class Run>

@@ -120,7 +120,8 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
 /// When to use: to compare with; redo_opt flushes less in all cases, and writes fewer replicas.
 /// Thread-safety: all members may be called concurrently. An update is copied: other threads may
 /// run the copy, several at a time, also when its caller has returned; its captures are copyable,
-/// and are destroyed when nobody runs it. A read runs once, on its caller's thread.
+/// and are destroyed when nobody runs it. Each of them runs a copy of its own, unless the update is
+/// const to call. A read runs once, on its caller's thread.
 /// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the
 /// operations themselves and the growth of the file; so it is with N + 1 unless a thread stops
 /// while it copies a stale replica, or in a read that updates have overtaken four times: it keeps

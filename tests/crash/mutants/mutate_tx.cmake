@@ -123,9 +123,6 @@ function(outlast_mutate_tx to)
   # 25: nobody looks for readers who were given a replica
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
-  # 26: a lost batch is not taken back
-  outlast_mutate(26 "      write_line(owned, line, before, flushes_late(lost.log));"
-                    "      if (@D@) write_line(owned, line, before, flushes_late(lost.log));")
   # 28: only the winner's own caller is told
   outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
                     "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")
@@ -147,6 +144,9 @@ function(outlast_mutate_tx to)
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")
   outlast_write_header(detail/redo_session.hpp)
   outlast_read_header(detail/impl/redo_session.hpp)
+  # 26: a lost batch is not taken back
+  outlast_mutate(26 "    write_line(owned, line, before, flushes_late(lost.log));"
+                    "    if (@D@) write_line(owned, line, before, flushes_late(lost.log));")
   outlast_write_header(detail/impl/redo_session.hpp)
 
   outlast_read_header(detail/replica_word.hpp)

@@ -55,6 +55,23 @@ struct witness {
   std::string text;
 };
 
+/// Counts its copies; `Changes`: it cannot be called where it is const.
+template <bool changes>
+struct counted_operation {
+  explicit counted_operation(std::atomic<int>& in) : copies(&in) {}
+  counted_operation(const counted_operation& from) : copies(from.copies) { ++*copies; }
+  counted_operation(counted_operation&&) = default;
+
+  void operator()(view) const
+    requires(!changes)
+  {}
+  void operator()(view)
+    requires changes
+  {}
+
+  std::atomic<int>* copies;
+};
+
 /// An engine over any domain.
 template <template <domain::persistence_domain> class Engine>
 struct engine {
@@ -417,6 +434,17 @@ TYPED_TEST(WaitFreeEngine, destroys_captures_when_nobody_runs_the_operation_any_
     EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 2400U);
   }
   EXPECT_EQ(shared.use_count(), 1);
+}
+
+TYPED_TEST(WaitFreeEngine, copies_an_operation_for_a_run_only_if_that_may_change_it) {
+  using manager = typename TypeParam::template on<D>;
+  pool_file pool;
+  manager bank(*pool, "bank", small);
+  std::atomic<int> copies{0};
+  for (int i = 0; i < 5; ++i) bank.update(counted_operation<false>(copies));
+  EXPECT_EQ(copies, 0);
+  bank.update(counted_operation<true>(copies));
+  EXPECT_GE(copies, 1);
 }
 
 TYPED_TEST(WaitFreeEngine, reads_run_once_on_their_own_thread) {

@@ -51,6 +51,9 @@ class background_syncs {
     worker_->wake.notify_all();
   }
 
+  /// In a child process, where its thread does not exist: there is nobody to wait for.
+  void abandon() noexcept { (void)worker_.release(); }
+
   /// Nothing is called any more at return.
   void stop() {
     std::unique_ptr<worker> last;  // ends without the mutex

@@ -62,8 +62,8 @@ class shared_operation {
   shared_operation& operator=(const shared_operation&) = delete;
   virtual ~shared_operation() = default;
 
-  /// Runs a copy of the operation, keeping its result or exception in `out`. Thread-safety: any
-  /// number of threads, each in a transaction of its own.
+  /// Runs the operation, or a copy of it if it is not const to call, keeping its result or
+  /// exception in `out`. Thread-safety: any number of threads, each in a transaction of its own.
   virtual void run(transaction& in, outcome& out) const noexcept = 0;
 };
 
@@ -91,11 +91,11 @@ class operation_of final : public Base {
     in.begin_operation();
     out.clear();
     try {
-      F mine(f_);  // it may change its captures
-      if constexpr (std::is_void_v<Result>) {
-        mine(in);
+      if constexpr (std::is_invocable_v<const F&, transaction&>) {
+        call(f_, in, out);
       } else {
-        out.keep<Result>(mine(in));
+        F mine(f_);  // it may change its captures
+        call(mine, in, out);
       }
       if (in.lack() != nullptr) std::rethrow_exception(in.lack());
     } catch (...) {
@@ -105,6 +105,15 @@ class operation_of final : public Base {
   }
 
  private:
+  template <class Call>
+  static void call(Call& f, transaction& in, outcome& out) {
+    if constexpr (std::is_void_v<Result>) {
+      f(in);
+    } else {
+      out.keep<Result>(f(in));
+    }
+  }
+
   F f_;
 };
 

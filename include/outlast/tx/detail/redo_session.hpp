@@ -158,6 +158,7 @@ class redo_session final : public replica_session<D> {
   }
 
   [[nodiscard]] bool before_close() override {
+    this->stop_growing();
     homes_.stop();
     syncs_.stop();
     if (is_broken()) return false;
@@ -165,7 +166,12 @@ class redo_session final : public replica_session<D> {
     if constexpr (is_logged) this->give_back_space();
     return true;
   }
-  void forbid() noexcept override { participants_.forbid(); }
+  void forbid() noexcept override {
+    participants_.forbid();
+    this->abandon_growing();
+    homes_.abandon();
+    syncs_.abandon();
+  }
 
  private:
   static constexpr std::size_t short_ring_bytes = std::size_t{64} << 10;
@@ -178,7 +184,8 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t kept_states = 4;
+  static constexpr std::size_t most_spare_states = 16;
+  static constexpr std::size_t most_asked_for = 32;
 
   /// The replica that a thread reads is given back at the end.
   class reading_scope {
@@ -236,7 +243,7 @@ class redo_session final : public replica_session<D> {
     me.next_state->answers.reserve(slots);
     me.next_state->grants.reserve(slots);
     if (!can_retire(me)) throw std::bad_alloc();
-    me.spare_states.reserve(kept_states);
+    me.spare_states.reserve(std::min(reclaim_at(), most_spare_states));
     if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
       me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
     }
@@ -571,7 +578,15 @@ class redo_session final : public replica_session<D> {
       grant_read(each, next, *owned);
     });
     next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
+    ask_for_lines(base.replica, next.log);
     if constexpr (is_logged) word_.place(next, base);
+  }
+
+  /// The next batch repeats these lines in the replica `i`, if it is free by then: they are on
+  /// their way while this one is decided.
+  void ask_for_lines(unsigned i, const write_set& log) const noexcept {
+    if (log.size() > most_asked_for) return;
+    log.for_each([&](line_number line) { hw::prefetch_for_write(this->line_at(i, line)); });
   }
 
   void run_request(participant& me, participant& of, transaction& update) {
@@ -636,22 +651,7 @@ class redo_session final : public replica_session<D> {
     me.won = nullptr;
   }
 
-  void take_back(participant& me, tenure& owned) {
-    state_type& lost = *me.next_state;
-    lost.log.for_each_before([&](line_number line, const line_image& before) {
-      write_line(owned, line, before, flushes_late(lost.log));
-    });
-    owned->grants.clear();
-    owned->stale.store(0, std::memory_order_relaxed);
-    for (const auto& each : lost.answers) {
-      if (each.to == &me) {
-        me.next_outcome.reset(each.out);
-      } else {
-        delete each.out;
-      }
-    }
-    lost.answers.clear();
-  }
+  void take_back(participant& me, tenure& owned);
 
   // ---- Reclamation ----
 
@@ -665,7 +665,7 @@ class redo_session final : public replica_session<D> {
   /// Kept where the session's destructor finds it.
   [[nodiscard]] bool is_kept(const state_type* state);
   [[nodiscard]] std::size_t reclaim_at() const {
-    return 8 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
+    return 2 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
   }
 
   const redo_steps steps_;

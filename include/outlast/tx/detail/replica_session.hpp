@@ -9,6 +9,7 @@
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
+#include <outlast/tx/detail/background_syncs.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
@@ -22,9 +23,11 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -171,11 +174,19 @@ class replica_session : public durable::root_session<D> {
   /// end, and so does what the heap's table says of these: what was decided in one can always be
   /// repeated in the others. What lies between table and pages stays a hole.
   void provide(std::size_t wanted) {
-    if (wanted <= provided_.load(std::memory_order_relaxed)) return;
-    if (used_ == nullptr) return provide_alone(wanted);
+    const std::size_t there = provided_.load(std::memory_order_relaxed);
+    if (wanted <= there) {
+      if (used_ != nullptr) grow_soon(wanted, there);
+      return;
+    }
+    if (used_ == nullptr) return provide_alone(wanted, part_ahead);
     const std::lock_guard lock(providing_);
-    provide_alone(wanted);
+    if (wanted > provided_.load(std::memory_order_relaxed)) provide_alone(wanted, part_ahead);
   }
+  /// Space is made by nobody but who needs it, at return.
+  void stop_growing() { growth_.stop(); }
+  /// The same in a child process.
+  void abandon_growing() noexcept { growth_.abandon(); }
 
   /// From now on a replica is in use only if it is one of the first two, or was asked for by
   /// use_replica(); all of them, if this is not called. For an engine that can do with two.
@@ -253,6 +264,12 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t compared_at_once = 4096;
   static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
+  /// Of what is in use that much is provided besides: by who needs space, by a thread that makes it
+  /// before, and what is left when that begins, of replicas that are worth it.
+  static constexpr std::size_t part_ahead = 8;
+  static constexpr std::size_t part_grown = 16;
+  static constexpr std::size_t part_left = 32;
+  static constexpr std::size_t least_grown = std::size_t{16} << 20;
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
   static constexpr std::size_t least_log_bytes = std::size_t{64} << 10;
   static constexpr std::size_t most_log_bytes = std::size_t{16} << 20;
@@ -260,17 +277,47 @@ class replica_session : public durable::root_session<D> {
   [[nodiscard]] bool is_used(unsigned i) const noexcept {
     return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;
   }
-  void provide_alone(std::size_t wanted) {
+  void provide_alone(std::size_t wanted, std::size_t part) {
     std::size_t before = provided_.load(std::memory_order_relaxed);
     const bool one = place_ == replica_place::memory && record_->one_on_media != 0;
-    const std::size_t in_pages = wanted - heap::pages_begin(bytes_, record_->page_bytes);
-    const std::size_t ahead = std::max(provided_at_once, in_pages / 8);
+    const std::size_t ahead = std::max(provided_at_once, bytes_in_pages(wanted) / part);
     const std::size_t enough = std::min(bytes_, base::round_up(wanted + ahead, large_page_bytes));
     for (unsigned i = 0; i < region_->replicas; ++i) {
       if (is_used(i) && (!one || i == home())) commit(i, before, enough);
     }
     // Engines may run several updates at a time, each in its replica.
     while (before < enough && !provided_.compare_exchange_weak(before, enough)) {
+    }
+  }
+  [[nodiscard]] std::size_t bytes_in_pages(std::size_t end) const noexcept {
+    return end - heap::pages_begin(bytes_, record_->page_bytes);
+  }
+  /// The kernel clears what it gives, millions of bytes at a time: no update should wait for that.
+  /// Where there is no such thread, the update that needs space makes it.
+  void grow_soon(std::size_t wanted, std::size_t there) noexcept {
+    const std::size_t in_pages = bytes_in_pages(wanted);
+    if (in_pages < least_grown || there - wanted > in_pages / part_left) return;
+    if (grown_from_.exchange(there, std::memory_order_relaxed) == there) return;
+    try {
+      if (!grows_.exchange(true)) {
+        growth_.start(std::chrono::hours(1), [this] {
+          grow();
+          return true;
+        });
+      }
+      growth_.hasten();
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+  void grow() noexcept {
+    const std::size_t from = grown_from_.load(std::memory_order_relaxed);
+    const std::lock_guard lock(providing_);
+    if (provided_.load(std::memory_order_relaxed) != from) return;
+    try {
+      provide_alone(from, part_grown);
+    } catch (const std::exception&) {
+      return;  // whoever needs the space is told why there is none
     }
   }
   /// Makes the replica's table and pages exist that pages up to `end` need; up to `before` they do,
@@ -522,6 +569,9 @@ class replica_session : public durable::root_session<D> {
   std::atomic<std::size_t> provided_{0};
   std::mutex providing_;                                // where not all replicas are in use
   std::unique_ptr<std::atomic<std::uint32_t>[]> used_;  // null: all are
+  std::atomic<std::size_t> grown_from_{0};              // what was provided when more was asked for
+  std::atomic<bool> grows_{false};
+  background_syncs growth_;  // ends first
 };
 
 }  // namespace outlast::tx::detail

@@ -1,4 +1,4 @@
-// Definitions of redo_session.hpp: what happens behind a log, and what frees.
+// Definitions of redo_session.hpp: what a lost batch leaves, what happens behind a log, what frees.
 #pragma once
 
 #include <outlast/tx/detail/redo_session.hpp>
@@ -34,6 +34,24 @@ void redo_session<D>::configure(const options& wanted) {
       homes_.start(std::chrono::hours(1), [this] { return try_to([this] { go_home(false); }); });
     }
   }
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::take_back(participant& me, tenure& owned) {
+  state_type& lost = *me.next_state;
+  lost.log.for_each_before([&](line_number line, const line_image& before) {
+    write_line(owned, line, before, flushes_late(lost.log));
+  });
+  owned->grants.clear();
+  owned->stale.store(0, std::memory_order_relaxed);
+  for (const auto& each : lost.answers) {
+    if (each.to == &me) {
+      me.next_outcome.reset(each.out);
+    } else {
+      delete each.out;
+    }
+  }
+  lost.answers.clear();
 }
 
 template <domain::persistence_domain D>

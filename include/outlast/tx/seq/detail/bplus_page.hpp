@@ -193,10 +193,22 @@ class page : public page_header {
       to.lengthen_prefix();
     }
   }
-  /// Becomes a copy of `from` from its place `i` on. It is empty.
+  /// Becomes a copy of `from` from its place `i` on. It is empty. Looks at no key: where the
+  /// prefix is the same, heads are.
   void copy_from(const page& from, std::size_t i, bool by_bytes) {
+    const std::size_t count = from.size() - i;
     if (by_bytes && from.prefix != 0) prefix = from.prefix.get();
-    for (std::size_t each = i; each < from.size(); ++each) append(by_bytes, from.item(each));
+    slot_order<Room> order = order_;
+    order.count = static_cast<std::uint8_t>(count);
+    order_ = order;
+    for (std::size_t each = 0; each < count; ++each) {
+      ::new (slot_at(each)) Item(from.item(i + each));
+    }
+    if constexpr (has_heads) {
+      for (std::size_t each = 0; by_bytes && each < count; ++each) {
+        store_head(each, from.head(i + each));
+      }
+    }
   }
 
   // ---- Where keys are ordered by their bytes ----
@@ -287,11 +299,10 @@ class page : public page_header {
     }
   }
   [[nodiscard]] std::uint32_t head(std::size_t i) const { return heads_.of[slot_of(i)]; }
-  void set_head(std::size_t i) {
-    const std::uint32_t now = head_of(item(i).key(), prefix);
-    std::uint32_t& kept = heads_.of[slot_of(i)];
-    running().store(&kept, &now, sizeof now);
+  void store_head(std::size_t i, std::uint32_t now) {
+    running().store(&heads_.of[slot_of(i)], &now, sizeof now);
   }
+  void set_head(std::size_t i) { store_head(i, head_of(item(i).key(), prefix)); }
 
   /// The key at place `i` is new.
   void note_head(std::size_t i, std::size_t shared) {

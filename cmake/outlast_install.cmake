@@ -71,6 +71,9 @@ if(TARGET outlast)
   install(TARGETS outlast COMPONENT tools)
   if(TARGET outlast-bench)
     install(TARGETS outlast-bench COMPONENT tools)  # what `outlast bench` starts
+    # LevelDB and RocksDB have programs of this name.
+    install(PROGRAMS $<TARGET_FILE:db_bench> DESTINATION ${CMAKE_INSTALL_BINDIR}
+            RENAME outlast-db_bench COMPONENT tools)
   endif()
   outlast_install_packed(share/man/outlast.1 outlast.1 ${CMAKE_INSTALL_MANDIR}/man1 tools)
   install(FILES share/bash-completion/outlast

@@ -24,8 +24,11 @@
 namespace outlast::bench {
 namespace {
 
+/// Beside this program, where it is built; where it is installed, db_bench has our name before its.
 std::string program() {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "db_bench").string();
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto built = folder / "db_bench";
+  return (std::filesystem::exists(built) ? built : folder / "outlast-db_bench").string();
 }
 
 [[noreturn]] void fail(const std::vector<std::string>& command, const std::string& how) {

@@ -5,6 +5,7 @@ outlast_headers(outlast_library tx
   detail/attached_manager.hpp
   detail/background_syncs.hpp
   detail/changed_pages.hpp
+  detail/copied_entries.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/device_turns.hpp
@@ -40,6 +41,7 @@ outlast_headers(outlast_library tx
   seq/detail/versioned.hpp
   seq/detail/versions.hpp
   seq/hash_map.hpp
+  seq/impl/bplus_content.hpp
   seq/impl/bplus_tree.hpp
   seq/list_set.hpp
   seq/queue.hpp

@@ -11,8 +11,9 @@ endmacro()
 function(outlast_mutate_tx_seq to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS managed_map.hpp seq/bplus_tree.hpp seq/detail/bplus_page.hpp seq/detail/stored.hpp
-          seq/detail/versioned.hpp)
+  foreach(HEADER IN ITEMS detail/copied_entries.hpp managed_map.hpp seq/bplus_tree.hpp
+          seq/detail/bplus_page.hpp seq/detail/stored.hpp seq/detail/versioned.hpp
+          seq/impl/bplus_content.hpp)
     outlast_read_tx_header(${HEADER})
     if(HEADER STREQUAL "seq/bplus_tree.hpp")
       # 101: a page that a snapshot sees is changed in place

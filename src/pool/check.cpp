@@ -259,7 +259,8 @@ file_view::file_view(const std::string& path)
     throw error(errc::not_a_pool, path,
                 "this is no regular file, and no DAX device; a pool is one of them");
   }
-  size_ = static_cast<std::size_t>(device ? device->bytes : static_cast<std::uint64_t>(status.st_size));
+  size_ =
+      static_cast<std::size_t>(device ? device->bytes : static_cast<std::uint64_t>(status.st_size));
   stored_ = device ? device->bytes : static_cast<std::uint64_t>(status.st_blocks) * 512;
   holder_ = pool_detail::lock_holder(fd_);
   if (size_ == 0) return;

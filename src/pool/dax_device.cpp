@@ -94,8 +94,8 @@ std::optional<dax_device> dax_device_of(int fd) {
 
 std::optional<dax_device> dax_device_at(const std::string& path) {
   struct stat status{};
-  const bool may_be = ::stat(path.c_str(), &status) == 0 &&
-                      (S_ISCHR(status.st_mode) || test_seams().dax_alignment);
+  const bool may_be =
+      ::stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || test_seams().dax_alignment);
   if (!may_be) return std::nullopt;  // opening some other devices does something
   const unique_fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   return fd.get() < 0 ? std::nullopt : dax_device_of(fd.get());

@@ -43,9 +43,9 @@ void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
                      const std::string& path) {
   const std::uint64_t unit = std::max(base_alignment, device_alignment);
   if (address % unit == 0 && address < (std::uintptr_t{1} << 47)) return;
-  throw error(errc::bad_argument, path,
-              "base_address must be a multiple of " + std::to_string(unit >> 20) +
-                  " MiB below 2^47");
+  throw error(
+      errc::bad_argument, path,
+      "base_address must be a multiple of " + std::to_string(unit >> 20) + " MiB below 2^47");
 }
 
 /// Bases that stored pointers may be relative to. Those of roots that cannot be moved come first.
@@ -142,16 +142,14 @@ std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& 
   return 0;
 }
 
-/// Nothing is mapped that the device does not have, and nothing beyond the capacity, where the twins
-/// begin.
+/// The capacity is a multiple of what is mapped at once: the twins begin behind it.
 pool_sizes sizes_on_device(const pool_options& options, const dax_device& device,
                            const std::string& path) {
   pool_options fitting = options;
   if (options.capacity_bytes == 0) {
     // Of the usual capacity what the device has; too large a size is refused as for any capacity.
-    fitting.capacity_bytes =
-        std::max(options.size_bytes,
-                 std::min(sizes_for(options, path).capacity_bytes, device.bytes));
+    fitting.capacity_bytes = std::max(
+        options.size_bytes, std::min(sizes_for(options, path).capacity_bytes, device.bytes));
   }
   fitting.capacity_bytes = base::round_up(fitting.capacity_bytes, device.alignment);
   return sizes_for(fitting, path);
@@ -276,8 +274,8 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
 
 opened_pool create_pool_file(const std::string& path, const pool_options& options, bool logged) {
   const std::optional<dax_device> device = dax_device_at(path);
-  const pool_sizes sizes = device ? sizes_on_device(options, *device, path)
-                                  : sizes_for(options, path);
+  const pool_sizes sizes =
+      device ? sizes_on_device(options, *device, path) : sizes_for(options, path);
   const auto uuid = random_uuid();
   const std::uintptr_t base =
       base_for_creation(options, sizes, uuid, device ? device->alignment : page_bytes, path);

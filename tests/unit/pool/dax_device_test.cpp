@@ -296,7 +296,8 @@ TEST_F(DaxDevice, can_be_filled_to_its_end) {
   std::size_t pages = 0;
   try {
     for (;; ++pages) {
-      std::memset(target.pages().allocate_run(pool_format::run_kind::large, 0, 1, 1, 4096), 1, 4096);
+      std::memset(target.pages().allocate_run(pool_format::run_kind::large, 0, 1, 1, 4096), 1,
+                  4096);
     }
   } catch (const out_of_space&) {
   }
@@ -335,10 +336,9 @@ TEST_F(DaxDevice, refuses_domains_that_sync_files) {
 
 TEST_F(DaxDevice, has_no_room_for_a_second_replica_beside_it) {
   pool target = pool::create(path_, small);
-  EXPECT_EQ(reason_of([&] {
-              const pool_detail::twin_memory beside(target.base(), mib, path_, true);
-            }),
-            errc::refused);
+  EXPECT_EQ(
+      reason_of([&] { const pool_detail::twin_memory beside(target.base(), mib, path_, true); }),
+      errc::refused);
 }
 
 TEST_F(DaxDevice, is_mapped_in_its_units) {

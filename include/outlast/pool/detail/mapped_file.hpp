@@ -1,5 +1,5 @@
-// A pool's file: its lock, its address space, its blocks on the file system. It may be a DAX device,
-// which has a lock and an address space.
+// A pool's file: its lock, its address space, its blocks on the file system. It may be a DAX
+// device, which has a lock and an address space.
 #pragma once
 
 #include <outlast/domain/concept.hpp>

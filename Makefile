@@ -51,7 +51,7 @@ test-arm64: arm64-dependencies
 ## a quarter of an hour without KVM (ARGS='--only cuts')
 test-dax: dax-dependencies
 	cmake --preset dev >/dev/null
-	cmake --build --preset dev -j $(JOBS) --target dax_probe pool_test region_test relocation_test native_test
+	cmake --build --preset dev -j $(JOBS) --target outlast dax_probe pool_test region_test relocation_test native_test
 	tests/dax/run build/dev $(ARGS)
 
 build-%:

@@ -186,15 +186,33 @@ taken_pool take(const arguments& given) {
   return {std::move(file), header, batches, std::move(log)};
 }
 
-/// A file that is copied.
+/// A file that is copied, or what a pool takes of a device, which has no holes and cannot be read
+/// as files are.
 struct source {
   int fd;
   std::string path;
+  const mapped_file* device = nullptr;
+  std::uint64_t pool_bytes = 0;  ///< on the device
 
   [[nodiscard]] struct stat status() const {
     struct stat found{};
     if (::fstat(fd, &found) != 0) throw_system(path, "cannot look at the file");
+    if (device != nullptr) found.st_size = static_cast<off_t>(pool_bytes);
     return found;
+  }
+  [[nodiscard]] std::vector<extent> extents(std::uint64_t length) const {
+    if (device != nullptr) return {{0, length}};
+    return stored_extents(fd, path, length);
+  }
+  void read(std::uint64_t offset, std::byte* to, std::size_t size) const {
+    if (device != nullptr) return device->read(offset, to, size);
+    read_fully(fd, path, offset, to, size);
+  }
+  /// The copy has a hole there, as a pool's file has.
+  [[nodiscard]] bool leaves_out(const std::vector<std::byte>& piece, std::size_t size) const {
+    const auto is_zero = [](std::byte each) { return each == std::byte{}; };
+    return device != nullptr &&
+           std::all_of(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), is_zero);
   }
 };
 
@@ -203,8 +221,7 @@ struct source {
 std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
   constexpr std::uint64_t unit = piece_bytes;
   const struct stat status = from.status();
-  const auto length = static_cast<std::uint64_t>(status.st_size);
-  const std::vector<extent> parts = stored_extents(from.fd, from.path, length);
+  const std::vector<extent> parts = from.extents(static_cast<std::uint64_t>(status.st_size));
   const std::uint64_t all = std::max<std::uint64_t>(2 * bytes_in(parts) / unit, 1);
   std::uint64_t done = 0;
   db::meter bar("backup", "MiB, written and compared");
@@ -215,15 +232,17 @@ std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
     throw_system(to.name(), "cannot give the copy the length and mode of the pool");
   }
   for_each_piece(parts, [&](std::uint64_t offset, std::size_t size) {
-    read_fully(from.fd, from.path, offset, piece.data(), size);
-    write_fully(to.descriptor(), to.name(), offset, piece.data(), size);
+    from.read(offset, piece.data(), size);
+    if (!from.leaves_out(piece, size)) {
+      write_fully(to.descriptor(), to.name(), offset, piece.data(), size);
+    }
     bar.tell((done += size) / unit, all);
   });
   to.sync();
   // Compared is what the device has, as far as the kernel can be asked to forget.
   static_cast<void>(::posix_fadvise(to.descriptor(), 0, 0, POSIX_FADV_DONTNEED));
   for_each_piece(parts, [&](std::uint64_t offset, std::size_t size) {
-    read_fully(from.fd, from.path, offset, piece.data(), size);
+    from.read(offset, piece.data(), size);
     read_fully(to.descriptor(), to.name(), offset, other.data(), size);
     if (std::memcmp(piece.data(), other.data(), size) != 0) {
       throw error(errc::io_failure, to.name(), "the copy differs from what was written to it");
@@ -249,10 +268,12 @@ std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
   const bool has_log = pool.log.file.get() >= 0;
   const std::string log_name = pool_detail::log_path_of(copy.string());
   unfinished_copy to(copy);
-  const std::uint64_t copied = copy_and_compare({pool.file.descriptor(), path}, to);
+  const mapped_file* const device = pool.file.is_device() ? &pool.file : nullptr;
+  const std::uint64_t copied =
+      copy_and_compare({pool.file.descriptor(), path, device, pool.header.file_bytes()}, to);
   if (has_log) {
     unfinished_copy log(log_name);
-    copy_and_compare({pool.log.file.get(), pool_detail::log_path_of(path)}, log);
+    copy_and_compare({.fd = pool.log.file.get(), .path = pool_detail::log_path_of(path)}, log);
     log.finish();
   }
   try {

@@ -8,6 +8,7 @@
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
+#include <src/pool/dax_device.hpp>
 #include <src/pool/torn.hpp>
 
 #include <fcntl.h>
@@ -252,12 +253,15 @@ file_view::file_view(const std::string& path)
     throw error(code, path, "cannot open the file: " + std::generic_category().message(errno));
   }
   struct stat status{};
-  if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  const std::optional<pool_detail::dax_device> device = pool_detail::dax_device_of(fd_);
+  if (::fstat(fd_, &status) != 0 || !(S_ISREG(status.st_mode) || device)) {
     ::close(fd_);
-    throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
+    throw error(errc::not_a_pool, path,
+                "this is no regular file, and no DAX device; a pool is one of them");
   }
-  size_ = static_cast<std::size_t>(status.st_size);
-  stored_ = static_cast<std::uint64_t>(status.st_blocks) * 512;
+  size_ =
+      static_cast<std::size_t>(device ? device->bytes : static_cast<std::uint64_t>(status.st_size));
+  stored_ = device ? device->bytes : static_cast<std::uint64_t>(status.st_blocks) * 512;
   holder_ = pool_detail::lock_holder(fd_);
   if (size_ == 0) return;
   void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);

@@ -54,7 +54,8 @@ void fail(const std::string& path, const std::string& action, int error_number) 
     case ENXIO:
     case ENODEV:
       throw error(errc::not_a_pool, path,
-                  "cannot " + action + ": " + text_of(error_number) + "; a pool is a regular file");
+                  "cannot " + action + ": " + text_of(error_number) +
+                      "; a pool is a regular file or a DAX device");
     default: throw error(errc::io_failure, path, "cannot " + action + ": " + text_of(error_number));
   }
 }

@@ -253,6 +253,16 @@ header_reading read_header(std::span<const std::byte> bytes) {
   return choose_state(page);
 }
 
+bool holds_pool(std::span<const std::byte> bytes) noexcept {
+  header_page page{};
+  if (bytes.size() < sizeof page) return false;
+  std::memcpy(static_cast<void*>(&page), bytes.data(), sizeof page);
+  if (page.fixed.magic_word == magic) return true;
+  if (page.fixed.magic_word == magic_of_unfinished) return false;
+  page.fixed.magic_word = magic;  // it may be all that is damaged
+  return page.fixed.checksum == header_checksum(page);
+}
+
 std::string to_string(const std::array<std::uint8_t, 16>& uuid) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text;

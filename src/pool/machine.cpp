@@ -2,6 +2,7 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/pool/dax_device.hpp>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -185,6 +186,7 @@ std::array<std::uint8_t, 16> random_uuid() {
 }
 
 domain::kind persistence_of_device(int fd) {
+  if (dax_device_of(fd)) return persistence_of_dax(sysfs_of_character_device(fd));
   const std::string text = sysfs_persistence_domain(fd);
   if (text == "cpu_cache") return domain::kind::cache_persistent;
   if (text.empty() && pmem2_library().caches_persist(fd)) return domain::kind::cache_persistent;
@@ -292,10 +294,12 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
 }
 
 std::string guarantee_of_file(int fd, const std::string& path) {
-  void* const mapped =
-      ::mmap(nullptr, pool_format::page_bytes, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
   domain::kind mapping = domain::kind::process;
-  if (mapped != MAP_FAILED) {
+  if (dax_device_of(fd)) {
+    mapping = persistence_of_device(fd);
+  } else if (void* const mapped = ::mmap(nullptr, pool_format::page_bytes, PROT_READ,
+                                         MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+             mapped != MAP_FAILED) {
     ::munmap(mapped, pool_format::page_bytes);
     mapping = persistence_of_device(fd);
   }
@@ -303,6 +307,7 @@ std::string guarantee_of_file(int fd, const std::string& path) {
 }
 
 bool in_memory_file_system(int fd) {
+  if (dax_device_of(fd)) return false;  // its name may lie on one
   struct statfs status{};
   if (::fstatfs(fd, &status) != 0) return false;
   return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;

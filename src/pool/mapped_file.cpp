@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -51,11 +53,12 @@ bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
               "the pool is open: " + who + " holds its lock; close it there first");
 }
 
-void require_regular_and_writable(const std::string& path, int fd) {
+void require_mappable_and_writable(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
-  if (!S_ISREG(status.st_mode)) {
-    throw error(errc::not_a_pool, path, "this is no regular file; a pool is one");
+  if (!S_ISREG(status.st_mode) && !dax_device_of(fd)) {
+    throw error(errc::not_a_pool, path,
+                "this is neither a regular file nor a DAX device; a pool is one of them");
   }
   if ((status.st_mode & 0222) == 0) {
     throw error(errc::read_only, path,
@@ -140,7 +143,13 @@ void unique_fd::reset() noexcept {
 }
 
 mapped_file::mapped_file(std::string path, unique_fd fd)
-    : path_(std::move(path)), fd_(std::move(fd)), guard_(std::make_unique<fork_guard>(fd_.get())) {}
+    : path_(std::move(path)), fd_(std::move(fd)), guard_(std::make_unique<fork_guard>(fd_.get())) {
+  if (const std::optional<dax_device> device = dax_device_of(fd_.get())) {
+    device_bytes_ = device->bytes;
+    alignment_ = device->alignment;
+    can_allocate_ = false;
+  }
+}
 
 mapped_file::mapped_file(mapped_file&& other) noexcept
     : path_(std::move(other.path_)),
@@ -149,6 +158,8 @@ mapped_file::mapped_file(mapped_file&& other) noexcept
       base_(std::exchange(other.base_, nullptr)),
       reserved_(std::exchange(other.reserved_, 0)),
       mapped_(std::exchange(other.mapped_, 0)),
+      device_bytes_(other.device_bytes_),
+      alignment_(other.alignment_),
       kind_(other.kind_),
       map_sync_(other.map_sync_),
       is_copy_(other.is_copy_),
@@ -170,13 +181,18 @@ mapped_file::~mapped_file() {
 mapped_file mapped_file::open(const std::string& path) {
   unique_fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) fail(path, "open the pool", errno);
-  require_regular_and_writable(path, fd.get());
+  require_mappable_and_writable(path, fd.get());
   if (!try_lock(fd.get())) throw_locked(path, fd.get());
   return mapped_file(path, std::move(fd));
 }
 
 mapped_file mapped_file::create(const std::string& path, const pool_format::header_page& header,
                                 std::uint64_t file_bytes) {
+  if (const std::optional<dax_device> device = dax_device_at(path)) {
+    mapped_file file = open(path);
+    create_on_dax_device(path, file.descriptor(), *device, header, file_bytes);
+    return file;
+  }
   if (::access(path.c_str(), F_OK) == 0) fail(path, "create the pool", EEXIST);
   nascent_file fresh(path, "create the pool");
   if (!try_lock(fresh.fd())) fail(path, "lock the new pool", errno);
@@ -191,6 +207,7 @@ mapped_file mapped_file::create(const std::string& path, const pool_format::head
 }
 
 std::uint64_t mapped_file::length() const {
+  if (is_device()) return device_bytes_;
   struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) fail(path_, "examine the file", errno);
   return static_cast<std::uint64_t>(status.st_size);
@@ -203,6 +220,11 @@ std::vector<std::byte> mapped_file::first_page() const {
 }
 
 void mapped_file::read(std::uint64_t offset, void* destination, std::size_t size) const {
+  if (is_device()) {
+    const dax_window there(path_, fd_.get(), {device_bytes_, alignment_}, offset, size, false);
+    std::memcpy(destination, there.data(), size);
+    return;
+  }
   auto* to = static_cast<char*>(destination);
   while (size != 0) {
     const ssize_t got = ::pread(fd_.get(), to, size, static_cast<off_t>(offset));
@@ -252,6 +274,10 @@ void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,
 }
 
 void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
+  if (is_device()) {
+    map_device_range(offset, size);
+    return;
+  }
   void* const at = base_ + offset;
   constexpr int access = PROT_READ | PROT_WRITE;
   const auto position = static_cast<off_t>(offset);
@@ -271,16 +297,40 @@ void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
   if (is_copy_) ::madvise(at, size, MADV_RANDOM);
 }
 
+/// Whole units of the device's, which end inside of it and, as the capacity is a multiple of them,
+/// before the twins.
+void mapped_file::map_device_range(std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t first = base::round_up(offset, alignment_);
+  const std::uint64_t end = base::round_up(offset + size, alignment_);
+  if (first == end) return;
+  if (::mmap(base_ + first, end - first, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_.get(),
+             static_cast<off_t>(first)) == MAP_FAILED) {
+    fail(path_, "map the pool's device", errno);
+  }
+  ::madvise(base_ + first, end - first, MADV_DONTFORK);
+}
+
 void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   is_copy_ = as_copy;
   map_range(0, file_bytes);
   mapped_ = file_bytes;
-  kind_ = map_sync_ ? persistence_of_device(fd_.get()) : domain::kind::process;
+  const bool direct = map_sync_ || is_device();
+  kind_ = direct ? persistence_of_device(fd_.get()) : domain::kind::process;
   kind_ = test_seams().mapping.value_or(kind_);
   is_in_memory_ = in_memory_file_system();
 }
 
 void mapped_file::extend(std::uint64_t file_bytes) {
+  if (is_device()) {
+    if (file_bytes > device_bytes_) {
+      throw error(errc::no_space, path_,
+                  "the device has " + std::to_string(device_bytes_) +
+                      " bytes, and the pool would need " + std::to_string(file_bytes));
+    }
+    map_device_range(mapped_, file_bytes - mapped_);
+    mapped_ = file_bytes;
+    return;
+  }
   if (file_bytes > length()) {
     if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
     set_length(path_, fd_.get(), file_bytes);
@@ -328,6 +378,10 @@ void mapped_file::allocate_large(std::uint64_t offset, std::uint64_t size) const
 }
 
 void mapped_file::read_data(std::uint64_t offset, std::byte* destination, std::size_t size) const {
+  if (is_device()) {
+    read(offset, destination, size);
+    return;
+  }
   const std::uint64_t end = offset + size;
   for (std::uint64_t at = offset; at < end;) {
     const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
@@ -352,6 +406,7 @@ void mapped_file::give_back(std::uint64_t offset, std::uint64_t size) const noex
 }
 
 void mapped_file::prepare_space(std::uint64_t file_bytes) {
+  if (is_device()) return;
   const int error_number = allocate_space(fd_.get(), 0, pool_format::page_bytes);
   if (error_number != EOPNOTSUPP && error_number != ENOSYS) return;
   can_allocate_ = false;
@@ -367,8 +422,13 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
   }
 }
 
-void mapped_file::sync() const {
+void mapped_file::sync(std::uint64_t bytes) const {
   if (test_seams().on_sync) test_seams().on_sync();
+  if (is_device()) {
+    // Where caches survive, what was stored does.
+    write_back(base_, kind_ == domain::kind::cache_persistent ? 0 : std::min(bytes, mapped_));
+    return;
+  }
   if (::fdatasync(fd_.get()) != 0) fail(path_, "sync the pool with its device", errno);
 }
 

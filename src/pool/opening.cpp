@@ -7,6 +7,7 @@
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/page_line.hpp>
 
+#include <src/pool/dax_device.hpp>
 #include <src/pool/torn.hpp>
 
 #include <unistd.h>
@@ -38,9 +39,13 @@ std::uint64_t seed_of(const std::array<std::uint8_t, 16>& uuid) noexcept {
                   " is in use in this process; leave base_address at 0 to let the pool choose");
 }
 
-void require_aligned(std::uintptr_t address, const std::string& path) {
-  if (address % base_alignment == 0 && address < (std::uintptr_t{1} << 47)) return;
-  throw error(errc::bad_argument, path, "base_address must be a multiple of 2 MiB below 2^47");
+void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
+                     const std::string& path) {
+  const std::uint64_t unit = std::max(base_alignment, device_alignment);
+  if (address % unit == 0 && address < (std::uintptr_t{1} << 47)) return;
+  throw error(
+      errc::bad_argument, path,
+      "base_address must be a multiple of " + std::to_string(unit >> 20) + " MiB below 2^47");
 }
 
 /// Bases that stored pointers may be relative to. Those of roots that cannot be moved come first.
@@ -79,7 +84,7 @@ std::uint64_t reserve_bytes_of(const static_header& fixed) noexcept {
 
 void reserve_for_move(mapped_file& file, std::uintptr_t address, std::uint64_t reserve_bytes,
                       const std::vector<std::uintptr_t>& recorded) {
-  require_aligned(address, file.path());
+  require_aligned(address, file.alignment(), file.path());
   if (!usable_beside(address, recorded, reserve_bytes)) {
     throw error(errc::bad_argument, file.path(),
                 "the new base_address overlaps a range that the pool's pointers point into; choose "
@@ -96,7 +101,7 @@ void reserve_for_open(mapped_file& file, const parsed_header& header, const pool
     return;
   }
   for (const std::uintptr_t address : recorded) {
-    if (address != 0 && address % page_bytes == 0 && file.reserve(address, bytes)) return;
+    if (address != 0 && address % file.alignment() == 0 && file.reserve(address, bytes)) return;
   }
   for (const std::uintptr_t address : candidate_bases(seed_of(header.fixed.uuid), bytes)) {
     if (usable_beside(address, recorded, bytes) && file.reserve(address, bytes)) return;
@@ -123,9 +128,9 @@ void require_untorn(bool torn, const pool_options& options, const std::string& p
 /// Where a new pool will live; 0 if only the kernel can find room.
 std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& sizes,
                                  const std::array<std::uint8_t, 16>& uuid,
-                                 const std::string& path) {
+                                 std::uint64_t device_alignment, const std::string& path) {
   if (options.base_address != 0) {
-    require_aligned(options.base_address, path);
+    require_aligned(options.base_address, device_alignment, path);
     if (!range_is_free(options.base_address, sizes.reserve_bytes())) {
       throw_taken(path, options.base_address);
     }
@@ -135,6 +140,38 @@ std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& 
     if (range_is_free(address, sizes.reserve_bytes())) return address;
   }
   return 0;
+}
+
+/// The capacity is a multiple of what is mapped at once: the twins begin behind it.
+pool_sizes sizes_on_device(const pool_options& options, const dax_device& device,
+                           const std::string& path) {
+  pool_options fitting = options;
+  if (options.capacity_bytes == 0) {
+    // Of the usual capacity what the device has; too large a size is refused as for any capacity.
+    fitting.capacity_bytes = std::max(
+        options.size_bytes, std::min(sizes_for(options, path).capacity_bytes, device.bytes));
+  }
+  fitting.capacity_bytes = base::round_up(fitting.capacity_bytes, device.alignment);
+  return sizes_for(fitting, path);
+}
+
+void require_fitting_device(const mapped_file& file, const parsed_header& header) {
+  if (!file.is_device() || header.fixed.capacity_bytes % file.alignment() == 0) return;
+  throw error(errc::refused, file.path(),
+              "the device is mapped in units of " + std::to_string(file.alignment()) +
+                  " bytes, of which the pool's capacity of " +
+                  std::to_string(header.fixed.capacity_bytes) +
+                  " is no multiple; give its namespace the alignment that it had");
+}
+
+/// Of a file or device.
+parsed_header judge_file(const mapped_file& file) {
+  const std::vector<std::byte> first = file.first_page();
+  if (file.is_device() && !holds_pool(first)) {
+    throw error(errc::not_found, file.path(),
+                "there is no pool on this device; create() makes one over what it holds");
+  }
+  return judge_header(first, file.path());
 }
 
 /// Calls `visit(first, end)` for the stored parts of [begin, end) of a file.
@@ -236,9 +273,13 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
 }
 
 opened_pool create_pool_file(const std::string& path, const pool_options& options, bool logged) {
-  const pool_sizes sizes = sizes_for(options, path);
+  const std::optional<dax_device> device = dax_device_at(path);
+  const pool_sizes sizes =
+      device ? sizes_on_device(options, *device, path) : sizes_for(options, path);
   const auto uuid = random_uuid();
-  const header_page page = make_header(sizes, uuid, base_for_creation(options, sizes, uuid, path));
+  const std::uintptr_t base =
+      base_for_creation(options, sizes, uuid, device ? device->alignment : page_bytes, path);
+  const header_page page = make_header(sizes, uuid, base);
   const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
   mapped_file file = mapped_file::create(path, page, bytes);
   opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path),
@@ -254,7 +295,8 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
 
 opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged) {
   mapped_file file = mapped_file::open(path);
-  parsed_header header = judge_header(file.first_page(), path);
+  parsed_header header = judge_file(file);
+  require_fitting_device(file, header);
   found_log log = bring_in_log(file, header, logged, options.salvage);
   header = judge_header(file.first_page(), path);
   require_whole(file, header);
@@ -283,6 +325,7 @@ parsed_header judge_header(std::span<const std::byte> bytes, const std::string& 
 
 std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header) {
   const auto page_count = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
+  if (dax_device_of(fd)) return page_count;  // it has no holes, and would not tell
   const std::uint64_t table = header.fixed.line_table_offset;
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
@@ -300,6 +343,15 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
         }
       });
   return known ? end : page_count;
+}
+
+void require_place_for(domain::kind own, const std::string& path) {
+  if (own != domain::kind::file && own != domain::kind::logged_file) return;
+  if (!dax_device_at(path)) return;
+  throw error(errc::refused, path,
+              "the domain '" + std::string(name_of(own)) +
+                  "' syncs a file with its disk, and this is a DAX device, which has no file to "
+                  "sync and no room for a log beside it; use outlast::pool, which flushes lines");
 }
 
 domain::kind choose_instructions(const pool_options& options, domain::kind mapping,

@@ -302,6 +302,12 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& header, boo
   const std::string path = log_path_of(pool.path());
   const bool needed = header.dirty() && header.state.domain_kind == logged;
   found_log found;
+  if (pool.is_device()) {
+    // What was copied from a file whose log stayed there: nothing can be brought in here.
+    if (needed && !salvage) throw_missing(pool.path(), path);
+    found.missing = needed;
+    return found;
+  }
   found.file = open_log(path, needed || wanted);
   if (found.file.get() < 0) {
     if (needed && !salvage) throw_missing(pool.path(), path);

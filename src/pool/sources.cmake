@@ -1,5 +1,6 @@
 outlast_sources(outlast_library pool
   check.cpp
+  dax_device.cpp
   file_calls.cpp
   fork_guard.cpp
   format.cpp

@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/replica_pair.hpp>
+#include <src/pool/dax_device.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -55,6 +56,11 @@ bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd) noexcep
 
 /// A file without a name in the directory of `path`, of `bytes` bytes, sparse.
 unique_fd nameless_file(const std::string& path, std::size_t bytes) {
+  if (dax_device_at(path)) {
+    throw error(errc::refused, path,
+                "there is no room for a second replica beside a pool that is a whole DAX device; "
+                "leave pool_options::twin_on_media off to keep it in memory");
+  }
   const std::string parent = std::filesystem::path(path).parent_path().string();
   unique_fd file(::open(parent.empty() ? "." : parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));

@@ -5,6 +5,7 @@
 //   dax_probe write DOMAIN POOL        puts 1, 2, 3, ... for good; says "durable N" now and then
 //   dax_probe check DOMAIN POOL LEAST  says "found N"; exit status 1 unless that are exactly 1 to
 //                                      N, each with its value, and N is LEAST at least
+//   dax_probe spoil DOMAIN DEVICE      fills the beginning of a DAX device with other bytes
 //
 // DOMAIN is native, file or logged_file. One thread writes: whatever is lost, what is left is a
 // beginning of the sequence. Exit status 3 if the pool is refused, which says why.
@@ -20,6 +21,9 @@
 #include <exception>
 #include <iostream>
 #include <string>
+
+#include <fcntl.h>
+#include <sys/mman.h>
 
 namespace {
 
@@ -97,8 +101,19 @@ int run(const std::string& what, const std::string& path, std::uint64_t least) {
   return what == "write" ? on.write() : on.check(least);
 }
 
+/// What lay on the device is gone, and what is there looks like nothing.
+int spoil(const std::string& device) {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  const int fd = ::open(device.c_str(), O_RDWR | O_CLOEXEC);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return 1;
+  auto* const words = static_cast<std::uint64_t*>(mapped);
+  for (std::size_t i = 0; i < bytes / sizeof *words; ++i) words[i] = base::mix64(i) | 1;
+  return ::munmap(mapped, bytes);
+}
+
 int usage() {
-  std::cerr << "usage: dax_probe describe|write|check native|file|logged_file POOL [LEAST]\n";
+  std::cerr << "usage: dax_probe describe|write|check|spoil native|file|logged_file POOL [LEAST]\n";
   return 2;
 }
 
@@ -109,6 +124,7 @@ int main(int argc, char** argv) {
   const std::string domain = argv[2];
   const std::uint64_t least = argc > 4 ? std::stoull(argv[4]) : 0;
   try {
+    if (std::string(argv[1]) == "spoil") return spoil(argv[3]);
     if (domain == "native") return run<outlast::domain::native>(argv[1], argv[3], least);
     if (domain == "file") return run<outlast::domain::file>(argv[1], argv[3], least);
     if (domain == "logged_file") return run<outlast::domain::logged_file>(argv[1], argv[3], least);

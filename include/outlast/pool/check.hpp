@@ -19,7 +19,7 @@ namespace outlast::pool_format {
     std::span<const std::byte> image,
     std::uint32_t used_pages = std::numeric_limits<std::uint32_t>::max());
 
-/// A pool file mapped for reading: the file is neither locked nor changed.
+/// A pool file, or DAX device, mapped for reading: it is neither locked nor changed.
 class file_view {
  public:
   /// Throws error{not_found, not_a_pool, io_failure}.
@@ -30,7 +30,7 @@ class file_view {
 
   /// The whole file.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
-  /// Bytes that the file takes on its file system.
+  /// Bytes that the file takes on its file system; all of a device.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_; }
   /// No page from here on is in use, as far as that can be told without reading every line.
   [[nodiscard]] std::uint32_t used_pages() const;

@@ -31,6 +31,8 @@ inline constexpr std::uint64_t endian_tag = 0x0102030405060708ULL;
 }
 
 inline constexpr std::uint64_t magic = word_of("OUTLAST\x1a");
+/// In the place of the magic while a pool is written where something else may lie: no pool.
+inline constexpr std::uint64_t magic_of_unfinished = word_of("CREATING");
 
 // Features. A pool with an unknown bit is refused (incompatible), opened by no writer
 // (read_only_compatible) or opened all the same (compatible). Version 1 defines none.
@@ -270,6 +272,10 @@ struct header_reading {
 /// Judges the first page of a file. Pure: reads `bytes` and nothing else, accepts any bytes, never
 /// throws but for lack of memory. `bytes` may be longer than a page or shorter.
 [[nodiscard]] header_reading read_header(std::span<const std::byte> bytes);
+
+/// Whether the first page of a device is that of a pool, whole or damaged: not if it begins with
+/// other bytes and its checksum does not match either, nor if a creation was cut off.
+[[nodiscard]] bool holds_pool(std::span<const std::byte> bytes) noexcept;
 
 /// The uuid in its usual notation.
 [[nodiscard]] std::string to_string(const std::array<std::uint8_t, 16>& uuid);

@@ -1,5 +1,6 @@
 outlast_headers(outlast_library pool
   check.hpp
+  detail/fresh_pool.hpp
   detail/machine.hpp
   detail/mapped_file.hpp
   detail/opening.hpp

@@ -4,7 +4,9 @@
 //   ... objects of the higher layers attach their roots by name ...
 //   pool.close();
 //
-// A pool is one file, mapped at an address of its own that stays the same from run to run.
+// A pool is one file, mapped at an address of its own that stays the same from run to run; or a DAX
+// device without a file system (/dev/dax0.0), of which everything said of files holds, but that
+// it is there before and after: there is no pool on it until one is created over what it holds.
 // Objects in it are found by the names of their roots. Each object is recovered when it is
 // attached after a crash. How much survives what depends on the file and on the domain;
 // guarantee() says it in words.
@@ -80,23 +82,28 @@ class basic_pool {
   using attached_root = outlast::attached_root;
 
   /// Creates a pool. Never replaces a file. Crash-safe: the complete pool is there, durably, or no
-  /// file. Throws error{already_exists, no_space, too_small, bad_argument, read_only, not_found,
-  /// address_taken}.
+  /// file. On a DAX device replaces whatever is no pool, not even a damaged one, and is crash-safe
+  /// too: a complete pool or none. Throws error{already_exists, no_space, too_small, bad_argument,
+  /// read_only, not_found, already_open, address_taken, refused}.
   [[nodiscard]] static basic_pool create(const std::string& path,
                                          const pool_options& options = {}) {
+    require_place(path);
     return basic_pool(pool_detail::create_pool_file(path, options, domain::logs_lines<D>), path,
                       options);
   }
 
-  /// Opens a pool and marks it dirty, durably. Throws error{not_found, not_a_pool, truncated,
+  /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}.
+  /// Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
   /// torn_by_machine_crash, corrupted, refused}, and then has changed nothing.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {}) {
+    require_place(path);
     return basic_pool(pool_detail::open_pool_file(path, options, domain::logs_lines<D>), path,
                       options);
   }
 
-  /// Opens the pool if the file exists, otherwise creates it; also while others do the same.
+  /// Opens the pool if the file exists, otherwise creates it; also while others do the same. On a
+  /// DAX device that holds no pool create() decides.
   [[nodiscard]] static basic_pool open_or_create(const std::string& path,
                                                  const pool_options& options = {}) {
     return basic_pool(open_or_create_file(path, options), path, options);
@@ -251,6 +258,8 @@ class basic_pool {
   basic_pool(const memory_image& image, const pool_options& options);
 
   static constexpr bool is_native = std::is_base_of_v<domain::native, D>;
+  /// Throws error{refused} where the pool's domain cannot work.
+  static void require_place(const std::string& path);
   [[nodiscard]] static pool_detail::opened_pool open_or_create_file(const std::string& path,
                                                                     const pool_options& options);
   template <class Make>
@@ -262,7 +271,7 @@ class basic_pool {
   void choose_domain();
   void start(bool torn);
   void judge(bool torn) const;
-  void sync_what_kills_survived(bool torn) const;
+  void sync_what_kills_survived(bool torn, std::uint32_t lines) const;
   [[nodiscard]] bool machine_went_on() const;
   void persist_what_a_kill_left(std::uint32_t lines);
   void mark_dirty();

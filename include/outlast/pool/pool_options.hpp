@@ -14,11 +14,12 @@ struct pool_options {
   /// Space that the pool may fill. The file is sparse: it takes space as the pool fills. Rounded up
   /// to whole pages.
   std::size_t size_bytes = std::size_t{64} << 20;
-  /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB.
+  /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB,
+  /// and on a DAX device at most all of it. There it is rounded up to the device's alignment.
   std::size_t capacity_bytes = 0;
-  /// Where to map the pool, a multiple of 2 MiB. 0: chosen at creation, and the same ever after
-  /// as long as that range is free. Another address than before at open() moves the pool: its
-  /// roots are relocated as they are attached.
+  /// Where to map the pool, a multiple of 2 MiB and of a DAX device's alignment. 0: chosen at
+  /// creation, and the same ever after as long as that range is free. Another address than before
+  /// at open() moves the pool: its roots are relocated as they are attached.
   std::uintptr_t base_address = 0;
   /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
   /// recovered, and data may be lost without notice.

@@ -19,7 +19,8 @@ namespace outlast::pool_detail {
 
 /// What a MAP_SYNC mapping of `fd` survives on, by the persistence domain that sysfs reports for
 /// its device: cache_persistent or adr. Where sysfs says nothing, libpmem2 is asked if it is
-/// installed; adr, which is right on both, is the answer otherwise.
+/// installed; adr, which is right on both, is the answer otherwise. Of a DAX device without a file
+/// system, which may be ordinary memory: process unless sysfs says that it is persistent.
 [[nodiscard]] domain::kind persistence_of_device(int fd);
 
 /// The number of power failures that the device of `fd` did not survive properly, where libpmem2 is

@@ -1,4 +1,5 @@
-// A pool's file: its lock, its address space, its blocks on the file system.
+// A pool's file: its lock, its address space, its blocks on the file system. It may be a DAX
+// device, which has a lock and an address space.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -64,7 +65,8 @@ class fork_guard {
   std::vector<std::function<void()>> actions_;
 };
 
-/// An open, locked and (after `map`) mapped pool file. Not thread-safe, but for `allocate`.
+/// An open, locked and (after `map`) mapped pool file, or DAX device: that is never lengthened, and
+/// all of its space exists. Not thread-safe, but for `allocate`.
 /// The destructor unmaps and unlocks; it writes nothing.
 class mapped_file {
  public:
@@ -72,7 +74,8 @@ class mapped_file {
   [[nodiscard]] static mapped_file open(const std::string& path);
 
   /// Creates a locked file of `file_bytes` that begins with `header`, durably and under its final
-  /// name or not at all; space is allocated for header and tables. Never replaces a file.
+  /// name or not at all; space is allocated for header and tables. Never replaces a file. On a DAX
+  /// device writes header and tables over what is there, unless that is a pool.
   /// Throws error{already_exists, no_space, read_only, not_found}.
   [[nodiscard]] static mapped_file create(const std::string& path,
                                           const pool_format::header_page& header,
@@ -83,6 +86,10 @@ class mapped_file {
   ~mapped_file();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// A device without a file system: nothing but mapping, in units of alignment().
+  [[nodiscard]] bool is_device() const noexcept { return device_bytes_ != 0; }
+  /// Of addresses and lengths of mappings.
+  [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] std::uint64_t length() const;
   /// The first bytes of the file, at most a page.
   [[nodiscard]] std::vector<std::byte> first_page() const;
@@ -98,7 +105,8 @@ class mapped_file {
   /// Maps `file_bytes` of the file at the start of the reserved range; `as_copy`: stores stay in
   /// memory, here and in what extend() adds.
   void map(std::uint64_t file_bytes, bool as_copy = false);
-  /// Lengthens the file and maps the new part. Durable at return. Throws error{no_space}.
+  /// Lengthens the file, unless it is a device, and maps the new part. Durable at return. Throws
+  /// error{no_space}.
   void extend(std::uint64_t file_bytes);
   /// Ordinary zero-filled memory at `offset` of the reserved range.
   void map_anonymous(std::uint64_t offset, std::uint64_t size);
@@ -116,8 +124,9 @@ class mapped_file {
   void prepare_space(std::uint64_t file_bytes);
 
   /// Syncs the file's data with its device, whatever the caches held of it; also on a MAP_SYNC
-  /// mapping, where nobody need have flushed it. Throws error{io_failure}.
-  void sync() const;
+  /// mapping, where nobody need have flushed it. Of a DAX device the first `bytes` alone. Throws
+  /// error{io_failure}.
+  void sync(std::uint64_t bytes) const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   /// What the mapping survives on: process, adr or cache_persistent.
@@ -130,6 +139,7 @@ class mapped_file {
  private:
   mapped_file(std::string path, unique_fd fd);
   void map_range(std::uint64_t offset, std::uint64_t size);
+  void map_device_range(std::uint64_t offset, std::uint64_t size);
 
   std::string path_;
   unique_fd fd_;
@@ -137,6 +147,8 @@ class mapped_file {
   std::byte* base_ = nullptr;
   std::uint64_t reserved_ = 0;
   std::uint64_t mapped_ = 0;
+  std::uint64_t device_bytes_ = 0;  // of a DAX device
+  std::uint64_t alignment_ = pool_format::page_bytes;
   domain::kind kind_ = domain::kind::process;
   bool map_sync_ = false;
   bool is_copy_ = false;

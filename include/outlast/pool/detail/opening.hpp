@@ -47,6 +47,10 @@ struct pool_sizes {
 [[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options,
                                          bool logged = false);
 
+/// Throws error{refused} where pools of this domain, the type's own, cannot be: those of `file` and
+/// `logged_file` on a DAX device, which has nothing to sync and no room for a log.
+void require_place_for(domain::kind own, const std::string& path);
+
 /// Throws error{not_a_pool, header_damaged, ...} unless `bytes` begin with a good header.
 [[nodiscard]] pool_format::parsed_header judge_header(std::span<const std::byte> bytes,
                                                       const std::string& path);

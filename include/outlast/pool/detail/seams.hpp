@@ -24,13 +24,14 @@ class log_device {
 };
 
 struct seams {
-  std::optional<pool_format::boot_id> boot;  ///< instead of the kernel's boot id
-  bool no_fallocate = false;                 ///< as on a file system that cannot allocate space
-  bool no_unnamed_files = false;             ///< as on a file system without O_TMPFILE
-  std::optional<domain::kind> mapping;       ///< as if the mapping were MAP_SYNC, on this kind
-  bool everything_is_a_disk = false;         ///< as if no file system were in memory
-  std::function<void()> on_sync;             ///< called when an open pool's file is synced
-  log_device* device = nullptr;              ///< instead of the kernel's files
+  std::optional<pool_format::boot_id> boot;    ///< instead of the kernel's boot id
+  bool no_fallocate = false;                   ///< as on a file system that cannot allocate space
+  bool no_unnamed_files = false;               ///< as on a file system without O_TMPFILE
+  std::optional<domain::kind> mapping;         ///< as if the mapping were MAP_SYNC, on this kind
+  std::optional<std::uint64_t> dax_alignment;  ///< as if every file were a DAX device, so aligned
+  bool everything_is_a_disk = false;           ///< as if no file system were in memory
+  std::function<void()> on_sync;               ///< called when an open pool's file is synced
+  log_device* device = nullptr;                ///< instead of the kernel's files
 };
 
 /// Change it only while no pool is being opened.

@@ -7,6 +7,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/fresh_pool.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -20,6 +21,7 @@ namespace outlast {
 template <domain::persistence_domain D>
 pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& path,
                                                             const pool_options& options) {
+  require_place(path);
   constexpr int attempts = 16;  // somebody may create or remove the file in between
   for (int attempt = 1;; ++attempt) {
     try {
@@ -33,6 +35,11 @@ pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& p
       if (failure.reason() != errc::already_exists || attempt == attempts) throw;
     }
   }
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::require_place(const std::string& path) {
+  if constexpr (!is_native) pool_detail::require_place_for(D::current_kind(), path);
 }
 
 template <domain::persistence_domain D>
@@ -109,17 +116,7 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
       pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
-  const std::uint64_t no_magic = 0;
-  D::write(base, &no_magic, sizeof no_magic);
-  domain::persist<D>(base, sizeof no_magic);
-  D::zero(base + pool_format::page_bytes, page.fixed.first_data_offset - pool_format::page_bytes);
-  D::write(base + sizeof no_magic, reinterpret_cast<const std::byte*>(&page) + sizeof no_magic,
-           sizeof page - sizeof no_magic);
-  // (P1) persisted-before (P2): what begins with the magic is a complete pool.
-  domain::persist<D>(base, page.fixed.first_data_offset);
-  // (P2) the magic is written.
-  D::write(base, &page, sizeof no_magic);
-  domain::persist<D>(base, sizeof no_magic);
+  pool_detail::write_fresh_pool<D>(base, page);
   return {base, bytes, pool_detail::judge_header({base, bytes}, "")};
 }
 
@@ -178,7 +175,7 @@ void basic_pool<D>::start(bool torn) {
   judge(torn);
   map_twins();
   persist_what_a_kill_left(lines);
-  sync_what_kills_survived(torn);
+  sync_what_kills_survived(torn, lines);
   // The old mark, whose boot tells that the pool is torn, stays until nothing is trusted any more
   // that a torn pool must not be trusted with.
   if (torn) roots_->forget_occupancy();
@@ -239,10 +236,11 @@ void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
 /// What was written in a session that survives kills alone may not have reached the device yet. The
 /// mark that says so is about to go: the device gets everything before.
 template <domain::persistence_domain D>
-void basic_pool<D>::sync_what_kills_survived(bool torn) const {
+void basic_pool<D>::sync_what_kills_survived(bool torn, std::uint32_t lines) const {
   const bool kills_alone =
       was_dirty_ && state_.domain_kind == static_cast<std::uint32_t>(domain::kind::process);
-  if (file_ && kills_alone && (torn || effective_ != domain::kind::process)) file_->sync();
+  if (!file_ || !kills_alone || (!torn && effective_ == domain::kind::process)) return;
+  file_->sync(std::uint64_t{lines} * pool_format::page_bytes);
 }
 
 template <domain::persistence_domain D>
@@ -286,7 +284,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
-  if (file_ && !reached_device && !same_state(next, state_)) file_->sync();
+  if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
@@ -420,7 +418,7 @@ void basic_pool<D>::sync_data() const {
   if (log_) {
     log_->write_back_everything(std::uint64_t{page_count()} * pool_format::page_bytes);
   } else if (file_) {
-    file_->sync();
+    file_->sync(std::uint64_t{pages_->high_water()} * pool_format::page_bytes);
   }
 }
 

@@ -6,10 +6,10 @@ option(OUTLAST_PRECOMPILE "Precompile what most sources include" OFF)
 # CMake would declare all that it precompiles a system header, of which no compiler warns.
 set(CMAKE_PCH_PROLOGUE "")
 
-# outlast_add_precompiled(<name>): compiles cmake/precompiled/<name>.hpp for programs linked with
+# outlast_add_precompiled(<name>): compiles cmake/precompiled/<name>.hpp with OPTIONS for programs linked with
 # LIBRARIES. Not in public headers' own targets: users compile those as they are.
 function(outlast_add_precompiled name)
-  cmake_parse_arguments(PARSE_ARGV 1 precompiled "" "" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 precompiled "" "" "LIBRARIES;OPTIONS")
   if(NOT OUTLAST_PRECOMPILE)
     return()
   endif()
@@ -18,6 +18,7 @@ function(outlast_add_precompiled name)
   add_library(outlast_${name}_precompiled OBJECT ${source})
   target_include_directories(outlast_${name}_precompiled PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(outlast_${name}_precompiled PRIVATE outlast_own_code ${precompiled_LIBRARIES})
+  target_compile_options(outlast_${name}_precompiled PRIVATE ${precompiled_OPTIONS})
   target_precompile_headers(outlast_${name}_precompiled
                             PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/${name}.hpp)
 endfunction()

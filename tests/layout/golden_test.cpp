@@ -2,6 +2,7 @@
 // Method: golden pools of every family that were made when the format was released (make_golden),
 // closed or killed, opened where they were made and elsewhere.
 #include <tests/layout/families.hpp>
+#include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <outlast/base/error.hpp>
@@ -26,17 +27,6 @@ std::string copy_of(const temp_directory& folder, const std::string& name) {
   const std::string copy = folder.file("golden.pool");
   fs::copy_file(fs::path(OUTLAST_GOLDEN_POOLS) / (name + ".pool"), copy);
   return copy;
-}
-
-/// Why `act` throws.
-template <class Act>
-errc reason_of(Act&& act) {
-  try {
-    act();
-  } catch (const error& why) {
-    return why.reason();
-  }
-  return errc{};
 }
 
 /// The machine is the one that the killed pools were open on.

@@ -3,6 +3,7 @@
 // another thread act before each fence; the bytes of both replicas. That it is a std::atomic in
 // every member: atomic_interface_test.
 #include "tests/support/costs.hpp"
+#include "tests/support/reasons.hpp"
 #include "tests/support/temp_pool.hpp"
 #include "tests/support/twinned_memory.hpp"
 
@@ -360,27 +361,17 @@ TEST_F(mirrored, plain_words_are_the_same_in_both_replicas) {
 
 #if !defined(NDEBUG)
 
-template <class Action>
-errc reason_of(Action&& action) {
-  try {
-    action();
-  } catch (const error& refused) {
-    return refused.reason();
-  }
-  return errc{};
-}
-
 TEST_F(mirrored, cells_and_fields_outside_of_pools_are_refused) {
   alignas(16) std::byte on_the_stack[16] = {};
-  EXPECT_EQ(reason_of([&] { ::new (on_the_stack) cell(1); }), errc::refused);
+  EXPECT_EQ(test::reason_of([&] { ::new (on_the_stack) cell(1); }), errc::refused);
   using field = mirrored_field<int, counted>;
-  EXPECT_EQ(reason_of([&] { ::new (on_the_stack) field(1); }), errc::refused);
-  EXPECT_EQ(reason_of([] { (void)std::make_unique<cell>(1); }), errc::refused);
+  EXPECT_EQ(test::reason_of([&] { ::new (on_the_stack) field(1); }), errc::refused);
+  EXPECT_EQ(test::reason_of([] { (void)std::make_unique<cell>(1); }), errc::refused);
 }
 
 TEST_F(mirrored, cells_made_in_the_pool_and_not_where_they_are_seen_are_refused) {
   void* const in_pool = original_of<counted>(&memory().make<u64>(u64{0}));
-  EXPECT_EQ(reason_of([&] { ::new (in_pool) cell(1); }), errc::refused);
+  EXPECT_EQ(test::reason_of([&] { ::new (in_pool) cell(1); }), errc::refused);
 }
 
 #endif

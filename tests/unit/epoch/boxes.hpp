@@ -1,11 +1,11 @@
-// A structure that is nothing but its payloads, and what tests of epochs ask of errors.
+// A structure that is nothing but its payloads.
 #pragma once
 
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload_session.hpp>
 
-#include <gtest/gtest.h>
+#include <tests/support/reasons.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +14,8 @@
 #include <vector>
 
 namespace outlast::epoch {
+
+using test::reason_of;
 
 struct box {
   std::uint64_t first;
@@ -73,16 +75,5 @@ class boxes {
 
   std::shared_ptr<session> session_;
 };
-
-template <class Action>
-errc reason_of(Action&& action) {
-  try {
-    action();
-  } catch (const error& failure) {
-    return failure.reason();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return errc::bad_argument;
-}
 
 }  // namespace outlast::epoch

@@ -15,6 +15,7 @@
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
 #include <src/pool/dax_device.hpp>
+#include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,7 @@
 namespace outlast {
 namespace {
 
+using test::reason_of;
 using test::temp_directory;
 namespace fs = std::filesystem;
 
@@ -36,17 +38,6 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 constexpr std::size_t device_bytes = 48 * mib;
 constexpr std::size_t alignment = 2 * mib;
 constexpr pool_options small{.size_bytes = 24 * mib, .capacity_bytes = 32 * mib};
-
-template <class Action>
-errc reason_of(Action&& action) {
-  try {
-    action();
-  } catch (const error& refused) {
-    return refused.reason();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return errc::closed;
-}
 
 // ---- what sysfs says ----
 

@@ -14,14 +14,15 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
+option(OUTLAST_TESTS_TOGETHER "Run the short tests of a program in one process: ctest takes a while for each" OFF)
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
 
 # outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
 #                  [COST <s>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
-# of its own; under a sanitizer, where processes start slowly, in one process together. (Not those of the
-# crash explorer, which are long and few: in processes of their own they run side by side.)
+# of its own; with OUTLAST_TESTS_TOGETHER, or under a sanitizer, where processes start slowly, in one process together.
+# (Not those of the crash explorer, which are long and few: in processes of their own they run side by side.)
 # COST: about how long it takes, where that is long. Such tests begin first, or one would run alone at the
 # end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
@@ -54,7 +55,7 @@ function(outlast_add_test name)
   endif()
   # One label of several words: a list does not survive the generated script. Filters are patterns.
   string(REPLACE ";" "+" labels "${test_LABELS}")
-  if(OUTLAST_SANITIZE AND NOT labels MATCHES "crash|kill|powercut")
+  if((OUTLAST_SANITIZE OR OUTLAST_TESTS_TOGETHER) AND NOT labels MATCHES "crash|kill|powercut")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
     return()

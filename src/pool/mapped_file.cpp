@@ -114,9 +114,8 @@ constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
 #define MADV_COLLAPSE 25  // since Linux 6.1; an error before
 #endif
 
-/// Whoever opens a file of which a copy is mapped reads most of it: all is asked for in the order in
-/// which it lies there, but what half of the memory does not hold, which is read as it is needed.
-/// Advice.
+/// Whoever opens a file of which a copy is mapped reads most of it: all is asked for as it lies
+/// there, but what half of the memory does not hold, which is read as it is needed. Advice.
 void ask_for_content(int fd) noexcept {
   constexpr off_t at_once = off_t{128} << 10;  // of a longer request the kernel takes the beginning
   off_t left = static_cast<off_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / 2;

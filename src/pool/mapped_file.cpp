@@ -114,6 +114,21 @@ constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
 #define MADV_COLLAPSE 25  // since Linux 6.1; an error before
 #endif
 
+/// Whoever opens a file of which a copy is mapped reads most of it: all is asked for as it lies
+/// there, but what half of the memory does not hold, which is read as it is needed. Advice.
+void ask_for_content(int fd) noexcept {
+  constexpr off_t at_once = off_t{128} << 10;  // of a longer request the kernel takes the beginning
+  off_t left = static_cast<off_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / 2;
+  for (off_t end = 0; left > 0;) {
+    off_t at = ::lseek(fd, end, SEEK_DATA);
+    end = at < 0 ? -1 : ::lseek(fd, at, SEEK_HOLE);
+    if (end < 0) return;
+    for (; at < end && left > 0; at += at_once, left -= at_once) {
+      (void)::posix_fadvise(fd, at, std::min(at_once, end - at), POSIX_FADV_WILLNEED);
+    }
+  }
+}
+
 /// Space for header, tables and the first lines and pages.
 void allocate_tables(const std::string& path, int fd, const pool_format::static_header& fixed,
                      std::uint64_t file_bytes) {
@@ -313,6 +328,7 @@ void mapped_file::map_device_range(std::uint64_t offset, std::uint64_t size) {
 void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   is_copy_ = as_copy;
   map_range(0, file_bytes);
+  if (as_copy) ask_for_content(fd_.get());
   mapped_ = file_bytes;
   const bool direct = map_sync_ || is_device();
   kind_ = direct ? persistence_of_device(fd_.get()) : domain::kind::process;

@@ -73,6 +73,12 @@ class Claims(unittest.TestCase):
         claim = {"says": "scales", "where": {"policy": "slow", "threads": 2}, "against": {"threads": 1}, "at_least": 2}
         self.assertEqual(claims.judge(claim, EXPERIMENT).status, claims.HOLDS)
 
+    def test_points_of_the_same_unit_are_compared(self):
+        points = [{**micro("", value, unit), "threads": threads} for value, unit, threads in
+                  [(12.0, "flushes/op", 1), (2.0, "fences/op", 1), (30.0, "flushes/op", 2), (1.0, "fences/op", 2)]]
+        claim = {"says": "fewer", "where": {"unit": "fences/op", "threads": 2}, "against": {"threads": 1}, "at_most": 1}
+        self.assertEqual([value for value, _ in claims.judge(claim, points).seen], [0.5])
+
     def test_what_was_not_measured_is_named(self):
         absent = {**FASTER, "where": {"policy": "absent"}, "at_least": 1}
         verdict = claims.judge(absent, EXPERIMENT)

@@ -62,8 +62,9 @@ def axes_of(point):
 
 
 def partner(point, against, points):
-    """The point that differs from `point` in these fields alone; None if it was not measured."""
-    wanted = {**axes_of(point), **against}
+    """The point of the same unit that differs from `point` in these fields alone; None if it was not measured."""
+    unit = {"unit": point["unit"]} if "unit" in point else {}
+    wanted = {**axes_of(point), **unit, **against}
     found = selected([other for other in points if other is not point], wanted)
     return found[0] if found else None
 

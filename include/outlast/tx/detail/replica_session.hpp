@@ -4,6 +4,7 @@
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/large_pages.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/pool/detail/machine.hpp>
@@ -150,6 +151,8 @@ class replica_session : public durable::root_session<D> {
   /// equal: a killed process may have written that, and never flushed it.
   void copy_differing(unsigned from, unsigned to) {
     for_each_used(used(from), [&](std::size_t begin, std::size_t end) {
+      // Memory that was never written to would be given twice: zeros to read, then a page to write.
+      if (is_volatile()) return copy_lines(from, to, begin, end);
       for (std::size_t at = begin; at < end; at += compared_at_once) {
         copy_differing_lines(from, to, at, std::min(end, at + compared_at_once));
       }
@@ -271,6 +274,7 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t part_left = 32;
   static constexpr std::size_t least_grown = std::size_t{16} << 20;
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t least_large = std::size_t{16} << 20;
   static constexpr std::size_t least_log_bytes = std::size_t{64} << 10;
   static constexpr std::size_t most_log_bytes = std::size_t{16} << 20;
 
@@ -512,9 +516,17 @@ class replica_session : public durable::root_session<D> {
   void begin_in_memory(const options& wanted) {
     require_replicas(wanted);
     require_named();
-    for (unsigned i = 0; i < wanted.replicas; ++i) in_memory_.emplace_back(bytes_);
     const std::byte* const from = home_bytes();
-    for_each_used(heap::used(header_at(from)), [&](std::size_t begin, std::size_t end) {
+    const heap::extent in_use = heap::used(header_at(from));
+    // What is small has small pages.
+    const bool is_small = in_use.pages_end - in_use.pages_begin < least_large;
+    const std::size_t large_from =
+        is_small ? std::min(bytes_, in_use.pages_begin + least_large) : 0;
+    for (unsigned i = 0; i < wanted.replicas; ++i) {
+      in_memory_.emplace_back(bytes_);
+      base::ask_for_large_pages(replica(i) + large_from, bytes_ - large_from);
+    }
+    for_each_used(in_use, [&](std::size_t begin, std::size_t end) {
       std::memcpy(replica(0) + begin, from + begin, end - begin);
     });
   }

@@ -7,6 +7,7 @@ Below each plot stands where it was measured, and what was emulated.
 import dataclasses
 import io
 import re
+import textwrap
 
 import matplotlib
 
@@ -23,6 +24,7 @@ from . import results  # noqa: E402
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#999999", "#F0E442"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 TWIN = "transient"
+LINE_OF_NOTE = 0.1  # inches
 # What may vary along x, in order of preference, and how the axis is called.
 X_AXES = {
     "threads": "threads",
@@ -154,7 +156,8 @@ def draw_lines(axes, points, plot, style):
     if plot.log_x:
         axes.set_xscale("log")
         axes.minorticks_off()
-    axes.set_xticks(ticks, [short(tick) for tick in ticks], rotation=45 if len(ticks) > 5 else 0)
+    crowded = len(ticks) > (4 if plot.log_x else 5)
+    axes.set_xticks(ticks, [short(tick) for tick in ticks], rotation=45 if crowded else 0)
     if plot.log_y:
         axes.set_yscale("log")
         plain_decades(axes.yaxis)
@@ -175,7 +178,7 @@ def draw_bars(axes, points, plot, style):
         else:
             axes.barh(place, height, xerr=bars_of(plot, [point]), capsize=2, color=colour, height=0.7)
         axes.annotate(results.short(height), (height + spread(plot, point), place), (4, 0), va="center", fontsize=6,
-                      textcoords="offset points")
+                      textcoords="offset points", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     axes.set_yticks(range(len(shown)), [p["series"] for p in shown], fontsize=6)
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.margins(x=0.18)
@@ -215,8 +218,13 @@ def canvas(plot, names):
     tall = 0.75 + 0.17 * bars if plot.x is None else 2.4
     width = max((4.9 if plot.x is None else 3.4) * columns, 5.6)
     below = 0.3 if plot.x is None else 0.35 + 0.17 * -(-len(names) // legend_columns(names, width))
+    below += LINE_OF_NOTE * (len(lines_of_note(plot, width)) - 1)
     figure, grid = plt.subplots(rows, columns, figsize=(width, tall * rows + 0.4 + below), squeeze=False)
     return figure, [axes for row in grid for axes in row], below
+
+
+def lines_of_note(plot, width):
+    return textwrap.wrap(plot.note, int(width / 0.046)) or [""]
 
 
 def legend_columns(names, width):
@@ -233,7 +241,7 @@ def draw(plot):
     style = styles(names)
     figure, cells, below = canvas(plot, names)
     for axes, (name, points) in zip(cells, plot.panels.items()):
-        axes.set_title(name, fontsize=7.5)
+        axes.set_title(name, fontsize=7.5, pad=12 if plot.x is None and TWIN in names else None)
         axes.tick_params(labelsize=7)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -250,13 +258,15 @@ def draw(plot):
 def finish(figure, plot, names, style, below):
     """Title, legend and the note, in inches that canvas() left for them."""
     width, high = figure.get_size_inches()
+    note = lines_of_note(plot, width)
     if plot.x is not None:
         handles = [plt.Line2D([], [], color=style[n][0], marker=style[n][1], linestyle=style[n][2], markersize=4)
                    for n in names]
-        figure.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 0.2 / high),
+        above = 0.2 + LINE_OF_NOTE * (len(note) - 1)
+        figure.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, above / high),
                       ncols=legend_columns(names, width), fontsize=7, frameon=False)
     figure.suptitle(plot.title, fontsize=9, y=1 - 0.08 / high, va="top")
-    figure.text(0.01, 0.05 / high, plot.note, fontsize=5.5, color="#444444", va="bottom")
+    figure.text(0.01, 0.05 / high, "\n".join(note), fontsize=5.5, color="#444444", va="bottom")
     figure.tight_layout(pad=0.5, h_pad=1.2, w_pad=1.2, rect=(0, below / high, 1, 1 - 0.24 / high))
 
 

@@ -48,6 +48,7 @@ using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
   made.size_bytes = replicas + replicas / 32 + besides;  // a page has a line of 1/64 of it
   made.capacity_bytes = made.size_bytes;
   made.log_bytes = std::size_t{32} << 20;
+  made.most_log_bytes = std::size_t{256} << 20;
   made.per_operation_device_sync = true;
   made.salvage = wanted.salvage;
   return made;

@@ -61,7 +61,7 @@ void fail(const std::string& path, const std::string& action, int error_number) 
 }
 
 int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
-  if (test_seams().no_fallocate) return EOPNOTSUPP;
+  if (const int failed = test_seams().fallocate_fails) return failed;
   for (;;) {
     if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
     if (errno != EINTR) return errno;

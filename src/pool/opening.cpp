@@ -193,8 +193,7 @@ bool for_each_stored(int fd, std::uint64_t begin, std::uint64_t end, Visit&& vis
 void create_log(opened_pool& pool, const pool_options& options) {
   try {
     found_log none = bring_in_log(pool.file, pool.header, true, false);
-    pool.log =
-        std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options.log_bytes);
+    pool.log = std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options);
   } catch (...) {
     ::unlink(pool.file.path().c_str());
     throw;
@@ -307,7 +306,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
   if (logged) {
-    result.log = std::make_unique<redo_log>(result.file, header, std::move(log), options.log_bytes);
+    result.log = std::make_unique<redo_log>(result.file, header, std::move(log), options);
   } else {
     remove_log(path, std::move(log));
   }

@@ -272,6 +272,10 @@ std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
   constexpr std::uint64_t mib = std::uint64_t{1} << 20;
   return std::clamp(pool_bytes / 4, 16 * mib, 1024 * mib);
 }
+/// Where a log ends that has space for so many bytes.
+std::uint64_t end_of_log(std::uint64_t bytes) noexcept {
+  return first_batch_offset + base::round_up(bytes, page_bytes);
+}
 
 }  // namespace
 
@@ -349,7 +353,7 @@ std::optional<std::uint64_t> batches_in_log(const std::string& pool_path, const 
 }
 
 redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_log&& found,
-                   std::uint64_t log_bytes)
+                   const pool_options& wanted)
     : pool_path_(pool.path()),
       path_(log_path_of(pool.path())),
       pool_fd_(pool.descriptor()),
@@ -360,9 +364,8 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
       newest_start_(found.newest_start),
       sequence_(found.next_sequence),
       generation_(header.state.generation),
-      limit_(
-          first_batch_offset +
-          base::round_up(log_bytes != 0 ? log_bytes : usual_log_bytes(pool.length()), page_bytes)) {
+      limit_(end_of_log(wanted.log_bytes != 0 ? wanted.log_bytes : usual_log_bytes(pool.length()))),
+      most_(std::max(limit_, end_of_log(wanted.most_log_bytes))) {
   // What another domain's process left in the kernel's cache would be built upon.
   if (header.dirty()) must(sync(pool_path_, pool_fd_), pool_path_, "sync the pool");
   if (fd_.get() < 0) {
@@ -579,6 +582,7 @@ int redo_log::checkpoint_alone() {
   for (const std::uint32_t page : pages_) {
     if (const int failed = write_page(page)) return failed;
   }
+  lengthen();
   // (P3) persisted-before (P4): what the log forgets is in the pool's file.
   if (const int failed = sync(pool_path_, pool_fd_)) return failed;
   // (P4) the log begins behind it. (P5) persisted-before (P6): a batch takes an old one's place.
@@ -593,6 +597,17 @@ int redo_log::checkpoint_alone() {
   pages_.clear();
   ++counters_.checkpoints;
   return 0;
+}
+
+/// If the log is full, and the pages that it concerns, each once in pages_, are much more than it, it
+/// gets twice the space. Where there is none it stays as it is.
+void redo_log::lengthen() noexcept {
+  const std::uint64_t held = head_ - first_batch_offset;
+  const bool was_full = 2 * held >= limit_ - first_batch_offset;
+  if (limit_ >= most_ || !was_full || pages_.size() * page_bytes <= 2 * held) return;
+  const std::uint64_t longer = std::min(most_, 2 * limit_ - first_batch_offset);
+  const int failed = allocate_space(fd_.get(), limit_, longer - limit_);
+  if (failed == 0 || failed == EOPNOTSUPP || failed == ENOSYS) limit_ = longer;
 }
 
 int redo_log::write_page(std::uint32_t page) {

@@ -28,6 +28,10 @@ struct pool_options {
   /// it is full; a batch that is larger makes it longer. 0: a quarter of the pool's size, but
   /// 16 MiB at least and 1 GiB at most.
   std::size_t log_bytes = 0;
+  /// Under `logged_file`: up to which the log may grow, where a checkpoint would write much more
+  /// than it holds: pages of which little has changed. A longer log makes these rarer, and an
+  /// opening after a crash slower. 0: it stays as it is.
+  std::size_t most_log_bytes = 0;
   /// Under `file` and `logged_file`: accept policies that sync with the device in each operation.
   bool per_operation_device_sync = false;
   /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.

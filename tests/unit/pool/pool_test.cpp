@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -267,7 +268,7 @@ TEST(pool, takes_space_on_the_file_system_only_as_it_fills) {
 }
 
 TEST(pool, creates_where_space_cannot_be_allocated) {
-  pool_detail::test_seams().no_fallocate = true;
+  pool_detail::test_seams().fallocate_fails = EOPNOTSUPP;
   pool_detail::test_seams().no_unnamed_files = true;
   temp_directory directory;
   {

@@ -5,6 +5,7 @@
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -410,6 +411,65 @@ TEST_F(RedoLog, is_emptied_when_it_is_full) {
   for (std::uint64_t value = 94; value <= 100; ++value) {
     EXPECT_EQ(*word_at(pool(), value % 7), value);
   }
+}
+
+constexpr pool_options growing{.size_bytes = 1 << 20,
+                               .capacity_bytes = 4 << 20,
+                               .log_bytes = 64 << 10,
+                               .most_log_bytes = 100 << 10};
+
+/// So many batches, each with a word of each of 64 pages: of these a checkpoint writes much more
+/// than the log holds.
+void change_a_little_of_many_pages(logged_pool& pool, std::uint64_t batches) {
+  for (std::uint64_t value = 1; value <= batches; ++value) {
+    for (std::uint64_t page = 0; page < 64; ++page) {
+      std::uint64_t* const at = word_at(pool, page);
+      *at = value;
+      domain::flush<logged_file>(at, sizeof *at);
+    }
+    domain::fence<logged_file>();
+  }
+}
+
+TEST_F(RedoLog, grows_where_a_checkpoint_writes_much_more_than_it_holds) {
+  open(growing);
+  change_a_little_of_many_pages(pool(), 60);
+  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.most_log_bytes);
+  const std::uint64_t spent = logged_file::counters(word_at(pool(), 0)).checkpoints;
+  change_a_little_of_many_pages(pool(), 100);
+  // 8 KiB for each batch.
+  EXPECT_LE(logged_file::counters(word_at(pool(), 0)).checkpoints - spent, 100U / 12 + 1);
+  abandon();
+  open(growing);
+  for (std::uint64_t page = 0; page < 64; ++page) EXPECT_EQ(*word_at(pool(), page), 100U);
+}
+
+TEST_F(RedoLog, does_not_grow_where_pages_are_changed_as_a_whole) {
+  open(growing);
+  for (int i = 0; i < 200; ++i) {
+    std::uint64_t* const page = word_at(pool(), i % 8);
+    std::fill(page, page + page_bytes / sizeof *page, i);
+    domain::persist<logged_file>(page, page_bytes);
+  }
+  EXPECT_GT(logged_file::counters(word_at(pool(), 0)).checkpoints, 5U);
+  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.log_bytes);
+}
+
+TEST_F(RedoLog, does_not_grow_unless_it_may) {
+  open();
+  change_a_little_of_many_pages(pool(), 60);
+  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + small.log_bytes);
+}
+
+TEST_F(RedoLog, stays_as_it_is_where_there_is_no_space_to_grow) {
+  open(growing);
+  pool_detail::test_seams().fallocate_fails = ENOSPC;
+  EXPECT_NO_THROW(change_a_little_of_many_pages(pool(), 60));
+  pool_detail::test_seams() = {};
+  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.log_bytes);
+  abandon();
+  open(growing);
+  for (std::uint64_t page = 0; page < 64; ++page) EXPECT_EQ(*word_at(pool(), page), 60U);
 }
 
 TEST_F(RedoLog, holds_a_batch_that_is_larger_than_it_was_made_for) {

@@ -5,6 +5,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/log_format.hpp>
+#include <outlast/pool/pool_options.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -55,10 +56,10 @@ void remove_log(const std::string& pool_path, found_log&& log);
 ///   I3  the pool's file differs from the last crash's recovery in write-backs of lines alone.
 class redo_log final : public domain::line_log {
  public:
-  /// For the mapped, locked `pool`: goes on with `found`, or creates a log of `log_bytes`, durably.
-  /// Throws error{no_space, read_only, already_exists, io_failure}.
+  /// For the mapped, locked `pool`: goes on with `found`, or creates a log, durably. `wanted`: for
+  /// its sizes. Throws error{no_space, read_only, already_exists, io_failure}.
   redo_log(const mapped_file& pool, const pool_format::parsed_header& header, found_log&& found,
-           std::uint64_t log_bytes);
+           const pool_options& wanted);
   /// Writes nothing. A log that was never used goes with it.
   ~redo_log() override;
   redo_log(const redo_log&) = delete;
@@ -94,6 +95,7 @@ class redo_log final : public domain::line_log {
   void forget_duplicates();
   void note_pages(std::span<const domain::line_range> lines) noexcept;
   [[nodiscard]] int checkpoint_alone();
+  void lengthen() noexcept;
   [[nodiscard]] int write_page(std::uint32_t page);
   [[nodiscard]] int write_batch(std::span<const std::byte> batch);
   [[nodiscard]] int write_ahead(std::uint64_t end);
@@ -123,6 +125,7 @@ class redo_log final : public domain::line_log {
   std::uint64_t head_ = pool_format::first_batch_offset;
   std::uint64_t written_end_ = pool_format::first_batch_offset;  // what is behind was never written
   std::uint64_t limit_;
+  std::uint64_t most_;                // that the limit may become
   std::uint64_t last_bytes_ = 0;      // of the last batch
   int failed_ = 0;                    // errno of a batch that failed
   std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice

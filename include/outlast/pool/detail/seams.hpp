@@ -25,7 +25,7 @@ class log_device {
 
 struct seams {
   std::optional<pool_format::boot_id> boot;    ///< instead of the kernel's boot id
-  bool no_fallocate = false;                   ///< as on a file system that cannot allocate space
+  int fallocate_fails = 0;                     ///< with this errno; EOPNOTSUPP: it never allocates
   bool no_unnamed_files = false;               ///< as on a file system without O_TMPFILE
   std::optional<domain::kind> mapping;         ///< as if the mapping were MAP_SYNC, on this kind
   std::optional<std::uint64_t> dax_alignment;  ///< as if every file were a DAX device, so aligned

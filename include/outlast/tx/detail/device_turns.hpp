@@ -8,10 +8,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -19,11 +17,12 @@
 namespace outlast::tx::detail {
 
 /// Who wants something done waits until it is, or does it: one thread at a time, for all whose wish
-/// was there when it began. Others sleep meanwhile, and leave as soon as theirs is fulfilled.
+/// was there when it began. Others sleep meanwhile, and leave as soon as theirs is fulfilled: they
+/// are woken all at once, and need no lock for that.
 ///
-/// A thread that begins waits a little for others, if the last one worked for more: they have just
-/// been let go, and will soon be back. It waits for at most half of the time that the work has
-/// taken.
+/// A thread that begins waits a little for others, if the last one worked for more than have asked
+/// since: those have just been let go, and will soon be back. It waits for at most half of the time
+/// that the work has taken.
 /// Thread-safety: all members may be called concurrently.
 class shared_turns {
  public:
@@ -31,15 +30,18 @@ class shared_turns {
   /// is called by one thread at a time. Throws what work() throws.
   template <class IsDone, class Work>
   void until(IsDone&& is_done, Work&& work) {
-    std::unique_lock lock(mutex_);
     if (is_done()) return;
     asking_.fetch_add(1, std::memory_order_relaxed);
-    const leaving at_end{*this};
     while (!is_done()) {
-      if (working_) {
-        over_.wait(lock);
-      } else {
-        take_turn(lock, work);
+      // (3) acquire; synchronizes-with (4): if a turn is over by now, the next look at working_
+      // finds that, or a later turn, which will be over later.
+      const std::uint32_t over = over_.load(std::memory_order_acquire);
+      // (5) acquire; synchronizes-with (6): what the turn before has left is there.
+      if (working_.exchange(1, std::memory_order_acquire) == 0) {
+        const turn mine{*this};
+        if (!is_done()) take_turn(work);
+      } else if (!is_done()) {
+        over_.wait(over, std::memory_order_acquire);
       }
     }
   }
@@ -47,48 +49,37 @@ class shared_turns {
  private:
   using clock = std::chrono::steady_clock;
 
-  struct leaving {
-    shared_turns& from;
-    ~leaving() { from.asking_.fetch_sub(1, std::memory_order_relaxed); }
-  };
-  /// Gives the turn back.
+  /// Ends with it.
   struct turn {
     shared_turns& of;
-    std::unique_lock<std::mutex>& lock;
 
-    turn(shared_turns& turns, std::unique_lock<std::mutex>& held) : of(turns), lock(held) {
-      of.working_ = true;
-      lock.unlock();
-    }
     ~turn() {
-      lock.lock();
-      of.working_ = false;
+      // (6) release; synchronizes-with (5).
+      of.working_.store(0, std::memory_order_release);
+      // (4) release; synchronizes-with (3).
+      of.over_.fetch_add(1, std::memory_order_release);
       of.over_.notify_all();
     }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
   };
 
   template <class Work>
-  void take_turn(std::unique_lock<std::mutex>& lock, Work& work) {
-    const turn mine(*this, lock);
+  void take_turn(Work& work) {
     const auto begin = clock::now();
     while (asking_.load(std::memory_order_relaxed) < last_served_ &&
            clock::now() - begin < last_time_ / 2) {
       std::this_thread::yield();
     }
     const auto worked = clock::now();
-    last_served_ = asking_.load(std::memory_order_relaxed);
+    last_served_ = asking_.exchange(0, std::memory_order_relaxed);
     work();
     last_time_ = clock::now() - worked;
   }
 
-  std::mutex mutex_;
-  std::condition_variable over_;
-  bool working_ = false;
-  std::atomic<std::size_t> asking_{0};  // who is in until(), and not yet done
-  std::size_t last_served_ = 0;         // of who works
-  clock::duration last_time_{0};        // the same
+  std::atomic<std::uint32_t> working_{0};  // 1: somebody has the turn
+  std::atomic<std::uint32_t> over_{0};     // turns
+  std::atomic<std::size_t> asking_{0};     // who came since the last work began
+  std::size_t last_served_ = 0;            // of who has the turn
+  clock::duration last_time_{0};           // the same
 };
 
 /// The same where threads are played.

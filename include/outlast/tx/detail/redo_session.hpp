@@ -106,6 +106,7 @@ class redo_session final : public replica_session<D> {
     prepare(me);
     const request& mine = publish(me, std::move(wanted));
     domain::patience<D> until_free;
+    leave_it_to_leader(me, mine, until_free);
     unsigned rounds = 0;
     tenure owned;
     try {
@@ -182,6 +183,8 @@ class redo_session final : public replica_session<D> {
   static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned patient_rounds = 64;
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
+  static constexpr unsigned rounds_for_leader = 32;
+  static constexpr unsigned rounds_for_absent_leader = 2;
   static constexpr std::uint64_t close_transitions = 16;
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
   static constexpr std::size_t most_spare_states = 16;
@@ -227,27 +230,7 @@ class redo_session final : public replica_session<D> {
   // ---- The caller's side ----
 
   /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
-  void prepare(participant& me) {
-    require_intact();
-    if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
-    if (me.next_state == nullptr) {
-      if (me.spare_states.empty()) {
-        me.next_state = std::make_unique<state_type>();
-      } else {
-        me.next_state = std::move(me.spare_states.back());
-        me.spare_states.pop_back();
-      }
-    }
-    const std::size_t slots = slots_.load(std::memory_order_acquire);
-    me.next_state->marks.reserve(slots);
-    me.next_state->answers.reserve(slots);
-    me.next_state->grants.reserve(slots);
-    if (!can_retire(me)) throw std::bad_alloc();
-    me.spare_states.reserve(std::min(reclaim_at(), most_spare_states));
-    if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
-      me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
-    }
-  }
+  void prepare(participant& me);
   /// An attempt retires two states at most.
   [[nodiscard]] static bool can_retire(participant& me) {
     if (me.retired_states.size() + 2 <= me.retired_states.capacity()) return true;
@@ -274,6 +257,12 @@ class redo_session final : public replica_session<D> {
     me.retired_requests.emplace_back(over);
     reclaim(me);
   }
+
+  /// Who made the last transition has in his caches what the next one needs. If he is at work, or
+  /// soon back with an operation, this one becomes a part of that: it waits a little, and looks at
+  /// nothing that he writes meanwhile but for its answer.
+  void leave_it_to_leader(const participant& me, const request& mine,
+                          domain::patience<D>& until_free) const;
 
   /// Others are at work, and may do this one, too. What they write is left alone meanwhile.
   static void wait_a_while(const request& mine, domain::patience<D>& until_free) {
@@ -413,22 +402,7 @@ class redo_session final : public replica_session<D> {
 
   /// A replica that nobody reads and no word names, preferably one that misses little. In the first
   /// rounds none that misses much: a close one will soon be free.
-  [[nodiscard]] bool take_some(tenure& owned, unsigned round) {
-    const bool two = steps_.two_first && round < patient_rounds;
-    const unsigned count = two ? 2 : this->replicas();
-    const redo_word now = word_.now();
-    unsigned refused = now.replica();
-    for (unsigned left = 2; left > 0; --left) {
-      const unsigned best = freshest_free(replicas_, count, now.replica(), refused);
-      const bool may_take = round >= rounds_for_close || is_close(best, now);
-      if (may_take && try_to_take(owned, best)) return true;
-      refused = best;
-    }
-    for (unsigned i = 0; i < count && round >= rounds_for_close; ++i) {
-      if (try_to_take(owned, i)) return true;
-    }
-    return false;
-  }
+  [[nodiscard]] bool take_some(tenure& owned, unsigned round);
   [[nodiscard]] bool is_close(unsigned i, redo_word now) const {
     const replica_type& it = replicas_[i];
     return it.stale.load(std::memory_order_relaxed) == 0 &&
@@ -572,9 +546,10 @@ class redo_session final : public replica_session<D> {
               typename state_type::mark{});
     owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
     transaction update = this->writing(owned.index(), next.log);
+    if (me.slot < next.marks.size()) run_request(me, me, update);
     participants_.for_each([&](participant& each) {
       if (each.slot >= next.marks.size()) return;
-      run_request(me, each, update);
+      if (&each != &me) run_request(me, each, update);
       grant_read(each, next, *owned);
     });
     next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
@@ -647,6 +622,9 @@ class redo_session final : public replica_session<D> {
     owned->number.store(next.number, std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     owned.release();
+    if (leader_.load(std::memory_order_relaxed) != &me) {
+      leader_.store(&me, std::memory_order_relaxed);
+    }
     settle(me, next, wanted);
     me.won = nullptr;
   }
@@ -678,6 +656,8 @@ class redo_session final : public replica_session<D> {
   std::chrono::microseconds window_{0};
   volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
   volatile_word<D, std::uint32_t> broken_;
+  /// Who has made the last transition; a hint. Read by all, and seldom written.
+  alignas(128) std::atomic<const participant*> leader_{nullptr};
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {
     auto made = std::make_unique<participant>(slot);
     std::uint32_t slots = slots_.load(std::memory_order_relaxed);

@@ -1,4 +1,5 @@
-// Definitions of redo_session.hpp: what a lost batch leaves, what happens behind a log, what frees.
+// Definitions of redo_session.hpp: who waits for whom, which replica is taken, what a lost batch
+// leaves, what happens behind a log, what frees.
 #pragma once
 
 #include <outlast/tx/detail/redo_session.hpp>
@@ -34,6 +35,63 @@ void redo_session<D>::configure(const options& wanted) {
       homes_.start(std::chrono::hours(1), [this] { return try_to([this] { go_home(false); }); });
     }
   }
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::prepare(participant& me) {
+  require_intact();
+  if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
+  if (me.next_state == nullptr) {
+    if (me.spare_states.empty()) {
+      me.next_state = std::make_unique<state_type>();
+    } else {
+      me.next_state = std::move(me.spare_states.back());
+      me.spare_states.pop_back();
+    }
+  }
+  const std::size_t slots = slots_.load(std::memory_order_acquire);
+  me.next_state->marks.reserve(slots);
+  me.next_state->answers.reserve(slots);
+  me.next_state->grants.reserve(slots);
+  if (!can_retire(me)) throw std::bad_alloc();
+  me.spare_states.reserve(std::min(reclaim_at(), most_spare_states));
+  if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
+    me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
+  }
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::leave_it_to_leader(const participant& me, const request& mine,
+                                         domain::patience<D>& until_free) const {
+  if constexpr (!domain::has_real_threads<D>) return;  // caches are not played
+  const participant* const leader = leader_.load(std::memory_order_relaxed);
+  if (leader == nullptr || leader == &me) return;
+  unsigned absent = 0;
+  for (unsigned left = rounds_for_leader; left > 0; --left) {
+    wait_a_while(mine, until_free);
+    if (mine.answer.load(std::memory_order_acquire) != nullptr) return;
+    const bool is_there = leader->wanted.load(std::memory_order_relaxed) != nullptr;
+    absent = is_there ? 0 : absent + 1;
+    if (absent > rounds_for_absent_leader) return;
+  }
+}
+
+template <domain::persistence_domain D>
+bool redo_session<D>::take_some(tenure& owned, unsigned round) {
+  const bool two = steps_.two_first && round < patient_rounds;
+  const unsigned count = two ? 2 : this->replicas();
+  const redo_word now = word_.now();
+  unsigned refused = now.replica();
+  for (unsigned left = 2; left > 0; --left) {
+    const unsigned best = freshest_free(replicas_, count, now.replica(), refused);
+    const bool may_take = round >= rounds_for_close || is_close(best, now);
+    if (may_take && try_to_take(owned, best)) return true;
+    refused = best;
+  }
+  for (unsigned i = 0; i < count && round >= rounds_for_close; ++i) {
+    if (try_to_take(owned, i)) return true;
+  }
+  return false;
 }
 
 template <domain::persistence_domain D>

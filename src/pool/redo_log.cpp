@@ -599,8 +599,8 @@ int redo_log::checkpoint_alone() {
   return 0;
 }
 
-/// If the log is full, and the pages that it concerns, each once in pages_, are much more than it, it
-/// gets twice the space. Where there is none it stays as it is.
+/// If the log is full, and the pages that it concerns, each once in pages_, are much more than it,
+/// it gets twice the space. Where there is none it stays as it is.
 void redo_log::lengthen() noexcept {
   const std::uint64_t held = head_ - first_batch_offset;
   const bool was_full = 2 * held >= limit_ - first_batch_offset;

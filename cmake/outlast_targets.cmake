@@ -8,6 +8,8 @@ else()
   set(OUTLAST_HEADERS_ALONE OFF)
 endif()
 
+option(OUTLAST_INNER_HEADERS_ALONE "Compile also those in detail/ alone, which nobody includes but the library" ON)
+
 # outlast_add_library(<target> <exported name> <file name>)
 function(outlast_add_library target exported file)
   add_library(${target} STATIC)
@@ -50,13 +52,25 @@ function(outlast_headers target layer)
   if(NOT ARGN)
     return()
   endif()
-  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/include/outlast/${layer}/)
-  target_sources(
-    ${target}
-    PUBLIC FILE_SET public_headers
-           TYPE HEADERS
-           BASE_DIRS ${PROJECT_SOURCE_DIR}/include
-           FILES ${ARGN})
+  set(inner ${ARGN})
+  set(outer ${ARGN})
+  list(FILTER inner INCLUDE REGEX "(detail|impl)/")
+  list(FILTER outer EXCLUDE REGEX "(detail|impl)/")
+  foreach(headers IN ITEMS outer inner)
+    if(NOT ${headers})
+      continue()
+    endif()
+    list(TRANSFORM ${headers} PREPEND ${PROJECT_SOURCE_DIR}/include/outlast/${layer}/)
+    target_sources(
+      ${target}
+      PUBLIC FILE_SET ${headers}_headers
+             TYPE HEADERS
+             BASE_DIRS ${PROJECT_SOURCE_DIR}/include
+             FILES ${${headers}})
+  endforeach()
+  if(NOT OUTLAST_INNER_HEADERS_ALONE)
+    set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY outer_headers)
+  endif()
 endfunction()
 
 # Adds compiled halves of a layer.

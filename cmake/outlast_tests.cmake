@@ -14,25 +14,32 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
+option(OUTLAST_LEAVE_TO_SANITIZERS "Without the tests that are run under AddressSanitizer as well" OFF)
 option(OUTLAST_TESTS_TOGETHER "Run the short tests of a program in one process: ctest takes a while for each" OFF)
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
 
 # outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
-#                  [COST <s>])
+#                  [COST <s>] [SANITIZED_SHARDS <n> [SANITIZED_WITHOUT <pattern>]])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
 # of its own; with OUTLAST_TESTS_TOGETHER, or under a sanitizer, where processes start slowly, in one process together.
 # (Not those of the crash explorer, which are long and few: in processes of their own they run side by side.)
+# SANITIZED_SHARDS: those too, in so many processes, under a sanitizer, without the tests that match the pattern.
 # COST: about how long it takes, where that is long. Such tests begin first, or one would run alone at the
 # end.
-# Labels: unit, typed, crash, stress, kill, oom, layout; slow (not part of `make test`); no_asan and
-# no_tsan (not built under that sanitizer, with the reason in a comment at the call).
+# Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (not part of `make test`);
+# no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
+# that start threads. With OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under
+# AddressSanitizer anyway, unless processes are killed in them or crashes played.
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
     return()
   endif()
-  if(OUTLAST_SANITIZE MATCHES "thread" AND "no_tsan" IN_LIST test_LABELS)
+  if(OUTLAST_SANITIZE MATCHES "thread" AND NOT test_LABELS MATCHES "stress|threads")
+    return()
+  endif()
+  if(OUTLAST_LEAVE_TO_SANITIZERS AND NOT test_LABELS MATCHES "crash|kill|powercut|no_asan")
     return()
   endif()
   if(NOT test_SOURCES)
@@ -58,6 +65,17 @@ function(outlast_add_test name)
   if((OUTLAST_SANITIZE OR OUTLAST_TESTS_TOGETHER) AND NOT labels MATCHES "crash|kill|powercut")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
+    return()
+  endif()
+  if(OUTLAST_SANITIZE AND test_SANITIZED_SHARDS)
+    math(EXPR last "${test_SANITIZED_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_filter=-${test_SANITIZED_WITHOUT})
+      set_tests_properties(
+        ${name}.${shard}
+        PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST}
+                   ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SANITIZED_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
     return()
   endif()
   gtest_discover_tests(

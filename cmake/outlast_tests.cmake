@@ -30,7 +30,8 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
 # Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (not part of `make test`);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
 # that start threads. With OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under
-# AddressSanitizer anyway, unless processes are killed in them or crashes played.
+# AddressSanitizer anyway, unless crashes are played in them, or files spoilt; those in which processes are killed or disks lose power
+# are not ASan's.
 function(outlast_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
@@ -39,7 +40,10 @@ function(outlast_add_test name)
   if(OUTLAST_SANITIZE MATCHES "thread" AND NOT test_LABELS MATCHES "stress|threads")
     return()
   endif()
-  if(OUTLAST_LEAVE_TO_SANITIZERS AND NOT test_LABELS MATCHES "crash|kill|powercut|no_asan")
+  if(OUTLAST_SANITIZE AND test_LABELS MATCHES "kill|powercut")
+    return()
+  endif()
+  if(OUTLAST_LEAVE_TO_SANITIZERS AND NOT test_LABELS MATCHES "crash|kill|powercut|fuzz|no_asan")
     return()
   endif()
   if(NOT test_SOURCES)

@@ -7,6 +7,7 @@
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
+#include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <iterator>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -32,11 +32,6 @@ using namespace pool_format;
 
 constexpr pool_options tiny{.size_bytes = 512 << 10, .capacity_bytes = 512 << 10};
 
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -52,12 +47,12 @@ std::string good_pool(const std::string& path) {
   target.publish_root(root.index, object);
   target.detach_root(root.index, true);
   target.close();
-  return read_file(path);
+  return test::whole_file(path);
 }
 
 /// Opening `path` fails with `expected`, says why, names the file and changes no byte of it.
 void expect_refused(const std::string& path, errc expected, const pool_options& options = {}) {
-  const std::string before = read_file(path);
+  const std::string before = test::whole_file(path);
   try {
     auto opened = pool::open(path, options);
     ADD_FAILURE() << "was opened";
@@ -67,7 +62,7 @@ void expect_refused(const std::string& path, errc expected, const pool_options& 
     EXPECT_NE(std::string(refused.what()).find(path), std::string::npos);
     EXPECT_GT(std::string(refused.what()).size(), path.size() + 30);
   }
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(test::whole_file(path), before);
 }
 
 class bad_input : public ::testing::Test {
@@ -330,7 +325,7 @@ TEST_F(bad_input, a_damaged_page_line_in_a_pool_that_was_killed) {
   {
     auto killed = pool::open(file());
   }
-  std::string bytes = read_file(file());
+  std::string bytes = test::whole_file(file());
   bytes[places(bytes).first_line] = 0x41;
   write_file(file(), bytes);
   expect_refused(file(), errc::corrupted);
@@ -345,7 +340,7 @@ TEST_F(bad_input, a_region_that_lies_outside_of_the_pool) {
     (void)target.reserve_region("twin", region_kind::volatile_twin, 4096);
     target.close();
   }
-  std::string bytes = read_file(file());
+  std::string bytes = test::whole_file(file());
   entry = read_header(std::as_bytes(std::span(bytes))).header->fixed.region_table_offset;
   region_identity identity{};
   char* const place = bytes.data() + entry + offsetof(region_entry, identity);
@@ -373,7 +368,7 @@ TEST_F(bad_input, a_damaged_page_line_met_late_keeps_the_pool_from_being_clean) 
   } catch (const corruption& met) {
     EXPECT_EQ(met.path(), file());
   }
-  const std::string after = read_file(file());
+  const std::string after = test::whole_file(file());
   EXPECT_TRUE(read_header(std::as_bytes(std::span(after))).header->dirty());
 }
 
@@ -432,7 +427,7 @@ TEST_F(bad_input, creation_over_an_existing_file) {
     }
   }
   pool_detail::test_seams() = {};
-  EXPECT_EQ(read_file(file()), "precious");
+  EXPECT_EQ(test::whole_file(file()), "precious");
 }
 
 TEST_F(bad_input, sizes_out_of_range) {

@@ -4,6 +4,7 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/pool/format.hpp>
 #include <tests/support/store_home.hpp>
+#include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -102,8 +102,7 @@ TEST_P(BadStore, of_a_newer_format_or_another_machine_is_not_supported) {
   };
   const db::Status newer = with([](auto& page) { page.fixed.format_version += 1; });
   EXPECT_TRUE(newer.IsNotSupportedError()) << newer.ToString();
-  const db::Status foreign =
-      with([](auto& page) { page.fixed.endian = 0x0807060504030201; });
+  const db::Status foreign = with([](auto& page) { page.fixed.endian = 0x0807060504030201; });
   EXPECT_TRUE(foreign.IsNotSupportedError()) << foreign.ToString();
   overwrite(0, good);
   EXPECT_EQ(home.open().ToString(), "OK");
@@ -113,8 +112,7 @@ TEST_P(BadStore, of_a_newer_format_or_another_machine_is_not_supported) {
 TEST_P(BadStore, of_newer_facts_is_not_supported) {
   make();
   // The version is the word before the name of the order, as far as that fits into its place.
-  std::ifstream file(data(), std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  const std::string all = test::whole_file(data());
   const std::string facts("\1\0\0\0\0\0\0\0", 8);
   int changed = 0;
   for (std::size_t at = all.find("leveldb.BytewiseComparator"); at != std::string::npos;

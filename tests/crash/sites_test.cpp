@@ -1,7 +1,7 @@
 // Goal: no persistence site of the library stays out of the verifier's reach.
-// Method: executions of the whole catalogue from fixed seeds on the portable machine, and then rounds
-// of those entries that pass sites in the same files, until all that was not passed is among the
-// exceptions below; those must still be exceptions.
+// Method: executions of the whole catalogue from fixed seeds on the portable machine, and then
+// rounds of those entries that pass sites in the same files, until all that was not passed is
+// among the exceptions below; those must still be exceptions.
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/program_sites.hpp>

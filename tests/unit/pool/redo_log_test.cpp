@@ -10,6 +10,7 @@
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
 #include <tests/support/sanitizer.hpp>
+#include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,8 +43,8 @@ constexpr pool_options small{
     .size_bytes = 1 << 20, .capacity_bytes = 4 << 20, .log_bytes = 64 << 10};
 
 bytes content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string all = test::whole_file(path);
+  return {all.begin(), all.end()};
 }
 
 void write_content(const std::string& path, const bytes& content) {

@@ -11,6 +11,7 @@
 #include <outlast/tx/redo.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
+#include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -220,8 +220,7 @@ class DamagedRecords : public Windows {
     return places[places.size() - 10 + index];
   }
   [[nodiscard]] std::vector<std::byte> read_file() const {
-    std::ifstream in(path(), std::ios::binary);
-    std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
+    const std::string text = test::whole_file(path());
     const auto* const first = reinterpret_cast<const std::byte*>(text.data());
     return {first, first + text.size()};
   }

@@ -264,6 +264,11 @@ class redo_session final : public replica_session<D> {
   void leave_it_to_leader(const participant& me, const request& mine,
                           domain::patience<D>& until_free) const;
 
+  [[nodiscard]] const participant* leader() const noexcept {
+    // (22) acquire; synchronizes-with (21): it has been constructed.
+    return leader_.load(std::memory_order_acquire);
+  }
+
   /// Others are at work, and may do this one, too. What they write is left alone meanwhile.
   static void wait_a_while(const request& mine, domain::patience<D>& until_free) {
     for (unsigned left = waits_at_once; left > 0; --left) {
@@ -622,9 +627,8 @@ class redo_session final : public replica_session<D> {
     owned->number.store(next.number, std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     owned.release();
-    if (leader_.load(std::memory_order_relaxed) != &me) {
-      leader_.store(&me, std::memory_order_relaxed);
-    }
+    // (21) release; synchronizes-with (22).
+    if (leader() != &me) leader_.store(&me, std::memory_order_release);
     settle(me, next, wanted);
     me.won = nullptr;
   }

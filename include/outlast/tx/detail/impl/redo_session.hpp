@@ -64,13 +64,13 @@ template <domain::persistence_domain D>
 void redo_session<D>::leave_it_to_leader(const participant& me, const request& mine,
                                          domain::patience<D>& until_free) const {
   if constexpr (!domain::has_real_threads<D>) return;  // caches are not played
-  const participant* const leader = leader_.load(std::memory_order_relaxed);
-  if (leader == nullptr || leader == &me) return;
+  const participant* const last = leader();
+  if (last == nullptr || last == &me) return;
   unsigned absent = 0;
   for (unsigned left = rounds_for_leader; left > 0; --left) {
     wait_a_while(mine, until_free);
     if (mine.answer.load(std::memory_order_acquire) != nullptr) return;
-    const bool is_there = leader->wanted.load(std::memory_order_relaxed) != nullptr;
+    const bool is_there = last->wanted.load(std::memory_order_relaxed) != nullptr;
     absent = is_there ? 0 : absent + 1;
     if (absent > rounds_for_absent_leader) return;
   }

@@ -276,7 +276,7 @@ class replica_session : public durable::root_session<D> {
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
   static constexpr std::size_t least_large = std::size_t{16} << 20;
   static constexpr std::size_t least_log_bytes = std::size_t{64} << 10;
-  static constexpr std::size_t most_log_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t most_log_bytes = std::size_t{16} << 20;
 
   [[nodiscard]] bool is_used(unsigned i) const noexcept {
     return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;

@@ -20,7 +20,7 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
 
 # outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
-#                  [COST <s>] [SANITIZED_SHARDS <n> [SANITIZED_WITHOUT <pattern>]])
+#                  [COST <s>] [SANITIZED_SHARDS <n> [SANITIZED_WITHOUT <pattern>]] [UNTHREADED <pattern>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
 # of its own; with OUTLAST_TESTS_TOGETHER, or under a sanitizer, where processes start slowly, in one process together.
 # (Not those of the crash explorer, which are long and few: in processes of their own they run side by side.)
@@ -29,11 +29,11 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
 # end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (not part of `make test`);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
-# that start threads. With OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under
+# that start threads, without the long ones among them that start none: UNTHREADED says which. With OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under
 # AddressSanitizer anyway, unless crashes are played in them, or files spoilt. No sanitizer has those in which
 # processes are killed or disks lose power.
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
     return()
   endif()
@@ -67,7 +67,11 @@ function(outlast_add_test name)
   # One label of several words: a list does not survive the generated script. Filters are patterns.
   string(REPLACE ";" "+" labels "${test_LABELS}")
   if((OUTLAST_SANITIZE OR OUTLAST_TESTS_TOGETHER) AND NOT labels MATCHES "crash|kill|powercut")
-    add_test(NAME ${name} COMMAND ${name})
+    if(OUTLAST_SANITIZE MATCHES "thread" AND test_UNTHREADED)
+      add_test(NAME ${name} COMMAND ${name} --gtest_filter=-${test_UNTHREADED})
+    else()
+      add_test(NAME ${name} COMMAND ${name})
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
     return()
   endif()

@@ -1,7 +1,7 @@
 // Goal: no persistence site of the library stays out of the verifier's reach.
-// Method: executions of the whole catalogue from fixed seeds on the portable machine, and then
-// rounds of those entries that pass sites in the same files, until all that was not passed is
-// among the exceptions below; those must still be exceptions.
+// Method: executions of the whole catalogue from fixed seeds on the portable machine, those that
+// found what is rare, and then rounds of those entries that pass sites in the same files, until all
+// that was not passed is among the exceptions below; those must still be exceptions.
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/program_sites.hpp>
@@ -61,6 +61,32 @@ constexpr std::array exceptions = {
     exception{"replica_session.hpp", "::bring_in(", 5, true, "the same"},
 };
 
+/// What no execution of the first round passes was first passed by these. After a change of the code
+/// others may have to be looked for; the test finds them by itself, and takes minutes.
+struct rare_find {
+  std::string_view entry;  // structure and policy
+  std::uint64_t seed;      // of the first of its executions
+};
+
+constexpr std::array rare_finds = {
+    rare_find{"natarajan_tree_wide flit<hashed<4096>,nvtraverse>", 1261},
+    rare_find{"natarajan_tree_ranges flit<always,manual>", 1311},
+    rare_find{"skiplist flit<always,manual>", 1351},
+    rare_find{"michael_scott_queue flit<hashed<4096>,nvtraverse>", 1431},
+    rare_find{"link_free_skiplist_ends link_free", 1831},
+    rare_find{"link_free_tree link_free", 1851},
+    rare_find{"epoch_lockfree_map montage", 2281},
+    rare_find{"tx_accounts cx_ptm", 2481},
+    rare_find{"tx_standard_map cx_puc", 2511},
+    rare_find{"harris_list flit<hashed<4096>,nvtraverse>", 2031},
+    rare_find{"hash_table flit<hashed<4096>,nvtraverse>", 2141},
+    rare_find{"link_free_skiplist link_free", 2811},
+    rare_find{"hash_table_wide flit<adjacent,automatic>", 3191},
+    rare_find{"skiplist_ends flit<adjacent,automatic>", 3381},
+    rare_find{"natarajan_tree_wide flit<adjacent,automatic>", 7241},
+    rare_find{"epoch_lockfree_map montage", 29281},
+};
+
 bool covers(const exception& which, const verify::program_site& at) {
   return at.text().compare(0, which.file.size() + 1, std::string(which.file) + ':') == 0 &&
          at.function.find(which.function) != std::string::npos;
@@ -93,6 +119,16 @@ class exploration {
       : all_(std::move(all)), coverage_(all_), passed_(verify::catalogue().size()) {}
 
   [[nodiscard]] const verify::site_coverage& coverage() const noexcept { return coverage_; }
+
+  /// Adds what so many executions reach where something rare was found once.
+  void add_rare(std::uint64_t executions) {
+    for (const rare_find& each : rare_finds) {
+      for (std::size_t i = 0; i < passed_.size(); ++i) {
+        const verify::catalogue_entry& entry = verify::catalogue()[i];
+        if (entry.structure + ' ' + entry.policy == each.entry) cover(i, each.seed, executions);
+      }
+    }
+  }
 
   /// Adds what so many executions reach of each entry, or, later, of those that have passed files
   /// in which something is missing.
@@ -138,11 +174,13 @@ class exploration {
 };
 
 verify::site_coverage cover_the_catalogue() {
-  constexpr std::uint64_t rounds = 60;  // ten are enough
+  constexpr std::uint64_t rounds = 60;  // thirty are enough without what is rare
   exploration explored(verify::program_sites());
-  explored.add_round(0, 20);
+  constexpr std::uint64_t executions = 40;
+  explored.add_round(0, executions / 2);
+  explored.add_rare(executions);
   for (std::uint64_t round = 1; round < rounds && !is_done(explored.coverage()); ++round) {
-    explored.add_round(round, 40);
+    explored.add_round(round, executions);
   }
   return explored.coverage();
 }

@@ -110,7 +110,7 @@ TEST_P(SpoiltStore, ends_nobody_who_uses_it) {
   const std::uint64_t first = number_from("OUTLAST_SPOILT_SEED", 1);
   // Behind a log an opening takes ten times as long.
   const bool on_disk = good_stores()[GetParam()].starts_with("disk");
-  constexpr std::uint64_t part = test::under_address_sanitizer ? 5 : 1;
+  constexpr std::uint64_t part = test::under_address_sanitizer ? 14 : 1;
   const std::uint64_t count = number_from("OUTLAST_SPOILT_STORES", (on_disk ? 100 : 1400) / part);
   const shared_page page;
   shared_counts& counts = *page;

@@ -76,7 +76,7 @@ TYPED_TEST_SUITE(unbroken_sets, all_sets);
 TYPED_TEST(unbroken_sets, are_found_right) {
   for (const scenarios which : {scenarios::all, scenarios::updates}) {
     for (const verify::memory_model& model : {portable, weak}) {
-      const verify::report done = explore<TypeParam>(0, which, model, 50);
+      const verify::report done = explore<TypeParam>(0, which, model, 20);
       EXPECT_FALSE(done.found) << to_text(*done.found);
     }
   }

@@ -62,13 +62,13 @@ verify::report explore(int defect, const verify::scope& within, std::uint64_t ex
 
 TEST(unbroken_maps, are_found_right) {
   for (const verify::scope& within : {two_threads, many_changes}) {
-    const verify::report of_numbers = explore<numbers>(0, within, 40);
+    const verify::report of_numbers = explore<numbers>(0, within, 20);
     EXPECT_FALSE(of_numbers.found) << to_text(*of_numbers.found);
-    const verify::report of_strings = explore<strings>(0, within, 40);
+    const verify::report of_strings = explore<strings>(0, within, 20);
     EXPECT_FALSE(of_strings.found) << to_text(*of_strings.found);
-    const verify::report hashed = explore<table_of_numbers>(0, within, 40);
+    const verify::report hashed = explore<table_of_numbers>(0, within, 20);
     EXPECT_FALSE(hashed.found) << to_text(*hashed.found);
-    const verify::report hashed_strings = explore<table_of_strings>(0, within, 40);
+    const verify::report hashed_strings = explore<table_of_strings>(0, within, 20);
     EXPECT_FALSE(hashed_strings.found) << to_text(*hashed_strings.found);
   }
 }

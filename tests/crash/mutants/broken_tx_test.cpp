@@ -111,15 +111,15 @@ verify::report explore<standard_map>(int defect, scenarios which, std::uint64_t 
 TEST(unbroken_transactions, are_found_right) {
   using enum scenarios;
   for (const scenarios which : {two_threads, three_threads, a_reader, lives}) {
-    const verify::report blocking = explore<left_right>(0, which, 50);
+    const verify::report blocking = explore<left_right>(0, which, 20);
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
-    const verify::report helping = explore<redo>(0, which, 20);
+    const verify::report helping = explore<redo>(0, which, 8);
     EXPECT_FALSE(helping.found) << to_text(*helping.found);
-    const verify::report late = explore<redo_opt>(0, which, 20);
+    const verify::report late = explore<redo_opt>(0, which, 8);
     EXPECT_FALSE(late.found) << to_text(*late.found);
-    const verify::report queueing = explore<cx_ptm>(0, which, 20);
+    const verify::report queueing = explore<cx_ptm>(0, which, 8);
     EXPECT_FALSE(queueing.found) << to_text(*queueing.found);
-    const verify::report unnoted = explore<standard_map>(0, which, 20);
+    const verify::report unnoted = explore<standard_map>(0, which, 8);
     EXPECT_FALSE(unnoted.found) << to_text(*unnoted.found);
   }
 }

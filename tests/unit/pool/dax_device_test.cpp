@@ -194,10 +194,11 @@ TEST_F(DaxDevice, with_foreign_bytes_holds_no_pool_until_one_is_created) {
   const std::uint64_t last_word = word_at(device_bytes - 8);
   {
     pool made = pool::create(path_, small);
-    // What cleans lines to where CPUs agree alone brings them nowhere else: tests of emulated machines ask for it.
+    // What cleans lines to where CPUs agree brings them no further: emulated machines ask for it.
     const bool flushes = hw::chosen_flush_instruction() != hw::flush_instruction::dc_cvac;
     EXPECT_EQ(made.survives(), flushes ? domain::kind::adr : domain::kind::process);
-    EXPECT_EQ(made.guarantee().find("power cuts") != std::string::npos, flushes) << made.guarantee();
+    const std::string said = made.guarantee();
+    EXPECT_EQ(said.find("power cuts") != std::string::npos, flushes) << said;
     EXPECT_EQ(made.base() % alignment, 0u);
     EXPECT_TRUE(made.roots().empty());
     EXPECT_FALSE(pool_format::has_errors(made.check()));

@@ -113,7 +113,7 @@ TYPED_TEST(set_tree, has_after_a_kill_what_it_had_before) {
 }
 
 TYPED_TEST(set_tree, is_opened_at_any_size) {
-  constexpr u64 keys = test::under_thread_sanitizer ? 50'000 : 200'000;
+  constexpr u64 keys = 200'000;
   {
     typename TestFixture::tree map(*this->pool_, "map");
     for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(map.insert(k * 0x9E3779B97F4A7C15U, k));
@@ -196,7 +196,7 @@ TYPED_TEST(set_tree, gives_back_the_memory_of_keys) {
 
 TYPED_TEST(set_tree, keeps_what_stays_while_threads_come_and_go_beside_it) {
   typename TestFixture::tree map(*this->pool_, "map");
-  constexpr u64 each = 2'000;
+  constexpr u64 each = test::under_thread_sanitizer ? 500 : 2'000;
   for (u64 k = 0; k < 4 * each; k += 4) ASSERT_TRUE(map.insert(k, k));
   std::vector<std::jthread> threads;
   for (u64 t = 1; t < 4; ++t) {

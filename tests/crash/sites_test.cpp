@@ -61,8 +61,8 @@ constexpr std::array exceptions = {
     exception{"replica_session.hpp", "::bring_in(", 5, true, "the same"},
 };
 
-/// What no execution of the first round passes was first passed by these. After a change of the code
-/// others may have to be looked for; the test finds them by itself, and takes minutes.
+/// What no execution of the first round passes was first passed by these. After a change of code
+/// others may be needed: the test finds them by itself, and takes minutes.
 struct rare_find {
   std::string_view entry;  // structure and policy
   std::uint64_t seed;      // of the first of its executions

@@ -29,9 +29,9 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
 # end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (not part of `make test`);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
-# that start threads, without the long ones among them that start none: UNTHREADED says which. With OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under
-# AddressSanitizer anyway, unless crashes are played in them, or files spoilt. No sanitizer has those in which
-# processes are killed or disks lose power.
+# that start threads, without the long ones among them that start none: UNTHREADED says which. With
+# OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under AddressSanitizer anyway, unless crashes
+# are played in them, or files spoilt. No sanitizer has those in which processes are killed or disks lose power.
 function(outlast_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)

@@ -65,7 +65,7 @@ void contradict(const verify::catalogue_entry& entry, std::set<std::string_view>
   how.within = entry.within;
   how.model.weak_same_line = true;
   how.seconds = 0;
-  how.max_executions = entry.within.threads > 1 ? 40 : 20;
+  how.max_executions = entry.within.threads > 1 ? 24 : 12;
   how.nested_one_in = 200;
   verify::explorer sound(*tested, how);
   ASSERT_FALSE(sound.run().found);

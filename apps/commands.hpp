@@ -1,6 +1,8 @@
 // The subcommands of the command line tool: one function each, one line each in `all_commands`.
 #pragma once
 
+#include <apps/program.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
@@ -20,19 +22,15 @@ void add_bench(CLI::App& tool);
 void add_check(CLI::App& tool);
 void add_db(CLI::App& tool);
 void add_demo(CLI::App& tool);
-void add_describe(CLI::App& tool);
 void add_inspect(CLI::App& tool);
 void add_upgrade(CLI::App& tool);
 void add_verify(CLI::App& tool);
 void add_version(CLI::App& tool);
 
 inline constexpr command all_commands[] = {
-    add_backup,   add_bench,   add_check,   add_db,     add_demo,
-    add_describe, add_inspect, add_upgrade, add_verify, add_version,
+    add_backup,  add_bench,   add_check,  add_db,      add_demo,
+    add_inspect, add_upgrade, add_verify, add_version,
 };
-
-/// Ends the program with `status` after the callback has printed what it had to say.
-[[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }
 
 /// Runs what a command does; if it throws, the cause is printed and the status is 2, which says
 /// that it could not be done. `json`: the cause is one JSON object, on standard output.

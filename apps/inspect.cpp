@@ -256,12 +256,12 @@ void print_for_people(const ordered_json& all) {
   print_list("regions", all.at("regions"));
 }
 
-struct arguments {
+struct inspect_arguments {
   std::string file;
   bool json = false;
 };
 
-void run_inspect(const arguments& given) {
+void run_inspect(const inspect_arguments& given) {
   const file_view view(given.file);
   const ordered_json all = describe(given.file, view);
   if (given.json) {
@@ -272,7 +272,7 @@ void run_inspect(const arguments& given) {
   if (all.contains("problem")) exit_with(1);
 }
 
-void run_check(const arguments& given) {
+void run_check(const inspect_arguments& given) {
   const std::vector<finding> findings = check_file(given.file);
   const bool sound = !has_errors(findings);
   if (given.json) {
@@ -291,9 +291,9 @@ void run_check(const arguments& given) {
 }
 
 CLI::App* add_command(CLI::App& tool, const char* name, const char* purpose,
-                      void (*run)(const arguments&)) {
+                      void (*run)(const inspect_arguments&)) {
   CLI::App* const command = tool.add_subcommand(name, purpose);
-  const auto given = std::make_shared<arguments>();
+  const auto given = std::make_shared<inspect_arguments>();
   command->add_option("file", given->file, "The pool file")->required();
   command->add_flag("--json", given->json, "Print one JSON object");
   return command->callback([given, run] { or_status_2([&] { run(*given); }, given->json); });

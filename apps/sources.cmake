@@ -1,30 +1,47 @@
-# Sources of the command line tool, one a line; the list grows by one line per subcommand.
-outlast_app_sources(
-  ${CMAKE_CURRENT_LIST_DIR}/backup.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/db.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/dump.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/import.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/leveldb.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/meter.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/session.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/db/text.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/child_process.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/corpus.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/progress.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/reference.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/report.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/subject.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/supervisor.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_adjacent.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_adjacent_adr.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_always.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_hashed.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/demo/policies/flit_line.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/describe.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/inspect.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/main.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/upgrade.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/verify.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/version.cpp
-)
+# Sources of the programs, one a line: outlast_app(<program> SOURCES <file>... [ALONE <file>...] LIBRARIES <target>...).
+
+outlast_app(outlast
+  SOURCES
+    backup.cpp
+    companions.cpp
+    db/db.cpp
+    db/dump.cpp
+    db/import.cpp
+    db/leveldb.cpp
+    db/meter.cpp
+    db/session.cpp
+    db/text.cpp
+    inspect.cpp
+    main.cpp
+    upgrade.cpp
+    version.cpp
+  LIBRARIES outlast_library ${CMAKE_DL_LIBS})
+
+# Without the store and transactions: it is the first program that a newcomer builds.
+if(OUTLAST_DEMO)
+  outlast_app(outlast-demo
+    SOURCES
+      demo/child_process.cpp
+      demo/corpus.cpp
+      demo/main.cpp
+      demo/reference.cpp
+      demo/report.cpp
+      demo/subject.cpp
+      demo/supervisor.cpp
+    ALONE
+      demo/instances.cpp
+      demo/measurement.cpp
+      demo/policies/flit_adjacent.cpp
+      demo/policies/flit_adjacent_adr.cpp
+      demo/policies/flit_always.cpp
+      demo/policies/flit_hashed.cpp
+      demo/policies/flit_line.cpp
+    LIBRARIES outlast_core)
+endif()
+
+if(OUTLAST_VERIFIER)
+  outlast_app(outlast-verify
+    SOURCES
+      verify/main.cpp
+    LIBRARIES outlast_verify)
+endif()

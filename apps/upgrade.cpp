@@ -19,12 +19,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct arguments {
+struct upgrade_arguments {
   std::string file;
   bool json = false;
 };
 
-void run_upgrade(const arguments& given) {
+void run_upgrade(const upgrade_arguments& given) {
   // The lock: nobody has it open meanwhile.
   const auto file = pool_detail::mapped_file::open(given.file);
   const std::uint32_t before = version_of(file.first_page(), given.file);
@@ -103,7 +103,7 @@ std::vector<std::uint32_t> upgrade(const std::string& file, std::uint32_t versio
 void add_upgrade(CLI::App& tool) {
   CLI::App* const added =
       tool.add_subcommand("upgrade", "Bring a pool file to the newest format version");
-  const auto given = std::make_shared<arguments>();
+  const auto given = std::make_shared<upgrade_arguments>();
   added->add_option("file", given->file, "The pool file")->required();
   added->add_flag("--json", given->json, "Print one JSON object");
   added->callback([given] { or_status_2([&] { run_upgrade(*given); }, given->json); });

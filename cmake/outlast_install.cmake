@@ -24,8 +24,12 @@ set(outlast_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(outlast_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/outlast)
 set(outlast_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-set(outlast_libraries outlast_library outlast_verify)
-set(outlast_pc_files outlast outlast_verify)
+set(outlast_libraries outlast_library)
+set(outlast_pc_files outlast)
+if(TARGET outlast_verify)
+  list(APPEND outlast_libraries outlast_verify)
+  list(APPEND outlast_pc_files outlast_verify)
+endif()
 if(TARGET outlast_leveldb)
   list(APPEND outlast_libraries outlast_leveldb)
   list(APPEND outlast_pc_files outlast_leveldb)
@@ -68,9 +72,13 @@ foreach(file IN LISTS outlast_pc_files)
 endforeach()
 
 if(TARGET outlast)
-  install(TARGETS outlast COMPONENT tools)
+  # What `outlast` executes lies beside it.
+  foreach(program IN ITEMS outlast outlast-bench outlast-demo outlast-verify)
+    if(TARGET ${program})
+      install(TARGETS ${program} COMPONENT tools)
+    endif()
+  endforeach()
   if(TARGET outlast-bench)
-    install(TARGETS outlast-bench COMPONENT tools)  # what `outlast bench` starts
     # LevelDB and RocksDB have programs of this name.
     install(PROGRAMS $<TARGET_FILE:db_bench> DESTINATION ${CMAKE_INSTALL_BINDIR}
             RENAME outlast-db_bench COMPONENT tools)

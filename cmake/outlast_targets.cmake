@@ -10,6 +10,15 @@ endif()
 
 option(OUTLAST_INNER_HEADERS_ALONE "Compile also those in detail/ alone, which nobody includes but the library" ON)
 
+# outlast_add_objects(<target>): a part of a library, for programs here that need only that.
+function(outlast_add_objects target)
+  add_library(${target} OBJECT)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE outlast_own_code PUBLIC Threads::Threads)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR})
+endfunction()
+
 # outlast_add_library(<target> <exported name> <file name>)
 function(outlast_add_library target exported file)
   add_library(${target} STATIC)
@@ -27,10 +36,10 @@ function(outlast_add_library target exported file)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# outlast_add_shared_library(<target> <exported name> <static target>): the same objects as a shared library
+# outlast_add_shared_library(<target> <exported name> <static target> <objects>...): the same objects as a shared library
 # of the same file name. Until 1.0 each minor version has an interface of its own: so has the soname.
 function(outlast_add_shared_library target exported static)
-  add_library(${target} SHARED $<TARGET_OBJECTS:${static}>)
+  add_library(${target} SHARED $<TARGET_OBJECTS:${static}> ${ARGN})
   add_library(outlast::${exported} ALIAS ${target})
   get_target_property(file ${static} OUTPUT_NAME)
   set_target_properties(

@@ -1,6 +1,16 @@
 # How our own code is compiled. Nothing here reaches a consumer: outlast_own_code is not exported, and
 # the directory-wide settings are made only where this project is the one being built.
 
+foreach(oldest IN ITEMS GNU:12 Clang:16)
+  string(REPLACE ":" ";" oldest ${oldest})
+  list(GET oldest 0 compiler)
+  list(GET oldest 1 version)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL compiler AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS version)
+    message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is ${compiler} ${CMAKE_CXX_COMPILER_VERSION}, and Outlast needs g++ 12 or "
+                        "clang 16 at least: name another compiler with -DCMAKE_CXX_COMPILER=... in a new build directory")
+  endif()
+endforeach()
+
 find_package(Threads REQUIRED)
 
 add_library(outlast_own_code INTERFACE)

@@ -11,7 +11,8 @@
 #include <dlfcn.h>
 
 namespace outlast::apps::db {
-namespace {
+// Members of a class with linkage have types with linkage: sources may be compiled as one.
+namespace leveldb_detail {
 
 /// A shared library. It stays loaded: LevelDB's threads outlive its databases.
 class library {
@@ -82,6 +83,13 @@ struct calls {
                             const std::size_t* start_sizes, const char* const* limits,
                             const std::size_t* limit_sizes, std::uint64_t* sizes);
 };
+
+}  // namespace leveldb_detail
+
+namespace {
+
+using leveldb_detail::calls;
+using leveldb_detail::library;
 
 /// Throws failure if there is an error.
 void require_none(const calls& leveldb, const std::string& directory, char* error) {

@@ -1,7 +1,7 @@
 // How far a command is, once it takes longer than a second.
 #pragma once
 
-#include <apps/demo/progress.hpp>
+#include <apps/progress.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ class meter {
   std::string unit_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint64_t told_ = 0;
-  std::optional<demo::progress> bar_;
+  std::optional<progress> bar_;
 };
 
 }  // namespace outlast::apps::db

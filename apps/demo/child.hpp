@@ -2,6 +2,7 @@
 #pragma once
 
 #include <apps/demo/exchange.hpp>
+#include <apps/demo/instances.hpp>
 #include <apps/demo/table.hpp>
 #include <apps/demo/words.hpp>
 

@@ -70,7 +70,7 @@ shared_memory::~shared_memory() {
 }
 
 child_process::child_process(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{"outlast"};
+  std::vector<std::string> words{"outlast-demo"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <apps/demo/exchange.hpp>
+#include <apps/demo/instances.hpp>
 #include <apps/demo/table.hpp>
 #include <apps/demo/words.hpp>
 #include <outlast/base/thread_context.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -64,23 +66,24 @@ class prepared_text {
   std::size_t words_ = 0;
 };
 
-/// The middle of `values`; they are not empty.
-[[nodiscard]] inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+/// What is timed in turns.
+class timed {
+ public:
+  virtual ~timed() = default;
+  /// Ingests `passes` passes with all threads. Returns million words per second.
+  virtual double run(std::uint64_t passes) = 0;
+};
 
 /// A table that is filled once and then timed pass by pass.
 template <class Policy>
-class timed_table {
+class timed_table final : public timed {
  public:
   timed_table(exchange_header& header, const prepared_text& text, const char* file)
       : table_(std::filesystem::path(header.folder) / file, header.pool_bytes), text_(text) {
     run(1);
   }
 
-  /// Ingests `passes` passes with all threads. Returns million words per second.
-  double run(std::uint64_t passes) {
+  double run(std::uint64_t passes) override {
     const auto start = std::chrono::steady_clock::now();
     {
       std::vector<std::jthread> threads;
@@ -102,29 +105,12 @@ class timed_table {
   std::uint64_t pass_ = 0;
 };
 
-/// Times `Policy` and its transient twin in turns: what disturbs one disturbs the other.
-template <class Policy>
-void measure_throughput(exchange_header& header, const prepared_text& text) {
-  constexpr std::size_t words_per_turn = 500'000;
-  constexpr int turns = 5;
-  constexpr int fewest_turns = 3;
-  constexpr auto longest = std::chrono::seconds(5);
-  const auto start = std::chrono::steady_clock::now();
-  timed_table<Policy> durable(header, text, "durable.pool");
-  timed_table<durable::transient<domain::process>> transient(header, text, "transient.pool");
-  const std::uint64_t passes = std::max<std::uint64_t>(1, words_per_turn / text.words());
-  std::vector<double> mops;
-  std::vector<double> ratios;
-  for (int turn = 0; turn < turns; ++turn) {
-    if (turn >= fewest_turns && std::chrono::steady_clock::now() - start > longest) break;
-    const double first = turn % 2 == 0 ? durable.run(passes) : transient.run(passes);
-    const double second = turn % 2 == 0 ? transient.run(passes) : durable.run(passes);
-    mops.push_back(turn % 2 == 0 ? first : second);
-    ratios.push_back(turn % 2 == 0 ? first / second : second / first);
-  }
-  header.measured.mops = median(mops);
-  header.measured.ratio_to_transient = median(ratios);
-}
+/// The table that survives nothing, filled. It is compiled once for all policies.
+[[nodiscard]] std::unique_ptr<timed> make_transient_twin(exchange_header& header,
+                                                         const prepared_text& text);
+
+/// Times `durable` and its transient twin in turns: what disturbs one disturbs the other.
+void measure_throughput(exchange_header& header, const prepared_text& text, timed& durable);
 
 /// Counts what `Policy`, over a counting domain, issues per word in a filled table.
 template <class Policy>
@@ -143,6 +129,11 @@ void count_flushes(exchange_header& header, const prepared_text& text) {
   header.measured.fences_per_op = static_cast<double>(counts.fences - fences) * per_word;
 }
 
+/// Two rows have this policy, over two domains.
+extern template void count_flushes<
+    durable::flit<durable::tag::adjacent, durable::automatic, domain::counting<domain::adr>>>(
+    exchange_header& header, const prepared_text& text);
+
 /// One child's life under `task::measure`. `Kind::policy<D>` is the policy under domain D.
 /// Flushes and fences are counted under the instructions of `adr` whatever the domain: elsewhere a
 /// flush is nothing, and what is worth knowing is what the policy asks for where it is something.
@@ -151,7 +142,10 @@ void measure(exchange& shared) {
   using counted_domain = domain::counting<domain::adr>;
   exchange_header& header = shared.header();
   const prepared_text text(shared.text(), header.threads);
-  measure_throughput<typename Kind::template policy<Domain>>(header, text);
+  {
+    timed_table<typename Kind::template policy<Domain>> durable(header, text, "durable.pool");
+    measure_throughput(header, text, durable);
+  }
   if (hw::best_flush_instruction() != hw::flush_instruction::none) {
     count_flushes<typename Kind::template policy<counted_domain>>(header, text);
   }

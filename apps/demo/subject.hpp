@@ -23,6 +23,9 @@ struct subject {
 /// All that exist, in the order of the table.
 [[nodiscard]] std::span<const subject> all_subjects();
 
+/// The first argument of a child process; the second is the descriptor.
+inline constexpr std::string_view child_command = "demo-child";
+
 /// Runs the task that the exchange behind `descriptor` names, in a child process. Returns the exit
 /// status; what goes wrong is told in the exchange.
 [[nodiscard]] int run_child(int descriptor);

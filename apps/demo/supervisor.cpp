@@ -10,8 +10,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 /// What a kill may take on average, from the start of one child to the start of the next: five
-/// policies of a hundred kills, with their measurements, stay well below two minutes.
-constexpr auto time_per_kill = 80ms;
+/// policies of a hundred kills, with their measurements, take about forty seconds.
+constexpr auto time_per_kill = 50ms;
 constexpr auto shortest_run = 4ms;
 constexpr auto longest_silence = 60s;
 /// One kill in so many hits a child that still opens and recovers.
@@ -209,7 +209,7 @@ std::span<const survivor> supervisor::survivors() const {
 }
 
 std::vector<std::string> supervisor::child_arguments() const {
-  return {"demo-child", std::to_string(shared_.descriptor())};
+  return {std::string(child_command), std::to_string(shared_.descriptor())};
 }
 
 std::chrono::nanoseconds supervisor::random_time(std::chrono::nanoseconds below) {

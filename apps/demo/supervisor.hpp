@@ -3,9 +3,9 @@
 
 #include <apps/demo/child_process.hpp>
 #include <apps/demo/exchange.hpp>
-#include <apps/demo/progress.hpp>
 #include <apps/demo/reference.hpp>
 #include <apps/demo/subject.hpp>
+#include <apps/progress.hpp>
 
 #include <chrono>
 #include <cstdint>

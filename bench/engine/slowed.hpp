@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/pool/any_domain.hpp>
 
 #include <atomic>
 #include <chrono>

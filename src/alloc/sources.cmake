@@ -1,3 +1,3 @@
-outlast_sources(outlast_library alloc
+outlast_sources(outlast_core alloc
   arena.cpp
 )

@@ -1,4 +1,4 @@
-outlast_sources(outlast_library base
+outlast_sources(outlast_core base
   anonymous_memory.cpp
   error.cpp
   fork_locks.cpp

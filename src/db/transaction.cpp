@@ -18,9 +18,8 @@ namespace OUTLAST_DB_NAMESPACE {
 
 namespace core = ::outlast::store_detail;
 
-namespace {
-
-using visitor = std::function<bool(const Slice& key, const Slice& value)>;
+// Members of a class with linkage have types with linkage: sources may be compiled as one.
+namespace transaction_detail {
 
 /// By the order of a store.
 struct in_order {
@@ -31,6 +30,15 @@ struct in_order {
 
 /// What keys will have; none: they will be gone.
 using writes = std::map<std::string, std::optional<std::string>, in_order>;
+
+}  // namespace transaction_detail
+
+namespace {
+
+using transaction_detail::in_order;
+using transaction_detail::writes;
+
+using visitor = std::function<bool(const Slice& key, const Slice& value)>;
 
 core::changes changes_of(const writes& all) {
   core::changes made;

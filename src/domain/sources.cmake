@@ -1,4 +1,4 @@
-outlast_sources(outlast_library domain
+outlast_sources(outlast_core domain
   file.cpp
   logged_file.cpp
   native.cpp

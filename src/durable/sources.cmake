@@ -1,3 +1,4 @@
-outlast_sources(outlast_library durable
+outlast_sources(outlast_core durable
+  instances.cpp
   tag_table.cpp
 )

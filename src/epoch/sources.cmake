@@ -1,2 +1,2 @@
-outlast_sources(outlast_library epoch
+outlast_sources(outlast_core epoch
 )

@@ -1,3 +1,3 @@
-outlast_sources(outlast_library hw
+outlast_sources(outlast_core hw
   flush.cpp
 )

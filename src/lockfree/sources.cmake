@@ -1,2 +1,2 @@
-outlast_sources(outlast_library lockfree
+outlast_sources(outlast_core lockfree
 )

@@ -1,4 +1,4 @@
-outlast_sources(outlast_library pool
+outlast_sources(outlast_core pool
   check.cpp
   dax_device.cpp
   file_calls.cpp

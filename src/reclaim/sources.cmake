@@ -1,2 +1,3 @@
-outlast_sources(outlast_library reclaim
+outlast_sources(outlast_core reclaim
+  instances.cpp
 )

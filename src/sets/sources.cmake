@@ -1,2 +1,2 @@
-outlast_sources(outlast_library sets
+outlast_sources(outlast_core sets
 )

@@ -6,6 +6,7 @@ outlast_sources(outlast_verify verify
   fiber.cpp
   graph_oracle.cpp
   history.cpp
+  instances.cpp
   lossy_disk.cpp
   lossy_file.cpp
   machine.cpp

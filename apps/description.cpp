@@ -1,10 +1,10 @@
-// outlast describe: every command with its options, as JSON, for manuals and shells
-// (tools/make_manual). Not shown by --help.
-#include <apps/commands.hpp>
+#include <apps/description.hpp>
+
+#include <apps/companions.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include <iostream>
+#include <ostream>
 #include <string>
 
 namespace outlast::apps {
@@ -32,19 +32,21 @@ ordered_json describe_command(const CLI::App& of) {
   for (const CLI::App* const inner : of.get_subcommands({})) {
     if (!inner->get_group().empty()) commands.push_back(describe_command(*inner));
   }
-  return {{"name", of.get_name()},
-          {"says", of.get_description()},
-          {"footer", of.get_footer()},
-          {"options", options},
-          {"commands", commands}};
+  ordered_json described{{"name", of.get_name()},
+                         {"says", of.get_description()},
+                         {"footer", of.get_footer()},
+                         {"options", options},
+                         {"commands", commands}};
+  for (const companion& each : companions) {
+    if (each.command == of.get_name() && each.describes_itself) described["program"] = each.program;
+  }
+  return described;
 }
 
 }  // namespace
 
-void add_describe(CLI::App& tool) {
-  tool.add_subcommand("describe", "Print every command with its options, as JSON")
-      ->group("")
-      ->callback([&tool] { std::cout << describe_command(tool).dump(1) << '\n'; });
+void print_description(std::ostream& out, const CLI::App& program) {
+  out << describe_command(program).dump(1) << '\n';
 }
 
 }  // namespace outlast::apps

@@ -4,20 +4,22 @@
 // last). The parent kills it at random moments, starts it again on the same pool in a new process,
 // and compares what is left with what had been acknowledged; at the end, the whole table with an
 // exact count made by ordinary means.
-#include <apps/commands.hpp>
 #include <apps/demo/corpus.hpp>
 #include <apps/demo/report.hpp>
 #include <apps/demo/subject.hpp>
 #include <apps/demo/supervisor.hpp>
+#include <apps/program.hpp>
 #include <outlast/hw/flush.hpp>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -140,7 +142,7 @@ std::vector<demo::outcome> run_all(const demo_options& options, const demo::sett
                                    std::string_view text) {
   const std::vector<std::uint32_t> chosen = chosen_subjects(options.policies);
   const std::size_t steps_each = options.kills + (how.measure ? 1 : 0);
-  demo::progress shown(chosen.size() * steps_each);
+  progress shown(chosen.size() * steps_each);
   demo::supervisor parent(how, text, shown);
   std::vector<demo::outcome> outcomes;
   for (const std::uint32_t subject : chosen) {
@@ -218,45 +220,46 @@ int run_and_report(const demo_options& options) {
   }
 }
 
-void add_child(CLI::App& tool) {
-  const auto descriptor = std::make_shared<int>(-1);
-  CLI::App* const child = tool.add_subcommand("demo-child", "A child process of the demo");
-  child->group("");  // not for users
-  child->add_option("descriptor", *descriptor)->required();
-  child->callback([descriptor] { exit_with(demo::run_child(*descriptor)); });
+void add_options(CLI::App& program, demo_options& options) {
+  program.add_option("files", options.files,
+                     "Texts to ingest (default: the dictionary, package descriptions and licences "
+                     "of this system); the first 12 MiB are used");
+  program.add_option("--kills", options.kills, "Kills for each policy")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->capture_default_str();
+  program.add_option("--policies", options.policies, "Which rows (default: all): " + all_choices())
+      ->delimiter(',')
+      ->allow_extra_args(false);  // a text may follow
+  program
+      .add_option("--threads", options.threads, "Ingesting threads (default: one per CPU, <= 4)")
+      ->check(CLI::Range(1U, demo::most_threads));
+  program.add_option(
+      "--pool-dir", options.pool_dir,
+      "Where pools are created and removed (default: the folder for temporary files)");
+  program.add_flag("--json", options.json, "Print one JSON object per policy on a line");
+  // For the tests of the demo itself.
+  program.add_option("--sabotage", options.fault)
+      ->check(CLI::IsMember({"none", "lose", "repeat"}))
+      ->group("");
+  program.add_flag("--no-measure", options.no_measure)->group("");
+}
+
+/// The demo starts itself again: `outlast-demo demo-child DESCRIPTOR`.
+bool is_child(int argc, char** argv) {
+  return argc == 3 && std::string_view(argv[1]) == demo::child_command;
 }
 
 }  // namespace
-
-void add_demo(CLI::App& tool) {
-  const auto options = std::make_shared<demo_options>();
-  CLI::App* const demo_command = tool.add_subcommand(
-      "demo", "Kill a program again and again while it writes, and show that it loses nothing");
-  demo_command->add_option(
-      "files", options->files,
-      "Texts to ingest (default: the dictionary, package descriptions and licences "
-      "of this system); the first 12 MiB are used");
-  demo_command->add_option("--kills", options->kills, "Kills for each policy")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
-      ->capture_default_str();
-  demo_command
-      ->add_option("--policies", options->policies, "Which rows (default: all): " + all_choices())
-      ->delimiter(',')
-      ->allow_extra_args(false);  // a text may follow
-  demo_command
-      ->add_option("--threads", options->threads, "Ingesting threads (default: one per CPU, <= 4)")
-      ->check(CLI::Range(1U, demo::most_threads));
-  demo_command->add_option(
-      "--pool-dir", options->pool_dir,
-      "Where pools are created and removed (default: the folder for temporary files)");
-  demo_command->add_flag("--json", options->json, "Print one JSON object per policy on a line");
-  // For the tests of the demo itself.
-  demo_command->add_option("--sabotage", options->fault)
-      ->check(CLI::IsMember({"none", "lose", "repeat"}))
-      ->group("");
-  demo_command->add_flag("--no-measure", options->no_measure)->group("");
-  demo_command->callback([options] { exit_with(run_and_report(*options)); });
-  add_child(tool);
-}
-
 }  // namespace outlast::apps
+
+int main(int argc, char** argv) {
+  using namespace outlast::apps;
+  if (is_child(argc, argv)) return demo::run_child(std::atoi(argv[2]));
+  CLI::App program{
+      "Kills a program again and again while it writes, and shows that it loses nothing",
+      "outlast demo"};
+  demo_options options;
+  add_options(program, options);
+  program.callback([&] { exit_with(run_and_report(options)); });
+  return run_program(program, argc, argv);
+}

@@ -1,11 +1,11 @@
-// How far the demo is.
+// How far a long command is.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace outlast::apps::demo {
+namespace outlast::apps {
 
 /// A bar that redraws its line on a terminal; elsewhere a line at each tenth. Written to standard
 /// error, so that standard output carries results alone. Not thread-safe.
@@ -36,4 +36,4 @@ class progress {
   std::string part_;
 };
 
-}  // namespace outlast::apps::demo
+}  // namespace outlast::apps

@@ -1,6 +1,6 @@
 // outlast verify: explores interleavings x crashes x evictions of the durable structures.
-#include <apps/commands.hpp>
-#include <apps/demo/progress.hpp>
+#include <apps/program.hpp>
+#include <apps/progress.hpp>
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
 
@@ -280,7 +280,7 @@ class bar {
   }
 
  private:
-  std::optional<demo::progress> shown_;
+  std::optional<progress> shown_;
 };
 
 void run(const settings& asked) {
@@ -313,40 +313,45 @@ void run(const settings& asked) {
   if (violated) exit_with(1);
 }
 
-}  // namespace
-
-void add_verify(CLI::App& tool) {
-  auto asked = std::make_shared<settings>();
-  CLI::App& verify = *tool.add_subcommand(
-      "verify", "Explore interleavings, crashes and evictions of the structures");
-  verify.add_option("--structure", asked->structure, "Only this structure");
-  verify.add_option("--policy", asked->policy, "Only this policy");
-  verify.add_option("--strategy", asked->strategy, "How threads are interleaved")
+void add_options(CLI::App& program, settings& asked) {
+  program.add_option("--structure", asked.structure, "Only this structure");
+  program.add_option("--policy", asked.policy, "Only this policy");
+  program.add_option("--strategy", asked.strategy, "How threads are interleaved")
       ->check(CLI::IsMember({"random", "pct", "exhaustive"}));
-  verify.add_option("--model", asked->model,
-                    "portable or x86, +store_buffers; or cache_persistent; +weak_same_line");
-  verify.add_option("--seconds", asked->seconds, "Time for each combination, and for each mutant");
-  verify.add_option("--executions", asked->executions, "At most so many for each combination");
-  verify.add_option("--seed", asked->seed, "The first scenario");
-  verify.add_option("--execution", asked->execution, "Replay this execution of the scenario");
-  verify.add_option("--schedule", asked->schedule, "Replay these decisions in it");
-  verify.add_option("--without", asked->without, "Leave these operations of the scenario out");
-  verify.add_option("--preemptions", asked->preemptions, "Bound of an exhaustive exploration");
-  verify.add_option("--keys", asked->keys, "How many keys operations use");
-  verify.add_option("--operations", asked->operations, "How many operations each thread does");
-  verify.add_option("--park", asked->park, "One execution in so many stops a thread for good");
-  verify.add_option("--operation-steps", asked->operation_steps,
-                    "An operation that takes more accesses fails");
-  verify.add_option("--nested", asked->nested, "Crashes in and after recovery, within one another");
-  verify.add_flag("--mutants", asked->mutants, "Switch off each flush and fence in turn");
-  verify.add_option("--files", asked->files, "Mutants of these headers only")->delimiter(',');
-  verify.add_option("--mutant", asked->mutant, "Explore with this mutant, as --mutants names it");
-  verify.add_flag("--sites", asked->sites,
-                  "Name the flushes and fences passed, and the sites not reached");
-  verify.add_flag("--os-threads", asked->os_threads, "Threads of the operating system, not fibers");
-  verify.add_flag("--json", asked->json, "One object per combination a line");
-  verify.add_flag("--list", asked->list, "Name the combinations and do nothing");
-  verify.callback([asked] { run(*asked); });
+  program.add_option("--model", asked.model,
+                     "portable or x86, +store_buffers; or cache_persistent; +weak_same_line");
+  program.add_option("--seconds", asked.seconds, "Time for each combination, and for each mutant");
+  program.add_option("--executions", asked.executions, "At most so many for each combination");
+  program.add_option("--seed", asked.seed, "The first scenario");
+  program.add_option("--execution", asked.execution, "Replay this execution of the scenario");
+  program.add_option("--schedule", asked.schedule, "Replay these decisions in it");
+  program.add_option("--without", asked.without, "Leave these operations of the scenario out");
+  program.add_option("--preemptions", asked.preemptions, "Bound of an exhaustive exploration");
+  program.add_option("--keys", asked.keys, "How many keys operations use");
+  program.add_option("--operations", asked.operations, "How many operations each thread does");
+  program.add_option("--park", asked.park, "One execution in so many stops a thread for good");
+  program.add_option("--operation-steps", asked.operation_steps,
+                     "An operation that takes more accesses fails");
+  program.add_option("--nested", asked.nested, "Crashes in and after recovery, within one another");
+  program.add_flag("--mutants", asked.mutants, "Switch off each flush and fence in turn");
+  program.add_option("--files", asked.files, "Mutants of these headers only")->delimiter(',');
+  program.add_option("--mutant", asked.mutant, "Explore with this mutant, as --mutants names it");
+  program.add_flag("--sites", asked.sites,
+                   "Name the flushes and fences passed, and the sites not reached");
+  program.add_flag("--os-threads", asked.os_threads, "Threads of the operating system, not fibers");
+  program.add_flag("--json", asked.json, "One object per combination a line");
+  program.add_flag("--list", asked.list, "Name the combinations and do nothing");
 }
 
+}  // namespace
 }  // namespace outlast::apps
+
+int main(int argc, char** argv) {
+  using namespace outlast::apps;
+  CLI::App program{"Explores interleavings, crashes and evictions of the structures",
+                   "outlast verify"};
+  settings asked;
+  add_options(program, asked);
+  program.callback([&] { run(asked); });
+  return run_program(program, argc, argv);
+}

@@ -1,4 +1,4 @@
-#include <apps/demo/progress.hpp>
+#include <apps/progress.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace outlast::apps::demo {
+namespace outlast::apps {
 namespace {
 
 constexpr std::size_t bar_width = 30;
@@ -61,4 +61,4 @@ void progress::draw(std::string_view note) {
   drawn_ = true;
 }
 
-}  // namespace outlast::apps::demo
+}  // namespace outlast::apps

@@ -1,0 +1,23 @@
+// What the tables of all rows share is compiled once, in instances.cpp.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/counting.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+namespace outlast {
+
+extern template class alloc::arena<domain::process>;
+extern template class alloc::arena<domain::adr>;
+extern template class alloc::arena<domain::counting<domain::adr>>;
+extern template class reclaim::epochs<domain::process>;
+extern template class reclaim::epochs<domain::adr>;
+extern template class reclaim::epochs<domain::counting<domain::adr>>;
+extern template class durable::root_sessions<domain::process>;
+extern template class durable::root_sessions<domain::adr>;
+extern template class durable::root_sessions<domain::counting<domain::adr>>;
+
+}  // namespace outlast

@@ -1,4 +1,4 @@
-#include <outlast/pool/impl/instances.hpp>
+#include <outlast/pool/any_domain.hpp>
 
 namespace outlast {
 

@@ -2,6 +2,7 @@
 // which it may be lost.
 // Method: a pool of domain::file on it, pages written by hand, many cuts of one moment.
 #include <outlast/domain/persist.hpp>
+#include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/verify/lossy_disk.hpp>
 #include <outlast/verify/lossy_file.hpp>

@@ -45,8 +45,13 @@ cut_result cut(const std::string& structure, const cut_plan& how) {
   return cut_power_again_and_again(*subject_called(structure).make(), how);
 }
 
-/// Recoveries take ten times as long under a sanitizer, which looks for other things.
+/// Recoveries take ten times as long under a sanitizer, which looks for other things; and without
+/// optimization.
+#if defined(__OPTIMIZE__)
 constexpr std::uint64_t images = under_address_sanitizer ? 1'000 : 4'000;
+#else
+constexpr std::uint64_t images = 1'000;
+#endif
 /// For what is to be found out, which ends it.
 constexpr std::uint64_t enough_images = 4'000;
 

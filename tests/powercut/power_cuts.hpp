@@ -10,6 +10,7 @@
 // A structure joins by a `file_subject`; map_on_disk.hpp has the one of sets and maps.
 #pragma once
 
+#include <outlast/pool/any_domain.hpp>
 #include <outlast/verify/history.hpp>
 #include <outlast/verify/lossy_disk.hpp>
 #include <outlast/verify/oracle.hpp>

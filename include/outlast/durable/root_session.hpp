@@ -8,7 +8,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/no_fork.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
@@ -204,5 +204,9 @@ class root_sessions {
   std::recursive_mutex mutex_;  // before the pool's
   session_map sessions_;        // changed with no_fork
 };
+
+// In the library.
+extern template class root_session<domain::native>;
+extern template class root_sessions<domain::native>;
 
 }  // namespace outlast::durable

@@ -1,8 +1,10 @@
 outlast_headers(outlast_library pool
+  any_domain.hpp
   check.hpp
   detail/fresh_pool.hpp
   detail/machine.hpp
   detail/mapped_file.hpp
+  detail/no_fork.hpp
   detail/opening.hpp
   detail/parallel.hpp
   detail/redo_log.hpp
@@ -10,6 +12,7 @@ outlast_headers(outlast_library pool
   format.hpp
   impl/instances.hpp
   impl/page_lines.hpp
+  impl/pool_factories.hpp
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
@@ -20,5 +23,6 @@ outlast_headers(outlast_library pool
   pool_options.hpp
   region.hpp
   replica_pair.hpp
+  root.hpp
   volatile_word.hpp
 )

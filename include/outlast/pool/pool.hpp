@@ -25,7 +25,8 @@
 // Internals: docs/formats/pool.md says what each byte of the file means. Two copies of the state
 // (mark, boot, size, base address) in lines of their own; a directory of roots whose entries
 // change by single 8-byte stores; a table of regions; a line per page for the allocator.
-// Everything persistent goes through the domain.
+// Everything persistent goes through the domain. The bodies are compiled once for each usual
+// domain, in the library; a program with a domain of its own includes outlast/pool/any_domain.hpp.
 //
 // When not to use: for data that must be read by other programs or moved to machines of another
 // byte order; export it.
@@ -35,15 +36,11 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/domain/persist.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/impl/region_table.hpp>
-#include <outlast/pool/impl/root_directory.hpp>
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/pool_options.hpp>
 #include <outlast/pool/region.hpp>
+#include <outlast/pool/root.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -61,6 +58,19 @@
 #include <vector>
 
 namespace outlast {
+
+namespace pool_detail {
+class domain_registration;
+class mapped_file;
+struct opened_pool;
+class redo_log;
+}  // namespace pool_detail
+namespace pool_impl {
+template <domain::persistence_domain D>
+class region_table;
+template <domain::persistence_domain D>
+class root_directory;
+}  // namespace pool_impl
 
 /// One pool.
 ///
@@ -85,29 +95,18 @@ class basic_pool {
   /// file. On a DAX device replaces whatever is no pool, not even a damaged one, and is crash-safe
   /// too: a complete pool or none. Throws error{already_exists, no_space, too_small, bad_argument,
   /// read_only, not_found, already_open, address_taken, refused}.
-  [[nodiscard]] static basic_pool create(const std::string& path,
-                                         const pool_options& options = {}) {
-    require_place(path);
-    return basic_pool(pool_detail::create_pool_file(path, options, domain::logs_lines<D>), path,
-                      options);
-  }
+  [[nodiscard]] static basic_pool create(const std::string& path, const pool_options& options = {});
 
   /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}.
   /// Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
   /// torn_by_machine_crash, corrupted, refused}, and then has changed nothing.
-  [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {}) {
-    require_place(path);
-    return basic_pool(pool_detail::open_pool_file(path, options, domain::logs_lines<D>), path,
-                      options);
-  }
+  [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
   /// Opens the pool if the file exists, otherwise creates it; also while others do the same. On a
   /// DAX device that holds no pool create() decides.
   [[nodiscard]] static basic_pool open_or_create(const std::string& path,
-                                                 const pool_options& options = {}) {
-    return basic_pool(open_or_create_file(path, options), path, options);
-  }
+                                                 const pool_options& options = {});
 
   /// The same without exceptions: null and the reason where it fails.
   [[nodiscard]] static std::unique_ptr<basic_pool> try_create(const std::string& path,
@@ -134,7 +133,7 @@ class basic_pool {
   basic_pool& operator=(const basic_pool&) = delete;
 
   /// Releases mapping and lock and writes nothing: without close() the pool stays dirty.
-  ~basic_pool() { release_resources(); }
+  ~basic_pool();
 
   /// Runs the on_close() functions, newest first, destroys the services, makes everything durable,
   /// marks the pool clean, and lets go of the file. Objects in the pool must be closed or idle. A
@@ -313,8 +312,8 @@ class basic_pool {
 
   std::string path_;
   pool_options options_;
-  std::optional<pool_detail::mapped_file> file_;  // none: in memory
-  std::unique_ptr<pool_detail::redo_log> log_;    // none: not under domain::logged_file
+  std::unique_ptr<pool_detail::mapped_file> file_;  // none: in memory
+  std::unique_ptr<pool_detail::redo_log> log_;      // none: not under domain::logged_file
   std::byte* base_;
   std::uint64_t memory_bytes_ = 0;  // of a pool in memory
   pool_format::static_header fixed_;
@@ -324,10 +323,10 @@ class basic_pool {
   domain::kind mapping_ = domain::kind::process;
   domain::kind instructions_ = domain::kind::process;
   domain::kind effective_ = domain::kind::process;
-  std::optional<pool_detail::domain_registration> registration_;
+  std::unique_ptr<pool_detail::domain_registration> registration_;
   std::unique_ptr<page_space<D>> pages_;
-  std::optional<pool_impl::root_directory<D>> roots_;
-  std::optional<pool_impl::region_table<D>> regions_;
+  std::unique_ptr<pool_impl::root_directory<D>> roots_;
+  std::unique_ptr<pool_impl::region_table<D>> regions_;
   mutable std::recursive_mutex control_;
   std::atomic<bool> reserving_{false};
   std::atomic<std::uint32_t> reserving_slot_{0};
@@ -339,11 +338,21 @@ class basic_pool {
   std::atomic<bool> closed_{false};
 };
 
+template <domain::persistence_domain D>
+template <class S>
+S& basic_pool<D>::service() {
+  const auto lock = usable_alone();
+  for (const service_entry& entry : services_) {
+    if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
+  }
+  auto made = std::make_unique<S>(*this);
+  S& result = *made;
+  services_.push_back({std::type_index(typeid(S)),
+                       {made.release(), [](void* object) { delete static_cast<S*>(object); }}});
+  return result;
+}
+
 /// The pool that finds out by itself what its file needs.
 using pool = basic_pool<domain::native>;
 
 }  // namespace outlast
-
-#include <outlast/pool/impl/pool_impl.hpp>
-
-#include <outlast/pool/impl/instances.hpp>

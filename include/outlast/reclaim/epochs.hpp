@@ -13,6 +13,7 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/native.hpp>
 #include <outlast/reclaim/concept.hpp>
 
 #include <algorithm>
@@ -336,5 +337,7 @@ class epochs final : base::thread_exit_listener {
   std::vector<bag> orphans_;
   std::atomic<bool> has_orphans_{false};
 };
+
+extern template class epochs<domain::native>;  // in the library
 
 }  // namespace outlast::reclaim

@@ -107,7 +107,9 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   template <class Result, class F>
   Result run_update(F&& f) {
     using request = helped_request_of<D, Result, std::remove_cvref_t<F>>;
-    const auto out = this->session().update(std::make_unique<request>(std::forward<F>(f)));
+    // Not make_unique: an owner of each request's own type is compiled for each operation.
+    const auto out =
+        this->session().update(std::unique_ptr<helped_request<D>>(new request(std::forward<F>(f))));
     if (out->failure != nullptr) std::rethrow_exception(out->failure);
     if constexpr (!std::is_void_v<Result>) return out->template kept<Result>();
   }

@@ -8,6 +8,7 @@ outlast_headers(outlast_verify verify
   fiber.hpp
   graph_subject.hpp
   history.hpp
+  impl/instances.hpp
   lossy_disk.hpp
   lossy_file.hpp
   machine.hpp

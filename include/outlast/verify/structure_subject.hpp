@@ -7,6 +7,7 @@
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>
+#include <outlast/verify/impl/instances.hpp>
 #include <outlast/verify/simulated.hpp>
 #include <outlast/verify/subject.hpp>
 

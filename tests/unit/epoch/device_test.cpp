@@ -6,6 +6,7 @@
 #include "tests/unit/epoch/boxes.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/pool/any_domain.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 // a crash could leave at least (the image) and at most (the memory). Each record is recovered,
 // and the records of each recovery again.
 #include <outlast/domain.hpp>
+#include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <gtest/gtest.h>

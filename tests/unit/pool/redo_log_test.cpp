@@ -3,6 +3,7 @@
 // Method: pools in memory file systems, lines written by hand, logs spoilt byte by byte, and a
 // device that stops at any step.
 #include <outlast/domain.hpp>
+#include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/detail/seams.hpp>

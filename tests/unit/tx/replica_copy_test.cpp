@@ -3,6 +3,7 @@
 // Method: a domain that counts the bytes that engines write beside operations; a reader that holds
 // the replica that would be up to date, so that an update takes another one.
 #include <outlast/domain/process.hpp>
+#include <outlast/pool/any_domain.hpp>
 #include <outlast/tx/cx_ptm.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/left_right.hpp>

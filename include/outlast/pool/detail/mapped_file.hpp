@@ -3,6 +3,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/pool/detail/no_fork.hpp>
 #include <outlast/pool/format.hpp>
 
 #include <atomic>
@@ -30,16 +31,6 @@ class unique_fd {
 
  private:
   int fd_ = -1;
-};
-
-/// While one exists, no fork() happens: what the child's handlers read may be changed. Held for a
-/// moment only, and nothing else is locked meanwhile.
-class no_fork {
- public:
-  no_fork();
-
- private:
-  std::lock_guard<std::mutex> lock_;
 };
 
 /// What the fork handler has to know about an open pool; lives at a stable address.

@@ -1,7 +1,13 @@
 // Pools of the usual domains are compiled once, in the library.
 #pragma once
 
-#include <outlast/domain.hpp>
+#include <outlast/domain/adr.hpp>
+#include <outlast/domain/cache_persistent.hpp>
+#include <outlast/domain/counting.hpp>
+#include <outlast/domain/file.hpp>
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/domain/native.hpp>
+#include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>
 
 namespace outlast {

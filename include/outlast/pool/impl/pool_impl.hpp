@@ -1,4 +1,4 @@
-// Bodies of basic_pool.
+// Bodies of basic_pool, but for its factories.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -7,118 +7,18 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/fresh_pool.hpp>
 #include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/impl/region_table.hpp>
+#include <outlast/pool/impl/root_directory.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <cstring>
 #include <span>
 
 namespace outlast {
-
-// ---- Factories ----
-
-template <domain::persistence_domain D>
-pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& path,
-                                                            const pool_options& options) {
-  require_place(path);
-  constexpr int attempts = 16;  // somebody may create or remove the file in between
-  for (int attempt = 1;; ++attempt) {
-    try {
-      return pool_detail::open_pool_file(path, options, domain::logs_lines<D>);
-    } catch (const error& failure) {
-      if (failure.reason() != errc::not_found || attempt == attempts) throw;
-    }
-    try {
-      return pool_detail::create_pool_file(path, options, domain::logs_lines<D>);
-    } catch (const error& failure) {
-      if (failure.reason() != errc::already_exists || attempt == attempts) throw;
-    }
-  }
-}
-
-template <domain::persistence_domain D>
-void basic_pool<D>::require_place(const std::string& path) {
-  if constexpr (!is_native) pool_detail::require_place_for(D::current_kind(), path);
-}
-
-template <domain::persistence_domain D>
-template <class Make>
-std::unique_ptr<basic_pool<D>> basic_pool<D>::without_exceptions(Make&& make,
-                                                                 std::error_code& failed) {
-  failed.clear();
-  try {
-    return std::unique_ptr<basic_pool>(make());
-  } catch (const error& failure) {
-    failed = failure.code();
-  } catch (const out_of_space&) {
-    failed = make_error_code(errc::no_space);
-  } catch (const std::bad_alloc&) {
-    failed = std::make_error_code(std::errc::not_enough_memory);
-  }
-  return nullptr;
-}
-
-template <domain::persistence_domain D>
-std::unique_ptr<basic_pool<D>> basic_pool<D>::try_create(const std::string& path,
-                                                         const pool_options& options,
-                                                         std::error_code& failed) {
-  return without_exceptions([&] { return new basic_pool(create(path, options)); }, failed);
-}
-
-template <domain::persistence_domain D>
-std::unique_ptr<basic_pool<D>> basic_pool<D>::try_open(const std::string& path,
-                                                       const pool_options& options,
-                                                       std::error_code& failed) {
-  return without_exceptions([&] { return new basic_pool(open(path, options)); }, failed);
-}
-
-template <domain::persistence_domain D>
-std::unique_ptr<basic_pool<D>> basic_pool<D>::try_open_or_create(const std::string& path,
-                                                                 const pool_options& options,
-                                                                 std::error_code& failed) {
-  return without_exceptions([&] { return new basic_pool(open_or_create(path, options)); }, failed);
-}
-
-template <domain::persistence_domain D>
-std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_t bytes, bool fresh,
-                                                        const pool_options& options) {
-  if (reinterpret_cast<std::uintptr_t>(memory) % pool_format::page_bytes != 0) {
-    throw error(errc::bad_argument, "", "the memory of a pool must be aligned to 4096 bytes");
-  }
-  if (fresh)
-    return std::unique_ptr<basic_pool>(
-        new basic_pool(format_memory(memory, bytes, options), options));
-  auto* const base = static_cast<std::byte*>(memory);
-  const memory_image image{base, bytes, pool_detail::judge_header({base, bytes}, "")};
-  if (image.header.file_bytes() > bytes) {
-    throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
-  }
-  const std::uint64_t twins = image.header.fixed.volatile_twin_distance;
-  if (twins != 0 && (!options.reserve_volatile_twin || twins > bytes)) {
-    throw error(errc::bad_argument, "",
-                "the pool has volatile twins, " + std::to_string(twins) +
-                    " bytes above their regions: hand in memory for them, and say so with "
-                    "pool_options::reserve_volatile_twin");
-  }
-  return std::unique_ptr<basic_pool>(new basic_pool(image, options));
-}
-
-template <domain::persistence_domain D>
-typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, std::size_t bytes,
-                                                                  const pool_options& options) {
-  pool_options sized = options;
-  sized.capacity_bytes = bytes / pool_format::page_bytes * pool_format::page_bytes;
-  sized.size_bytes = options.capacity_bytes == 0
-                         ? sized.capacity_bytes
-                         : std::min(options.size_bytes, sized.capacity_bytes);
-  const pool_detail::pool_sizes sizes = pool_detail::sizes_for(sized, "");
-  auto* const base = static_cast<std::byte*>(memory);
-  const pool_format::header_page page =
-      pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
-  pool_detail::write_fresh_pool<D>(base, page);
-  return {base, bytes, pool_detail::judge_header({base, bytes}, "")};
-}
 
 // ---- Opening ----
 
@@ -127,7 +27,7 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
                           const pool_options& options)
     : path_(path),
       options_(options),
-      file_(std::move(opened.file)),
+      file_(std::make_unique<pool_detail::mapped_file>(std::move(opened.file))),
       log_(std::move(opened.log)),
       base_(file_->base()),
       fixed_(opened.header.fixed),
@@ -162,16 +62,19 @@ void basic_pool<D>::choose_domain() {
   }
   pool_detail::require_instructions(instructions_, path_);
   effective_ = pool_detail::effective_kind(mapping_, instructions_);
-  registration_.emplace(is_native, instructions_, base_, fixed_.capacity_bytes, path_, log_.get());
+  registration_ = std::make_unique<pool_detail::domain_registration>(
+      is_native, instructions_, base_, fixed_.capacity_bytes, path_, log_.get());
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::start(bool torn) {
   const std::uint32_t lines = open_pages(static_cast<std::uint32_t>(state_.high_water_page));
-  roots_.emplace(at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
-                 address_space_bytes(), path_);
-  regions_.emplace(at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count,
-                   *pages_, fixed_.volatile_twin_distance, path_);
+  roots_ = std::make_unique<pool_impl::root_directory<D>>(
+      at<pool_format::root_entry>(fixed_.root_table_offset), fixed_.root_count, *pages_,
+      address_space_bytes(), path_);
+  regions_ = std::make_unique<pool_impl::region_table<D>>(
+      at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count, *pages_,
+      fixed_.volatile_twin_distance, path_);
   judge(torn);
   map_twins();
   persist_what_a_kill_left(lines);
@@ -423,6 +326,11 @@ void basic_pool<D>::sync_data() const {
 }
 
 template <domain::persistence_domain D>
+basic_pool<D>::~basic_pool() {
+  release_resources();
+}
+
+template <domain::persistence_domain D>
 void basic_pool<D>::release_resources() noexcept {
   if (closed_.exchange(true)) return;
   destroy_services();
@@ -657,20 +565,6 @@ template <domain::persistence_domain D>
 void basic_pool<D>::on_fork_child(std::function<void()> action) {
   const auto lock = usable_alone();
   if (file_) file_->fork_state().on_child(std::move(action));
-}
-
-template <domain::persistence_domain D>
-template <class S>
-S& basic_pool<D>::service() {
-  const auto lock = usable_alone();
-  for (const service_entry& entry : services_) {
-    if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
-  }
-  auto made = std::make_unique<S>(*this);
-  S& result = *made;
-  services_.push_back({std::type_index(typeid(S)),
-                       {made.release(), [](void* object) { delete static_cast<S*>(object); }}});
-  return result;
 }
 
 template <domain::persistence_domain D>

@@ -95,7 +95,8 @@ class cx_session : public replica_session<D> {
     using operation = operation_of<node, Result, std::remove_cvref_t<F>>;
     participant& me = queue_.local();
     prepare(me);
-    const node& mine = queue_.publish(me, std::make_unique<operation>(std::forward<F>(f)));
+    // Not make_unique: an owner of each operation's own type is compiled for each operation.
+    const node& mine = queue_.publish(me, std::unique_ptr<node>(new operation(std::forward<F>(f))));
     const leaving at_end(queue_, me);
     see_through(me, mine);
     const outcome& out = *mine.answer.load(std::memory_order_acquire);

@@ -1,7 +1,9 @@
-# The commands of this project. `make demo` and `make test` install the Debian packages that they miss
-# (with sudo where needed); the others expect them.
+# The commands of this project. `make demo`, `make test` and `make test-all` install the Debian packages that they miss
+# (with sudo where needed); the others expect them. `make BUILD=DIRECTORY ...` builds there, and then the sources may be
+# read-only.
 
 JOBS ?= $(shell nproc)
+BUILD ?= build
 CRASH_SECONDS ?= 3
 LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
@@ -11,26 +13,30 @@ FUZZ_RUNS ?= 10000000
 FUZZ_STORES ?= 100000
 
 CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
+SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo test test-all check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
 
 ## demo: kill a program while it writes, again and again, and lose nothing (ARGS=... are passed on)
 demo: demo-dependencies
-	cmake --preset release >/dev/null
-	cmake --build --preset release -j $(JOBS) --target outlast
-	build/release/bin/outlast demo $(ARGS)
+	@tools/build release "$(BUILD)/release" $(JOBS) outlast-demo
+	@"$(BUILD)/release/bin/outlast-demo" $(ARGS)
 
-## test: everything that must hold before a change goes in; the last summary is the whole suite's
+## test: every kind of test, once: what to run before each commit; ten minutes from a bare clone on two CPUs
 test: test-dependencies
-	$(MAKE) check
-	$(MAKE) build-suite
-	$(MAKE) test-asan
-	$(MAKE) test-tsan
-	$(MAKE) test-suite
+	$(SUITES) check test
+
+## test-all: all of it: `test`; mutants, benchmarks and kills by g++, optimized; both sanitizers
+test-all: test-dependencies
+	$(SUITES) check test suite asan tsan
+
+## test-rest: what `test-all` has and `test` has not
+test-rest: test-dependencies
+	$(SUITES) suite asan tsan
 
 ## check: layers, orderings, words, lengths, links; needs no build
 check:
@@ -38,9 +44,9 @@ check:
 	tools/check_pairs
 	tools/check_text
 
-## test-suite, test-asan, test-tsan: one configuration of `make test`; test-dev, test-clang: more of them
-test-suite test-dev test-clang test-asan test-tsan: test-%: build-%
-	$(CTEST) --preset $*
+## test-suite, test-asan, test-tsan: one configuration of `make test-all`; test-dev, test-clang: more of them
+test-suite test-dev test-clang test-asan test-tsan: test-%:
+	$(SUITES) $*
 
 ## test-arm64: cross-compile for ARM64 and run the tests under qemu-user
 test-arm64: arm64-dependencies
@@ -55,8 +61,7 @@ test-dax: dax-dependencies
 	tests/dax/run build/dev $(ARGS)
 
 build-%:
-	cmake --preset $* >/dev/null
-	cmake --build --preset $* -j $(JOBS)
+	@tools/build $* "$(BUILD)/$*" $(JOBS)
 
 ## bench-quick: all that `make bench` does, cut short: minutes; the report lies in build/report-quick
 bench-quick: bench-dependencies build-bench
@@ -96,7 +101,7 @@ crash: build-dev
 ## crash-long: the same under every policy, for LONG_CRASH_SECONDS each, with fresh seeds, hours; adds its
 ## counts to docs/results/verification.md (CRASH_ARGS='--policy mirror --structure list': these alone)
 crash-long: build-verify
-	tools/crash_campaign --seconds $(LONG_CRASH_SECONDS) --jobs $(JOBS) $(CRASH_ARGS) build/verify/bin/outlast \
+	tools/crash_campaign --seconds $(LONG_CRASH_SECONDS) --jobs $(JOBS) $(CRASH_ARGS) build/verify/bin/outlast-verify \
 	  docs/results/verification.md
 
 ## kill: real processes are killed while they run, KILLS times, and their pools judged
@@ -138,8 +143,8 @@ docs: docs-dependencies
 ## generated: writes docs/catalogue.md, the manual and the completions anew, from headers and tool
 generated:
 	cmake --preset dev >/dev/null
-	cmake --build --preset dev -j $(JOBS) --target outlast
-	tools/make_catalogue build/dev/bin/outlast
+	cmake --build --preset dev -j $(JOBS) --target outlast outlast-demo outlast-verify
+	tools/make_catalogue build/dev/bin/outlast-verify
 	tools/make_manual build/dev/bin/outlast
 
 ## golden: makes the pools of tests/layout/golden anew; before a release of a format only

@@ -14,26 +14,30 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
+option(OUTLAST_DAILY "The suite of `make test`: without the tests that `make test-all` alone runs" OFF)
 option(OUTLAST_LEAVE_TO_SANITIZERS "Without the tests that are run under AddressSanitizer as well" OFF)
 option(OUTLAST_TESTS_TOGETHER "Run the short tests of a program in one process: ctest takes a while for each" OFF)
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
 
-# outlast_add_test(<name> [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
-#                  [COST <s>] [SANITIZED_SHARDS <n> [SANITIZED_WITHOUT <pattern>]] [UNTHREADED <pattern>])
+# outlast_add_test(<name> [REST] [LABELS <label>...] [SOURCES <file>...] [LIBRARIES <target>...] [TIMEOUT <s>]
+#                  [COST <s>] [SANITIZED_SHARDS <n> [SANITIZED_WITHOUT <pattern>]] [UNTHREADED <pattern>]
+#                  [DAILY_SHARDS <n> DAILY <pattern>])
 # builds <name>.cpp, or the sources given, and registers each of its TESTs with ctest, each in a process
 # of its own; with OUTLAST_TESTS_TOGETHER, or under a sanitizer, where processes start slowly, in one process together.
 # (Not those of the crash explorer, which are long and few: in processes of their own they run side by side.)
+# REST: `make test`, whose build has OUTLAST_DAILY, leaves it to `make test-all`.
+# DAILY_SHARDS: of a program with very many tests, `make test` runs those that match the pattern, in so many processes.
 # SANITIZED_SHARDS: those too, in so many processes, under a sanitizer, without the tests that match the pattern.
 # COST: about how long it takes, where that is long. Such tests begin first, or one would run alone at the
 # end.
-# Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (not part of `make test`);
+# Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (in no suite);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
-# that start threads, without the long ones among them that start none: UNTHREADED says which. With
-# OUTLAST_LEAVE_TO_SANITIZERS those are left out that `make test` runs under AddressSanitizer anyway, unless crashes
+# that start threads, without the long ones among them that start none: UNTHREADED names them. With
+# OUTLAST_LEAVE_TO_SANITIZERS those are left out that AddressSanitizer's suite has anyway, unless crashes
 # are played in them, or files spoilt. No sanitizer has those in which processes are killed or disks lose power.
 function(outlast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED" "LABELS;SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 test "REST" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED;DAILY_SHARDS;DAILY" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
     return()
   endif()
@@ -41,6 +45,9 @@ function(outlast_add_test name)
     return()
   endif()
   if(OUTLAST_SANITIZE AND test_LABELS MATCHES "kill|powercut")
+    return()
+  endif()
+  if(OUTLAST_DAILY AND test_REST)
     return()
   endif()
   if(OUTLAST_LEAVE_TO_SANITIZERS AND NOT test_LABELS MATCHES "crash|kill|powercut|fuzz|no_asan")
@@ -76,14 +83,12 @@ function(outlast_add_test name)
     return()
   endif()
   if(OUTLAST_SANITIZE AND test_SANITIZED_SHARDS)
-    math(EXPR last "${test_SANITIZED_SHARDS} - 1")
-    foreach(shard RANGE ${last})
-      add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_filter=-${test_SANITIZED_WITHOUT})
-      set_tests_properties(
-        ${name}.${shard}
-        PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST}
-                   ENVIRONMENT "GTEST_TOTAL_SHARDS=${test_SANITIZED_SHARDS};GTEST_SHARD_INDEX=${shard}")
-    endforeach()
+    outlast_add_shards(${name} ${test_SANITIZED_SHARDS} "-${test_SANITIZED_WITHOUT}" "${labels}" ${test_TIMEOUT}
+                       ${test_COST})
+    return()
+  endif()
+  if(OUTLAST_DAILY AND test_DAILY_SHARDS)
+    outlast_add_shards(${name} ${test_DAILY_SHARDS} "${test_DAILY}" "${labels}" ${test_TIMEOUT} ${test_COST})
     return()
   endif()
   gtest_discover_tests(
@@ -91,6 +96,18 @@ function(outlast_add_test name)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS "${labels}" TIMEOUT ${test_TIMEOUT} COST ${test_COST})
+endfunction()
+
+# Registers the tests of a program that match the pattern as so many tests, each a process.
+function(outlast_add_shards name shards pattern labels timeout cost)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_filter=${pattern})
+    set_tests_properties(
+      ${name}.${shard}
+      PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} COST ${cost}
+                 ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # outlast_add_compile_fail(<name> MATCHES <regex> [SOURCE <file>] [LIBRARIES <target>...])

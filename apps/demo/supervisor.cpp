@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 /// What a kill may take on average, from the start of one child to the start of the next: five
 /// policies of a hundred kills, with their measurements, take about forty seconds.
-constexpr auto time_per_kill = 50ms;
+constexpr auto time_per_kill = 30ms;
 constexpr auto shortest_run = 4ms;
 constexpr auto longest_silence = 60s;
 /// One kill in so many hits a child that still opens and recovers.

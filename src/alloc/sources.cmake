@@ -1,3 +1,3 @@
-outlast_sources(outlast_core alloc
+outlast_sources(outlast_library alloc
   arena.cpp
 )

@@ -1,4 +1,6 @@
 outlast_sources(outlast_core durable
-  instances.cpp
   tag_table.cpp
+)
+outlast_sources(outlast_library durable
+  instances.cpp
 )

@@ -13,3 +13,6 @@ outlast_sources(outlast_core pool
   redo_log.cpp
   twin.cpp
 )
+outlast_sources(outlast_library pool
+  other_instances.cpp
+)

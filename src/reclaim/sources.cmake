@@ -1,3 +1,3 @@
-outlast_sources(outlast_core reclaim
+outlast_sources(outlast_library reclaim
   instances.cpp
 )

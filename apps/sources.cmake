@@ -24,7 +24,6 @@ if(OUTLAST_DEMO)
       demo/child_process.cpp
       demo/corpus.cpp
       demo/main.cpp
-      demo/reference.cpp
       demo/report.cpp
       demo/subject.cpp
       demo/supervisor.cpp
@@ -36,6 +35,7 @@ if(OUTLAST_DEMO)
       demo/policies/flit_always.cpp
       demo/policies/flit_hashed.cpp
       demo/policies/flit_line.cpp
+      demo/reference.cpp
     LIBRARIES outlast_core)
 endif()
 

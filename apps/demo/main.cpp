@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr int exit_lost = 1;
 constexpr int exit_error = 2;
 constexpr int exit_interrupted = 130;
-constexpr std::size_t most_text_bytes = 12 * 1024 * 1024;
+constexpr std::size_t most_text_bytes = 4 * 1024 * 1024;
 
 volatile std::sig_atomic_t interrupt_seen = 0;
 
@@ -223,7 +223,7 @@ int run_and_report(const demo_options& options) {
 void add_options(CLI::App& program, demo_options& options) {
   program.add_option("files", options.files,
                      "Texts to ingest (default: the dictionary, package descriptions and licences "
-                     "of this system); the first 12 MiB are used");
+                     "of this system); the first 4 MiB are used");
   program.add_option("--kills", options.kills, "Kills for each policy")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();

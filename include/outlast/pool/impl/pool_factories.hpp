@@ -30,7 +30,7 @@ template <domain::persistence_domain D>
 pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& path,
                                                             const pool_options& options) {
   require_place(path);
-  constexpr int attempts = 16;  // somebody may create or remove the file in between
+  constexpr int attempts = 16;  // another process may create or remove the file
   for (int attempt = 1;; ++attempt) {
     try {
       return pool_detail::open_pool_file(path, options, domain::logs_lines<D>);

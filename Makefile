@@ -1,6 +1,6 @@
 # The commands of this project. `make demo`, `make test` and `make test-all` install the Debian packages that they miss
-# (with sudo where needed); the others expect them. `make BUILD=DIRECTORY ...` builds there, and then the sources may be
-# read-only.
+# (with sudo where needed); the others expect them. `make BUILD=DIRECTORY` of demo, build and the suites builds there, and
+# then the sources may be read-only.
 
 JOBS ?= $(shell nproc)
 BUILD ?= build

@@ -1,4 +1,4 @@
-// What the tool and the benchmarks include, and what is dear to read: their precompiled header.
+// What the benchmarks include, and what is dear to read: their precompiled header.
 #pragma once
 
 #include <CLI/CLI.hpp>

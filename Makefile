@@ -30,13 +30,13 @@ demo: demo-dependencies
 test: test-dependencies
 	$(SUITES) check test
 
-## test-all: all of it: `test`; mutants, benchmarks and kills by g++, optimized; both sanitizers
+## test-all: all of it: `test`; benchmarks; crashes, kills and mutants by g++, optimized; both sanitizers
 test-all: test-dependencies
-	$(SUITES) check test suite asan tsan
+	$(SUITES) check test benchmarks suite asan tsan
 
 ## test-rest: what `test-all` has and `test` has not
 test-rest: test-dependencies
-	$(SUITES) suite asan tsan
+	$(SUITES) benchmarks suite asan tsan
 
 ## check: layers, orderings, words, lengths, links; needs no build
 check:
@@ -44,8 +44,8 @@ check:
 	tools/check_pairs
 	tools/check_text
 
-## test-suite, test-asan, test-tsan: one configuration of `make test-all`; test-dev, test-clang: more of them
-test-suite test-dev test-clang test-asan test-tsan: test-%:
+## test-benchmarks, test-suite, test-asan, test-tsan: one suite of `make test-all`; test-dev, test-clang: more of them
+test-benchmarks test-suite test-dev test-clang test-asan test-tsan: test-%:
 	$(SUITES) $*
 
 ## test-arm64: cross-compile for ARM64 and run the tests under qemu-user

@@ -73,12 +73,13 @@ endforeach()
 
 if(TARGET outlast)
   # What `outlast` executes lies beside it.
-  foreach(program IN ITEMS outlast outlast-bench outlast-demo outlast-verify)
+  foreach(program IN ITEMS outlast outlast-demo outlast-verify)
     if(TARGET ${program})
       install(TARGETS ${program} COMPONENT tools)
     endif()
   endforeach()
-  if(TARGET outlast-bench)
+  if(TARGET outlast-bench AND NOT OUTLAST_DAILY)
+    install(TARGETS outlast-bench COMPONENT tools)
     # LevelDB and RocksDB have programs of this name.
     install(PROGRAMS $<TARGET_FILE:db_bench> DESTINATION ${CMAKE_INSTALL_BINDIR}
             RENAME outlast-db_bench COMPONENT tools)

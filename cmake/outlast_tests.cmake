@@ -14,8 +14,7 @@ add_subdirectory(${OUTLAST_GOOGLETEST} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_
 
 outlast_add_precompiled(tests LIBRARIES outlast_library GTest::gmock)
 
-option(OUTLAST_DAILY "The suite of `make test`: without the tests that `make test-all` alone runs" OFF)
-option(OUTLAST_LEAVE_TO_SANITIZERS "Without the tests that are run under AddressSanitizer as well" OFF)
+option(OUTLAST_LEAVE_TO_OTHERS "Without the tests that find as much in the daily suite or under a sanitizer" OFF)
 option(OUTLAST_TESTS_TOGETHER "Run the short tests of a program in one process: ctest takes a while for each" OFF)
 set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
     "Options for tests that are compiled for longer than they run: all but crash")
@@ -33,9 +32,8 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
 # end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (in no suite);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
-# that start threads, without the long ones among them that start none: UNTHREADED names them. With
-# OUTLAST_LEAVE_TO_SANITIZERS those are left out that AddressSanitizer's suite has anyway, unless crashes
-# are played in them, or files spoilt. No sanitizer has those in which processes are killed or disks lose power.
+# that start threads, without the long ones among them that start none: UNTHREADED names them. No sanitizer has those in which processes are killed or disks
+# lose power. With OUTLAST_LEAVE_TO_OTHERS, crashes and kills are left, and what `make test` leaves.
 function(outlast_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "REST" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED;DAILY_SHARDS;DAILY" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)
@@ -50,7 +48,7 @@ function(outlast_add_test name)
   if(OUTLAST_DAILY AND test_REST)
     return()
   endif()
-  if(OUTLAST_LEAVE_TO_SANITIZERS AND NOT test_LABELS MATCHES "crash|kill|powercut|fuzz|no_asan")
+  if(OUTLAST_LEAVE_TO_OTHERS AND NOT test_REST AND NOT test_LABELS MATCHES "crash|kill")
     return()
   endif()
   if(NOT test_SOURCES)

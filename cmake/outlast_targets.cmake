@@ -52,6 +52,8 @@ function(outlast_add_shared_library target exported static)
                LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   target_compile_features(${target} INTERFACE cxx_std_20)
   target_link_libraries(${target} PUBLIC Threads::Threads)
+  # Threads that exit and fork() call into it: it stays although a program closes it.
+  target_link_options(${target} PRIVATE -Wl,-z,nodelete)
   target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()

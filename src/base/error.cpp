@@ -1,4 +1,5 @@
 #include <outlast/base/error.hpp>
+#include <src/base/immortal.hpp>
 
 namespace outlast {
 namespace {
@@ -36,11 +37,10 @@ class category_type final : public std::error_category {
   }
 };
 
+constinit base::immortal<category_type> category;
+
 }  // namespace
 
-const std::error_category& error_category() noexcept {
-  static const category_type category;
-  return category;
-}
+const std::error_category& error_category() noexcept { return category.value; }
 
 }  // namespace outlast

@@ -2,12 +2,15 @@
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <queue>
-#include <utility>
 #include <vector>
 
 namespace outlast::base {
@@ -25,19 +28,28 @@ constexpr std::size_t most_threads = 65'535;
               "more than 65,535 threads use pools at the same time; let some of them exit first");
 }
 
+/// Slots that wait for a thread. Pushes take no memory up to what was reserved.
+class smallest_first
+    : public std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> {
+ public:
+  void reserve(std::size_t slots) { c.reserve(slots); }
+};
+
 class registry {
  public:
   thread_context& acquire() {
     const std::lock_guard lock(mutex_);
     if (free_.empty() && contexts_.size() == most_threads) refuse();
-    ++live_;
     if (!free_.empty()) {
       thread_context& context = contexts_[free_.top()];
       free_.pop();
+      ++live_;
       return context;
     }
+    free_.reserve(contexts_.size() + 1);  // release() takes no memory
     thread_context& context = contexts_.emplace_back();
     context.slot = static_cast<std::uint32_t>(contexts_.size() - 1);
+    ++live_;
     return context;
   }
 
@@ -67,7 +79,7 @@ class registry {
  private:
   std::mutex& mutex_ = mutex_of(fork_lock::thread_registry);
   std::deque<thread_context> contexts_;  // stable addresses: slots are indices
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
+  smallest_first free_;
   std::vector<thread_exit_listener*> listeners_;
   std::size_t live_ = 0;
 };
@@ -81,24 +93,40 @@ registry& the_registry() {
 // Made before main: no fork() of another thread finds it half made.
 [[maybe_unused]] const registry& made_early = the_registry();
 
-struct slot_holder {
-  thread_context* context = nullptr;
-  ~slot_holder() {
-    if (context == nullptr) return;
-    the_registry().release(*std::exchange(context, nullptr));
-    // Whatever runs later on this thread, a destructor of its own, gets a slot anew; that one stays
-    // taken.
-    current_thread = nullptr;
-  }
-};
+/// Called when a thread exits, after the destructors of its thread_local objects, which may use the
+/// library. What destructors of other keys register afterwards is given back in the next round of
+/// them.
+void give_back(void* context) {
+  the_registry().release(*static_cast<thread_context*>(context));
+  current_thread = nullptr;
+}
+
+/// None if the process has used up its keys.
+const std::optional<pthread_key_t>& exit_key() {
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made{};
+    return ::pthread_key_create(&made, give_back) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  return key;
+}
+
+[[maybe_unused]] const auto& key_made_early = exit_key();
 
 }  // namespace
 
 thread_context& register_this_thread() {
-  thread_local slot_holder holder;
-  if (holder.context == nullptr) holder.context = &the_registry().acquire();
-  current_thread = holder.context;
-  return *holder.context;
+  if (!exit_key()) {
+    throw error(errc::refused, "",
+                "the process has no pthread key left, by which a thread is noticed that exits; "
+                "delete some");
+  }
+  thread_context& context = the_registry().acquire();
+  if (::pthread_setspecific(*exit_key(), &context) != 0) {
+    the_registry().release(context);
+    throw std::bad_alloc();
+  }
+  current_thread = &context;
+  return context;
 }
 
 void thread_exit_listener::listen_for_exits() { the_registry().add(this); }

@@ -2,8 +2,11 @@
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/file_device.hpp>
+#include <src/base/immortal.hpp>
+#include <src/domain/file_syncs.hpp>
 #include <src/domain/notes.hpp>
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,21 +23,45 @@
 namespace outlast::domain {
 namespace {
 
+/// A device sync that has not reported yet, in the frame of its thread.
+struct pending_sync {
+  std::uint64_t number = 0;
+  pending_sync* next = nullptr;
+};
+
 struct file_pool {
   std::uintptr_t base;
   std::size_t size;
   std::string path;
-  int error_number;
+  int error_number = 0;
+  std::uint64_t syncs_begun = 0;
+  pending_sync* pending = nullptr;
+
+  /// True while one of the first `count` syncs has not reported.
+  [[nodiscard]] bool waits_for(std::uint64_t count) const noexcept {
+    for (const pending_sync* each = pending; each != nullptr; each = each->next) {
+      if (each->number <= count) return true;
+    }
+    return false;
+  }
 };
 
-std::vector<file_pool> file_pools;
+constinit base::immortal<std::vector<file_pool>> file_pools;
 std::atomic<unsigned> syncs_to_fail{0};
 std::atomic<int> error_to_report{0};
 std::atomic<std::uint64_t> syncs_so_far{0};
 std::atomic<std::uint64_t> pages_so_far{0};
-file_device stand_in_device;  // empty: the real one
+std::atomic<std::uint64_t> reports_so_far{0};
+constinit file_device* stand_in_device = nullptr;  // null: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
+
+/// The parent's pools and their errors are not the child's, which may open others at the same
+/// addresses. No other thread exists.
+void forget_parents_pools() { file_pools.value.clear(); }
+
+// Before main, as in fork_locks.cpp.
+[[maybe_unused]] const int forgets_pools = ::pthread_atfork(nullptr, nullptr, forget_parents_pools);
 
 std::uintptr_t page_size() noexcept {
   static const auto size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -43,7 +70,7 @@ std::uintptr_t page_size() noexcept {
 
 /// Null if no registered pool holds `address`. The mutex is held.
 file_pool* find_pool(std::uintptr_t address) noexcept {
-  for (file_pool& pool : file_pools) {
+  for (file_pool& pool : file_pools.value) {
     if (address >= pool.base && address - pool.base < pool.size) return &pool;
   }
   return nullptr;
@@ -58,7 +85,7 @@ file_pool* find_pool(std::uintptr_t address) noexcept {
 
 /// Nothing if the real device is to be asked: there is no stand-in, or no pool in the range.
 std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
-  if (!stand_in_device) return std::nullopt;
+  if (stand_in_device == nullptr) return std::nullopt;
   std::string path;
   std::uint64_t offset = 0;
   {
@@ -68,7 +95,7 @@ std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
     path = pool->path;
     offset = first - pool->base;
   }
-  return stand_in_device(path, offset, size);
+  return (*stand_in_device)(path, offset, size);
 }
 
 int sync_range(std::uintptr_t first, std::size_t size) {
@@ -86,25 +113,85 @@ int sync_range(std::uintptr_t first, std::size_t size) {
 /// what it costs is the device's answer, and what else is dirty between them is written anyway.
 /// A stand-in is given what was noted and no more: it is there to find what was not.
 std::uintptr_t end_of_pool(std::uintptr_t address) {
-  if (stand_in_device) return 0;
+  if (stand_in_device != nullptr) return 0;
   const std::lock_guard lock(pools_mutex());
   const file_pool* const pool = find_pool(address);
   return pool == nullptr ? 0 : pool->base + pool->size;
 }
 
-/// Ranges outside of every open pool (memory of tests, a pool closed meanwhile) report no error.
+/// One sync of the open file of the pool that holds an address.
+class announced_sync {
+ public:
+  explicit announced_sync(std::uintptr_t address) : address_(address) {
+    const std::lock_guard lock(pools_mutex());
+    file_pool* const pool = find_pool(address_);
+    if (pool == nullptr) return;
+    mine_ = {++pool->syncs_begun, pool->pending};
+    pool->pending = &mine_;
+  }
+  ~announced_sync() {
+    const std::lock_guard lock(pools_mutex());
+    withdraw();
+  }
+  announced_sync(const announced_sync&) = delete;
+  announced_sync& operator=(const announced_sync&) = delete;
+
+  /// The kernel reports an error once for each open file, to whichever sync asks first: 0 from this
+  /// one proves something only when every sync that was under way at its end has reported 0 as
+  /// well. Returns the pool if one of them failed. Memory of no open pool (of tests, of a pool
+  /// closed meanwhile) has no errors.
+  [[nodiscard]] std::optional<file_pool> report(int error_number) {
+    std::unique_lock lock(pools_mutex());
+    withdraw();
+    file_pool* pool = find_pool(address_);
+    if (pool == nullptr) return std::nullopt;
+    if (error_number != 0 && pool->error_number == 0) pool->error_number = error_number;
+    const std::uint64_t begun = pool->syncs_begun;
+    while (pool != nullptr && pool->error_number == 0 && pool->waits_for(begun)) {
+      const std::uint64_t seen = reports_so_far.load(std::memory_order_relaxed);
+      lock.unlock();
+      reports_so_far.wait(seen);
+      lock.lock();
+      pool = find_pool(address_);
+    }
+    if (pool == nullptr || pool->error_number == 0) return std::nullopt;
+    return *pool;
+  }
+
+ private:
+  /// With the mutex.
+  void withdraw() noexcept {
+    if (mine_.number == 0) return;
+    if (file_pool* const pool = find_pool(address_)) {
+      for (pending_sync** at = &pool->pending; *at != nullptr; at = &(*at)->next) {
+        if (*at != &mine_) continue;
+        *at = mine_.next;
+        break;
+      }
+    }
+    mine_.number = 0;
+    reports_so_far.fetch_add(1, std::memory_order_relaxed);
+    reports_so_far.notify_all();
+  }
+
+  std::uintptr_t address_;
+  pending_sync mine_;
+};
+
 /// Returns the pool concerned if it is poisoned.
 std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) {
-  const int error_number = sync_range(first, size);
-  const std::lock_guard lock(pools_mutex());
-  file_pool* const pool = find_pool(first);
-  if (pool == nullptr) return std::nullopt;
-  if (error_number != 0 && pool->error_number == 0) pool->error_number = error_number;
-  if (pool->error_number == 0) return std::nullopt;
-  return *pool;
+  announced_sync mine(first);
+  return mine.report(sync_range(first, size));
 }
 
 }  // namespace
+
+int sync_of_open_file(const void* base, const std::function<int()>& sync) {
+  announced_sync mine(reinterpret_cast<std::uintptr_t>(base));
+  const int error_number = sync();
+  const std::optional<file_pool> poisoned = mine.report(error_number);
+  return error_number != 0 || !poisoned ? error_number : poisoned->error_number;
+}
 
 void file::pwb(const void* address, site) {
   std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
@@ -114,8 +201,7 @@ void file::pwb(const void* address, site) {
 
 void file::psync(site) {
   hw::store_fence();
-  std::vector<std::uintptr_t> pages;
-  pages.swap(notes_of_this_thread().pages);
+  std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
   std::sort(pages.begin(), pages.end());
   pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   pages_so_far.fetch_add(pages.size(), std::memory_order_relaxed);
@@ -128,17 +214,19 @@ void file::psync(site) {
       end = pages[i] + page_size();
     if (auto failed = sync_or_poison(first, end - first)) poisoned_pool = std::move(failed);
   }
+  // Not before all were synced: what throws std::bad_alloc leaves them to the next fence.
+  pages.clear();
   if (poisoned_pool) throw_poisoned(*poisoned_pool);
 }
 
 void file::pool_opened(const void* base, std::size_t size, const std::string& path) {
   const std::lock_guard lock(pools_mutex());
-  file_pools.push_back({reinterpret_cast<std::uintptr_t>(base), size, path, 0});
+  file_pools.value.push_back({reinterpret_cast<std::uintptr_t>(base), size, path});
 }
 
 void file::pool_closed(const void* base) noexcept {
   const std::lock_guard lock(pools_mutex());
-  std::erase_if(file_pools, [base](const file_pool& pool) {
+  std::erase_if(file_pools.value, [base](const file_pool& pool) {
     return pool.base == reinterpret_cast<std::uintptr_t>(base);
   });
 }
@@ -157,6 +245,9 @@ void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   syncs_to_fail.store(count, std::memory_order_relaxed);
 }
 
-void replace_file_device(file_device stand_in) { stand_in_device = std::move(stand_in); }
+void replace_file_device(file_device stand_in) {
+  file_device* const made = stand_in ? new file_device(std::move(stand_in)) : nullptr;
+  delete std::exchange(stand_in_device, made);
+}
 
 }  // namespace outlast::domain

@@ -2,8 +2,10 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/domain/logged_file.hpp>
+#include <src/base/immortal.hpp>
 #include <src/domain/notes.hpp>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +113,10 @@ class commit_queue {
   }
 
   void checkpoint() {
+    {
+      const std::lock_guard lock(mutex_);
+      require_intact();
+    }
     const int failed = log_.checkpoint();
     const std::lock_guard lock(mutex_);
     note(failed);
@@ -127,12 +133,14 @@ class commit_queue {
   /// With the mutex, which is given up meanwhile.
   void wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t asked) {
     while (durable_ < asked) {
-      require_intact();
+      // Not before the batch that is under way has ended: it may hold what the caller has lent to
+      // it.
       if (leading_) {
         changed_.wait(lock);
-      } else {
-        lead(lock);
+        continue;
       }
+      require_intact();
+      lead(lock);
     }
   }
 
@@ -226,14 +234,21 @@ class commit_queue {
   int error_number_ = 0;
 };
 
-std::vector<std::shared_ptr<commit_queue>> queues;
+using all_queues = base::immortal<std::vector<std::shared_ptr<commit_queue>>>;
+constinit all_queues queues;
+
+/// The parent's queues are left as they are: threads that do not exist here may be waiting in them.
+void leave_parents_queues() { ::new (&queues) all_queues(); }
+
+// Before main, as in fork_locks.cpp.
+[[maybe_unused]] const int leaves_queues = ::pthread_atfork(nullptr, nullptr, leave_parents_queues);
 
 std::mutex& queues_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
 /// Null if no open pool holds `address`: memory of tests, a pool in memory, one closed meanwhile.
 std::shared_ptr<commit_queue> queue_of(std::uintptr_t address) {
   const std::lock_guard lock(queues_mutex());
-  for (const auto& each : queues) {
+  for (const auto& each : queues.value) {
     if (each->holds(address)) return each;
   }
   return nullptr;
@@ -335,12 +350,12 @@ void logged_file::pool_opened(const void* base, std::size_t size, const std::str
                               line_log& log) {
   auto queue = std::make_shared<commit_queue>(base, size, path, log);
   const std::lock_guard lock(queues_mutex());
-  queues.push_back(std::move(queue));
+  queues.value.push_back(std::move(queue));
 }
 
 void logged_file::pool_closed(const void* base) noexcept {
   const std::lock_guard lock(queues_mutex());
-  std::erase_if(queues, [base](const auto& queue) { return queue->is_at(base); });
+  std::erase_if(queues.value, [base](const auto& queue) { return queue->is_at(base); });
 }
 
 bool logged_file::poisoned(const void* address) noexcept {

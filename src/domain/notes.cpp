@@ -1,5 +1,6 @@
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <src/base/immortal.hpp>
 #include <src/domain/notes.hpp>
 
 #include <memory>
@@ -8,7 +9,7 @@
 namespace outlast::domain {
 namespace {
 
-std::vector<std::unique_ptr<thread_notes>> all_notes;
+constinit base::immortal<std::vector<std::unique_ptr<thread_notes>>> all_notes;
 
 }  // namespace
 
@@ -16,7 +17,7 @@ thread_notes& notes_of_this_thread() {
   base::thread_context& context = base::this_thread();
   if (context.domain_state == nullptr) {
     const std::lock_guard lock(base::mutex_of(base::fork_lock::file_pools));
-    context.domain_state = all_notes.emplace_back(std::make_unique<thread_notes>()).get();
+    context.domain_state = all_notes.value.emplace_back(std::make_unique<thread_notes>()).get();
   }
   return *static_cast<thread_notes*>(context.domain_state);
 }

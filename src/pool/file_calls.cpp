@@ -75,19 +75,25 @@ void sync_directory(const std::string& path) {
   if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
 }
 
-void give_usual_permissions(int fd) {
-  const mode_t mask = ::umask(0);  // there is no other way to read it
-  ::umask(mask);
-  ::fchmod(fd, 0666 & ~mask);
+void give_permissions_of(int like, int fd) noexcept {
+  struct stat wanted{};
+  struct stat present{};
+  if (::fstat(like, &wanted) != 0 || ::fstat(fd, &present) != 0) return;
+  // The owner first: changing it may take bits from the mode. Another one needs privileges, the
+  // group does not.
+  if (wanted.st_uid != present.st_uid && ::fchown(fd, wanted.st_uid, wanted.st_gid) == 0) {
+    present.st_gid = wanted.st_gid;
+  }
+  if (wanted.st_gid != present.st_gid) (void)!::fchown(fd, static_cast<uid_t>(-1), wanted.st_gid);
+  (void)::fchmod(fd, wanted.st_mode & 0777);
 }
 
-nascent_file::nascent_file(const std::string& path, std::string action)
+nascent_file::nascent_file(const std::string& path, std::string action, unsigned mode)
     : path_(path), action_(std::move(action)) {
   if (!test_seams().no_unnamed_files) {
-    fd_ = unique_fd(
-        ::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    fd_ = unique_fd(::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   }
-  if (fd_.get() < 0) open_named();
+  if (fd_.get() < 0) open_named(mode);
 }
 
 nascent_file::~nascent_file() {
@@ -101,12 +107,11 @@ unique_fd nascent_file::publish() {
   return std::move(fd_);
 }
 
-void nascent_file::open_named() {
+void nascent_file::open_named(unsigned mode) {
   const std::filesystem::path target(path_);
   temporary_ = directory_of(path_) + "/." + target.filename().string() + '.' +
                pool_format::to_string(random_uuid()).substr(0, 8) + ".new";
-  fd_ = unique_fd(
-      ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  fd_ = unique_fd(::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode));
   if (fd_.get() >= 0) return;
   temporary_.clear();
   fail(path_, "create a file in its directory", errno);

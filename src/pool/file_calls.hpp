@@ -20,14 +20,17 @@ namespace outlast::pool_detail {
 /// Makes durable what names the directory of `path` holds.
 void sync_directory(const std::string& path);
 
-/// As any file that the process creates.
-void give_usual_permissions(int fd);
+/// Gives the file `fd` the mode of the file `like`, and its owner and group as far as the process
+/// may.
+void give_permissions_of(int like, int fd) noexcept;
+/// The mode of a file as the process creates any: 0666 less its umask, which the kernel applies.
+constexpr unsigned usual_mode = 0666;
 
 /// A file that has no name until it is complete.
 class nascent_file {
  public:
-  /// `action`: what errors say could not be done.
-  nascent_file(const std::string& path, std::string action);
+  /// `action`: what errors say could not be done. `mode`: less the process's umask.
+  nascent_file(const std::string& path, std::string action, unsigned mode);
   ~nascent_file();
   nascent_file(const nascent_file&) = delete;
   nascent_file& operator=(const nascent_file&) = delete;
@@ -38,7 +41,7 @@ class nascent_file {
   [[nodiscard]] unique_fd publish();
 
  private:
-  void open_named();
+  void open_named(unsigned mode);
   [[nodiscard]] bool link_unnamed() const;
   [[nodiscard]] bool rename_named();
 

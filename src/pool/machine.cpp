@@ -157,9 +157,12 @@ class pmem2_library {
 }  // namespace
 
 seams& test_seams() noexcept {
-  static seams instance;
-  return instance;
+  static auto* const instance = new seams;  // never destroyed: pools of static objects close late
+  return *instance;
 }
+
+// Before main: fork() of another thread does not find them half made.
+[[maybe_unused]] const seams& seams_made_early = test_seams();
 
 pool_format::boot_id current_boot_id() {
   if (test_seams().boot) return *test_seams().boot;

@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/domain/file_syncs.hpp>
 #include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
 
@@ -202,19 +203,20 @@ mapped_file mapped_file::open(const std::string& path) {
 }
 
 mapped_file mapped_file::create(const std::string& path, const pool_format::header_page& header,
-                                std::uint64_t file_bytes) {
+                                std::uint64_t file_bytes, unsigned mode) {
   if (const std::optional<dax_device> device = dax_device_at(path)) {
     mapped_file file = open(path);
     create_on_dax_device(path, file.descriptor(), *device, header, file_bytes);
     return file;
   }
   if (::access(path.c_str(), F_OK) == 0) fail(path, "create the pool", EEXIST);
-  nascent_file fresh(path, "create the pool");
+  nascent_file fresh(path, "create the pool", mode == 0 ? usual_mode : 0600);
+  if (mode != 0 && ::fchmod(fresh.fd(), mode) != 0)
+    fail(path, "set the new pool's permissions", errno);
   if (!try_lock(fresh.fd())) fail(path, "lock the new pool", errno);
   set_length(path, fresh.fd(), file_bytes);
   allocate_tables(path, fresh.fd(), header.fixed, file_bytes);
   write_all(path, fresh.fd(), &header, sizeof header, 0);
-  give_usual_permissions(fresh.fd());
   sync_file(path, fresh.fd());
   unique_fd fd = fresh.publish();
   sync_directory(path);
@@ -351,7 +353,9 @@ void mapped_file::extend(std::uint64_t file_bytes) {
     if (!can_allocate_) write_zeros(path_, fd_.get(), mapped_, file_bytes - mapped_);
     set_length(path_, fd_.get(), file_bytes);
   }
-  sync_file(path_, fd_.get());
+  const int failed =
+      domain::sync_of_open_file(base_, [this] { return ::fsync(fd_.get()) == 0 ? 0 : errno; });
+  if (failed != 0) fail(path_, "sync the file with its device", failed);
   map_range(mapped_, file_bytes - mapped_);
   mapped_ = file_bytes;
 }
@@ -445,7 +449,9 @@ void mapped_file::sync(std::uint64_t bytes) const {
     write_back(base_, kind_ == domain::kind::cache_persistent ? 0 : std::min(bytes, mapped_));
     return;
   }
-  if (::fdatasync(fd_.get()) != 0) fail(path_, "sync the pool with its device", errno);
+  const int failed =
+      domain::sync_of_open_file(base_, [this] { return ::fdatasync(fd_.get()) == 0 ? 0 : errno; });
+  if (failed != 0) fail(path_, "sync the pool with its device", failed);
 }
 
 bool mapped_file::in_memory_file_system() const {

@@ -200,6 +200,16 @@ void create_log(opened_pool& pool, const pool_options& options) {
   }
 }
 
+void require_mode(const pool_options& options, const std::string& path) {
+  const unsigned mode = options.file_mode;
+  if (mode == 0 || ((mode & 0600) == 0600 && (mode & ~0777U) == 0)) return;
+  char octal[16];
+  std::snprintf(octal, sizeof octal, "%04o", mode);
+  throw error(errc::bad_argument, path,
+              "pool_options::file_mode is " + std::string(octal) +
+                  "; it has permissions alone (0777), and the owner may read and write (0600)");
+}
+
 }  // namespace
 
 bool torn_by_machine_crash(const parsed_header& header) {
@@ -272,6 +282,7 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
 }
 
 opened_pool create_pool_file(const std::string& path, const pool_options& options, bool logged) {
+  require_mode(options, path);
   const std::optional<dax_device> device = dax_device_at(path);
   const pool_sizes sizes =
       device ? sizes_on_device(options, *device, path) : sizes_for(options, path);
@@ -280,7 +291,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
       base_for_creation(options, sizes, uuid, device ? device->alignment : page_bytes, path);
   const header_page page = make_header(sizes, uuid, base);
   const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
-  mapped_file file = mapped_file::create(path, page, bytes);
+  mapped_file file = mapped_file::create(path, page, bytes, options.file_mode);
   opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path),
                      false};
   pool_options choose = options;
@@ -378,7 +389,11 @@ void require_same_domain(const pool_options& options, domain::kind own, const st
 
 domain_registration::domain_registration(bool native, domain::kind instructions, const void* base,
                                          std::size_t bytes, const std::string& path, redo_log* log)
-    : native_(native), kind_(instructions), base_(base), logged_(log != nullptr) {
+    : native_(native),
+      kind_(instructions),
+      base_(base),
+      logged_(log != nullptr),
+      process_(::getpid()) {
   if (logged_) domain::logged_file::pool_opened(base, bytes, path, *log);
   if (native_) domain::native::pool_opened(kind_);
   if (kind_ == domain::kind::file) domain::file::pool_opened(base, bytes, path);
@@ -386,8 +401,9 @@ domain_registration::domain_registration(bool native, domain::kind instructions,
 
 domain_registration::~domain_registration() {
   if (base_ == nullptr) return;
-  if (logged_) domain::logged_file::pool_closed(base_);
   if (native_) domain::native::pool_closed(kind_);
+  if (process_ != ::getpid()) return;
+  if (logged_) domain::logged_file::pool_closed(base_);
   if (kind_ == domain::kind::file) domain::file::pool_closed(base_);
 }
 

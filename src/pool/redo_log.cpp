@@ -2,6 +2,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/base/immortal.hpp>
 #include <src/pool/changed_file_pages.hpp>
 #include <src/pool/file_calls.hpp>
 
@@ -32,9 +33,10 @@ using namespace pool_format;
 
 constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
 
+constinit base::immortal<log_device> real_device;
+
 log_device& device() noexcept {
-  static log_device real;
-  return test_seams().device != nullptr ? *test_seams().device : real;
+  return test_seams().device != nullptr ? *test_seams().device : real_device.value;
 }
 
 /// Fewer bytes than asked for where the file ends.
@@ -405,7 +407,7 @@ void redo_log::allocate(int fd) const {
 }
 
 void redo_log::create() {
-  nascent_file fresh(path_, "create the pool's redo log");
+  nascent_file fresh(path_, "create the pool's redo log", 0600);
   allocate(fresh.fd());
   std::array<std::byte, page_bytes> page{};
   log_header header{};
@@ -423,7 +425,7 @@ void redo_log::create() {
   page.fill(std::byte{});
   must(device().write(path_, fresh.fd(), start_offsets[1], page.data(), page.size()), path_,
        "write the redo log");
-  give_usual_permissions(fresh.fd());
+  give_permissions_of(pool_fd_, fresh.fd());
   must(sync(path_, fresh.fd()), path_, "sync the redo log");
   fd_ = fresh.publish();
   created_ = true;
@@ -495,7 +497,7 @@ std::byte* redo_log::map_through(std::uintptr_t first, std::size_t bytes) {
 
 int redo_log::sync_through() {
   syncs_through_.fetch_add(1, std::memory_order_relaxed);
-  return device().sync(pool_path_, pool_fd_);
+  return sync_pool();
 }
 
 domain::log_counters redo_log::counters() const noexcept {
@@ -586,14 +588,16 @@ int redo_log::checkpoint_alone() {
   // (P3) persisted-before (P4): what the log forgets is in the pool's file.
   if (const int failed = sync(pool_path_, pool_fd_)) return failed;
   // (P4) the log begins behind it. (P5) persisted-before (P6): a batch takes an old one's place.
-  newest_start_ = 1 - newest_start_;
+  // Where that fails, the next try writes over the same page, and the other one is whole.
+  const unsigned start = 1 - newest_start_;
   if (const int failed =
-          write_start_page(path_, fd_.get(), newest_start_, {sequence_, generation_, {}, 0})) {
+          write_start_page(path_, fd_.get(), start, {sequence_, generation_, {}, 0})) {
     return failed;
   }
   counters_.log_bytes += page_bytes;
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ = first_batch_offset;  // (P6) the next batch is written there.
+  newest_start_ = start;
   pages_.clear();
   ++counters_.checkpoints;
   return 0;
@@ -655,7 +659,15 @@ int redo_log::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 int redo_log::sync(const std::string& path, int fd) {
   ++counters_.syncs;
-  return device().sync(path, fd);
+  return fd == pool_fd_ ? sync_pool() : device().sync(path, fd);
+}
+
+/// The kernel reports an error once for each open file, to whichever sync asks first: one sync of
+/// the pool's file at a time, and none after one that failed.
+int redo_log::sync_pool() {
+  const std::lock_guard lock(pool_syncs_);
+  if (pool_failed_ == 0) pool_failed_ = device().sync(pool_path_, pool_fd_);
+  return pool_failed_;
 }
 
 void redo_log::write_back_everything(std::uint64_t pool_bytes) {

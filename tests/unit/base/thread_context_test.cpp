@@ -73,6 +73,30 @@ TEST(ThreadContext, only_threads_that_asked_are_registered) {
   EXPECT_EQ(registered_threads(), before);
 }
 
+/// Asks once more after everything of the library's that its thread has.
+struct last_user {
+  bool armed = false;
+  last_user() = default;
+  last_user(const last_user&) = delete;
+  last_user& operator=(const last_user&) = delete;
+  ~last_user() {
+    if (armed) (void)this_thread();
+  }
+};
+thread_local last_user before_the_first_use;
+
+TEST(ThreadContext, is_there_for_destructors_of_thread_local_objects_and_given_back_afterwards) {
+  (void)this_thread();
+  const std::size_t before = registered_threads();
+  for (int i = 0; i < 10; ++i) {
+    std::thread([] {
+      before_the_first_use.armed = true;
+      (void)this_thread();
+    }).join();
+  }
+  EXPECT_EQ(registered_threads(), before);
+}
+
 TEST(ThreadContext, an_heir_finds_no_flush_pending) {
   std::thread([] { this_thread().flush_pending = true; }).join();
   std::thread([] { EXPECT_FALSE(this_thread().flush_pending); }).join();
@@ -120,25 +144,25 @@ class exit_counter final : public thread_exit_listener {
   std::atomic<int> exits{0};
 };
 
-/// Uses the library when its thread's other thread-local objects are going.
-struct late_user {
-  std::uint32_t* seen = nullptr;
-  ~late_user() {
-    if (seen != nullptr) *seen = this_thread().slot;
-  }
-};
-
-TEST(ThreadContext, a_destructor_that_runs_after_the_slot_was_returned_gets_another_one) {
+TEST(ThreadContext, is_the_same_slot_in_destructors_of_thread_local_objects) {
   std::uint32_t first = 0;
-  std::uint32_t late = 0;
+  std::uint32_t late = 1;
   std::thread([&] {
+    struct late_user {
+      std::uint32_t* seen = nullptr;
+      late_user() = default;
+      late_user(const late_user&) = delete;
+      late_user& operator=(const late_user&) = delete;
+      ~late_user() {
+        if (seen != nullptr) *seen = this_thread().slot;
+      }
+    };
     static thread_local late_user user;  // constructed first, so destroyed last
     user.seen = &late;
     first = this_thread().slot;
   }).join();
-  std::uint32_t heir = 0;
-  std::thread([&] { heir = this_thread().slot; }).join();
-  EXPECT_NE(heir, late) << "the late slot is never handed out again";
+  EXPECT_EQ(first, late);
+  EXPECT_EQ(slot_of_a_new_thread(), first);
 }
 
 TEST(ThreadExitListener, is_told_once_per_registered_thread_on_that_thread) {

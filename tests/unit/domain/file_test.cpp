@@ -2,14 +2,21 @@
 // Method: two mappings registered as pools, and injected errors.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
+#include <outlast/domain/file_device.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
+#include <thread>
 
 namespace outlast::domain {
 namespace {
@@ -107,6 +114,56 @@ TEST_F(File, an_error_on_one_page_does_not_keep_the_others_from_being_synced) {
   EXPECT_NE(file::poisoned(first.at(0)), file::poisoned(second.at(0)));
   file::fail_next_syncs(1, EIO);
   EXPECT_NO_THROW(file::psync()) << "nothing is left to sync";
+}
+
+/// The kernel reports an error to one sync: that of another thread, which may be slow to tell.
+TEST_F(File, an_error_that_another_threads_sync_was_given_is_everybodys) {
+  std::atomic<int> asked{0};
+  std::atomic<bool> answered{false};
+  replace_file_device([&](const std::string&, std::uint64_t, std::size_t) {
+    if (asked.fetch_add(1) != 0) return 0;
+    while (asked.load() < 2) std::this_thread::yield();
+    for (int i = 0; i < 200 && !answered.load(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return EIO;
+  });
+  std::string slow;
+  std::thread taker([&] { slow = failure_of_persist(first); });
+  while (asked.load() < 1) std::this_thread::yield();
+  const std::string mine = failure_of_persist(first);
+  answered.store(true);
+  taker.join();
+  replace_file_device({});
+  EXPECT_NE(slow, "");
+  EXPECT_NE(mine, "") << "told that it is durable, while the error of its page was on its way";
+}
+
+TEST_F(File, a_sync_that_lacks_memory_leaves_its_pages_to_the_next) {
+  int asked = 0;
+  replace_file_device([&](const std::string&, std::uint64_t, std::size_t) {
+    if (++asked == 1) throw std::bad_alloc();
+    return 0;
+  });
+  file::pwb(first.at(0));
+  EXPECT_THROW(file::psync(), std::bad_alloc);
+  file::psync();
+  replace_file_device({});
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_F(File, an_error_of_the_parents_pool_is_not_that_of_a_childs_at_the_same_address) {
+  file::fail_next_syncs(1, EIO);
+  EXPECT_NE(failure_of_persist(first), "");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    file::pool_opened(first.at(0), pool_size, "/pools/childs");
+    ::_exit(failure_of_persist(first).empty() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(file::poisoned(first.at(0)));
 }
 
 TEST_F(File, memory_of_no_pool_is_never_poisoned) {

@@ -52,7 +52,10 @@ class fake_pool final : public line_log {
     return std::exchange(next_error, 0);
   }
   int tidy() override { return std::exchange(tidy_error, 0); }
-  int checkpoint() override { return 0; }
+  int checkpoint() override {
+    ++checkpoints;
+    return 0;
+  }
   std::byte* map_through(std::uintptr_t first, std::size_t) override {
     return reinterpret_cast<std::byte*>(first);
   }
@@ -72,6 +75,7 @@ class fake_pool final : public line_log {
 
   std::atomic<std::uint64_t> appends = 0;
   unsigned syncs_through = 0;
+  unsigned checkpoints = 0;
   indices last;
   std::vector<std::uint64_t> last_words;
   std::function<void()> meanwhile;  // while the next batch is on its way
@@ -251,6 +255,15 @@ TEST_F(LoggedFile, fences_that_are_made_at_the_same_time_share_a_batch) {
   for (std::thread& each : crew) each.join();
   EXPECT_TRUE(shared.load());
   EXPECT_LT(first.appends.load(), fences.load());
+}
+
+TEST_F(LoggedFile, a_poisoned_pool_is_not_checkpointed) {
+  logged_file::checkpoint(first.at(0));
+  EXPECT_EQ(first.checkpoints, 1U);
+  first.next_error = EIO;
+  EXPECT_NE(failure_of_persist(first), "");
+  EXPECT_THROW(logged_file::checkpoint(first.at(0)), error);
+  EXPECT_EQ(first.checkpoints, 1U) << "memory holds what the failed batch was to make durable";
 }
 
 }  // namespace

@@ -137,6 +137,37 @@ TEST(fork, lets_the_child_use_a_pool_of_its_own) {
   EXPECT_NO_THROW(pool::open(directory.file("q")).close());
 }
 
+/// A pool of the child's where its parent's is, under the domains that keep a table of pools.
+template <class D>
+void expect_own_pool_at_the_parents_address() {
+  temp_directory directory;
+  std::error_code failed;
+  constexpr pool_options sizes{.size_bytes = 1 << 20, .capacity_bytes = 1 << 20};
+  auto target = basic_pool<D>::try_create(directory.file("p"), sizes, failed);
+  const int status = status_of_child([&] {
+    ::alarm(20);
+    pool_options there = sizes;
+    there.base_address = target->base();
+    auto own = basic_pool<D>::create(directory.file("q"), there);
+    target.reset();  // which must not take the child's own for its parent's
+    if (own.base() != there.base_address) return 2;
+    auto* const word = static_cast<std::uint64_t*>(own.pages().address_of(own.pages().limit() - 1));
+    *word = 42;
+    D::pwb(word);
+    D::psync();
+    ::kill(::getpid(), SIGKILL);
+    return 3;
+  });
+  EXPECT_EQ(status, 128 + SIGKILL);
+  auto again = basic_pool<D>::open(directory.file("q"));
+  EXPECT_EQ(*static_cast<std::uint64_t*>(again.pages().address_of(again.pages().limit() - 1)), 42U);
+}
+
+TEST(fork, lets_the_child_have_a_pool_at_its_parents_address) {
+  expect_own_pool_at_the_parents_address<domain::file>();
+  expect_own_pool_at_the_parents_address<domain::logged_file>();
+}
+
 /// Threads that come and go and open pools: at any moment one of them holds a lock of the process.
 TEST(fork, lets_the_child_work_whatever_other_threads_were_doing) {
 #if defined(__SANITIZE_ADDRESS__)

@@ -66,11 +66,12 @@ class mapped_file {
 
   /// Creates a locked file of `file_bytes` that begins with `header`, durably and under its final
   /// name or not at all; space is allocated for header and tables. Never replaces a file. On a DAX
-  /// device writes header and tables over what is there, unless that is a pool.
-  /// Throws error{already_exists, no_space, read_only, not_found}.
+  /// device writes header and tables over what is there, unless that is a pool. `mode`: the file's
+  /// permissions; 0: those of any file. Throws error{already_exists, no_space, read_only,
+  /// not_found}.
   [[nodiscard]] static mapped_file create(const std::string& path,
                                           const pool_format::header_page& header,
-                                          std::uint64_t file_bytes);
+                                          std::uint64_t file_bytes, unsigned mode = 0);
 
   mapped_file(mapped_file&& other) noexcept;
   mapped_file& operator=(mapped_file&&) = delete;

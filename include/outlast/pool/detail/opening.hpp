@@ -84,6 +84,7 @@ class domain_registration {
   domain::kind kind_ = domain::kind::process;
   const void* base_ = nullptr;
   bool logged_ = false;
+  int process_ = 0;  // in another one, a forked child, the range may be that of a pool of its own
 };
 
 }  // namespace outlast::pool_detail

@@ -105,6 +105,7 @@ class redo_log final : public domain::line_log {
     return {buffer_.data()->bytes, buffer_.size() * sizeof(aligned_page)};
   }
   [[nodiscard]] int sync(const std::string& path, int fd);
+  [[nodiscard]] int sync_pool();
   [[nodiscard]] bool has_room_for(std::uint64_t bytes) const noexcept {
     return head_ + bytes <= limit_;
   }
@@ -116,6 +117,8 @@ class redo_log final : public domain::line_log {
   pool_format::pool_uuid uuid_;
   int process_;
   mutable std::mutex mutex_;
+  std::mutex pool_syncs_;  // after mutex_
+  int pool_failed_ = 0;    // errno of a sync of the pool's file
   unique_fd fd_;
   unique_fd direct_;  // the same file past the kernel's cache; none where that is not possible
   bool created_ = false;

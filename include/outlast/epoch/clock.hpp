@@ -466,6 +466,7 @@ class clock final : private base::thread_exit_listener {
       end_operations_before(epoch);
       write_back_epoch(epoch - 1);
       wait_for_write_back();
+      written_back(epoch - 1);
       write_clock(epoch + 1);
       free_given_up_in(epoch - 2);
       // (2) seq_cst; synchronizes-with (1).
@@ -487,6 +488,8 @@ class clock final : private base::thread_exit_listener {
       write_back_epoch(epoch - 1);
       write_back_epoch(epoch);
       wait_for_write_back();
+      written_back(epoch - 1);
+      written_back(epoch);
       write_clock(epoch + 2);
       free_given_up_in(epoch - 1);
       // (9) seq_cst; synchronizes-with (1).
@@ -534,7 +537,15 @@ class clock final : private base::thread_exit_listener {
       leftovers& left = each.left_[epoch % slots];
       if (left.epoch != epoch) return;
       if (writes) flush(left.ranges.begin(), left.ranges.end());
-      left.ranges.clear();
+    });
+  }
+
+  /// Forgets what operations of `epoch` have left: it is durable. Not earlier, since a tick may run
+  /// out of memory half-way, and the next one, by whichever thread, must find all of it.
+  void written_back(std::uint64_t epoch) {
+    records_.for_each([&](record& each) {
+      leftovers& left = each.left_[epoch % slots];
+      if (left.epoch == epoch) left.ranges.clear();
     });
   }
 

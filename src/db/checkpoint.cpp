@@ -84,7 +84,9 @@ Status copy_to(opened_store& from, const std::string& directory, const core::pro
 }  // namespace
 
 Status Checkpoint(DB* db, const std::string& directory, const core::progress_told& tell) {
-  auto& from = static_cast<opened_store&>(*db);
+  opened_store* const opened = opened_of(db);
+  if (opened == nullptr) return not_opened("Checkpoint()");
+  opened_store& from = *opened;
   Env* const env = from.env();
   const bool is_made = env->CreateDir(directory).ok();
   Status status = is_made ? Status() : judge_emptiness(env, directory);

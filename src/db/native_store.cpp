@@ -18,11 +18,7 @@ using native_pool = basic_pool<domain::native>;
 }  // namespace
 
 std::unique_ptr<store> open_native_store(const store_options& wanted) {
-  const pool_options options = pool_for(wanted);
-  auto pool = std::unique_ptr<native_pool>(
-      new native_pool(wanted.may_create ? native_pool::open_or_create(wanted.file, options)
-                                        : native_pool::open(wanted.file, options)));
-  return std::make_unique<native_store>(std::move(pool), wanted);
+  return open_in_file<domain::native>(wanted);
 }
 
 std::unique_ptr<store> open_memory_store(const store_options& wanted, memory_file& file) {
@@ -32,8 +28,13 @@ std::unique_ptr<store> open_memory_store(const store_options& wanted, memory_fil
     file.memory = base::anonymous_memory(options.size_bytes);
     file.bytes = options.size_bytes;
   }
-  auto pool = native_pool::in_memory(file.memory.data(), file.bytes, is_fresh);
-  return std::make_unique<native_store>(std::move(pool), wanted, true);
+  try {
+    auto pool = native_pool::in_memory(file.memory.data(), file.bytes, is_fresh);
+    return std::make_unique<native_store>(std::move(pool), wanted, true);
+  } catch (...) {
+    if (is_fresh) file.bytes = 0;
+    throw;
+  }
 }
 
 }  // namespace outlast::store_detail

@@ -7,7 +7,9 @@
 #include <src/db/failures.hpp>
 #include <src/db/memory_env.hpp>
 #include <src/db/opened_store.hpp>
+#include <src/db/store_files.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -38,20 +40,40 @@ struct locked_directory {
   Logger* messages = nullptr;
 };
 
-Status lock_directory(const std::string& name, const Options& options, locked_directory& got) {
-  const store_paths paths(name);
-  Env* const env = options.env;
-  static_cast<void>(env->CreateDir(name));  // it may be there; otherwise the lock says why not
-  got.messages = options.info_log;
-  got.lock = directory_lock(env, paths.lock);
-  if (!got.lock.status().ok()) return got.lock.status();
-  if (got.messages == nullptr) {
-    static_cast<void>(env->RenameFile(paths.log, paths.old_log));  // there may be none
-    Logger* made = nullptr;
-    if (env->NewLogger(paths.log, &made).ok()) got.own_logger.reset(made);
-    got.messages = got.own_logger.get();
+/// An Env of a program's that maps names.
+Status not_where_it_is(const std::string& name) {
+  return Status::NotSupported(
+      name, "is not where the Env of the options has it; a store's data lie under their own name");
+}
+
+/// A directory for a new store, durably, if there is none; whatever is wrong with its name the lock
+/// tells.
+Status make_directory(const std::string& name, Env* env) {
+  const bool is_made = env->CreateDir(name).ok();
+  if (keeper_of(env) != nullptr) return {};
+  if (!core::is_there(name)) {
+    if (is_made) static_cast<void>(env->RemoveDir(name));
+    if (!is_made && !env->FileExists(name)) return {};
+    return not_where_it_is(name);
   }
-  return {};
+  if (!is_made) return {};
+  return guarded([&] { core::sync_directory(name + "/.."); });
+}
+
+Status lock_directory(const std::string& name, Env* env, locked_directory& got) {
+  got.lock = directory_lock(env, store_paths(name).lock);
+  return got.lock.status();
+}
+
+/// Who hears of a store that is there, or will be.
+void begin_messages(const std::string& name, const Options& options, locked_directory& got) {
+  const store_paths paths(name);
+  got.messages = options.info_log;
+  if (got.messages != nullptr) return;
+  static_cast<void>(options.env->RenameFile(paths.log, paths.old_log));  // there may be none
+  Logger* made = nullptr;
+  if (options.env->NewLogger(paths.log, &made).ok()) got.own_logger.reset(made);
+  got.messages = got.own_logger.get();
 }
 
 /// May the store be opened, or made, as the options say?
@@ -66,6 +88,8 @@ Status judge_presence(const std::string& name, const Options& options) {
     if (!options.create_if_missing) {
       return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
     }
+  } else if (keeper_of(options.env) == nullptr && !core::is_there(paths.data)) {
+    return not_where_it_is(name);
   } else if (options.error_if_exists) {
     return Status::InvalidArgument(name, "exists (error_if_exists is true)");
   }
@@ -93,6 +117,13 @@ Status judge_options(const Options& options, const StoreOptions& more) {
     return Status::InvalidArgument("a store has from 2 to 64 replicas, not " +
                                    std::to_string(more.replicas));
   }
+  constexpr std::size_t most_bytes = std::size_t{1} << 46;  // of what a process can address
+  if (more.capacity_bytes > most_bytes / more.replicas) {
+    return Status::InvalidArgument("capacity_bytes is " + std::to_string(more.capacity_bytes) +
+                                   "; with " + std::to_string(more.replicas) +
+                                   " replicas it is at most " +
+                                   std::to_string(most_bytes / more.replicas));
+  }
   if (more.window.count() < 0) return Status::InvalidArgument("a window is not negative");
   return {};
 }
@@ -110,6 +141,22 @@ std::unique_ptr<core::store> open_core(const std::string& name, const Options& o
   return core::open_store(wanted, core::medium_of(name));
 }
 
+/// Does a directory without data hold what a store, or the end of one, has left, and nothing else?
+bool is_left_of_store(const std::vector<std::string>& there) {
+  const store_paths known("");
+  const auto is = [](const std::string& name, const std::string& path) {
+    return "/" + name == path;
+  };
+  const bool was_locked = std::any_of(
+      there.begin(), there.end(), [&](const std::string& name) { return is(name, known.lock); });
+  return was_locked && std::all_of(there.begin(), there.end(), [&](const std::string& name) {
+           return name == "." || name == ".." || is(name, known.lock) || is(name, known.log) ||
+                  is(name, known.old_log) || is(name, core::log_of(known.data)) ||
+                  is(name, known.rescued) || is(name, core::log_of(known.rescued)) ||
+                  is(name, known.copied) || is(name, core::log_of(known.copied));
+         });
+}
+
 }  // namespace
 
 Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
@@ -121,11 +168,16 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
   *dbptr = nullptr;
   Status status = judge_options(options, more);
   if (!status.ok()) return status;
+  status = judge_presence(name, options);  // before anything is made
+  if (!status.ok()) return status;
+  if (options.create_if_missing) status = make_directory(name, options.env);
+  if (!status.ok()) return status;
   locked_directory directory;
-  status = lock_directory(name, options, directory);
+  status = lock_directory(name, options.env, directory);
   if (!status.ok()) return status;
-  status = judge_presence(name, options);
+  status = judge_presence(name, options);  // others may have been faster
   if (!status.ok()) return status;
+  begin_messages(name, options, directory);
   Logger* const messages = directory.messages;
   const Status thrown = guarded([&] {
     std::shared_ptr<core::memory_file> memory;
@@ -149,15 +201,28 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
 Status DestroyDB(const std::string& name, const Options& options) {
   Env* const env = options.env;
   std::vector<std::string> there;
-  if (!env->GetChildren(name, &there).ok() || there.empty()) return {};
+  if (!env->GetChildren(name, &there).ok()) return {};
   const store_paths paths(name);
+  if (!env->FileExists(paths.data)) {
+    if (env->FileExists(paths.foreign)) {
+      return Status::NotSupported(
+          name, "holds a database of LevelDB's or RocksDB's own format; nothing was removed");
+    }
+    const bool is_empty = std::all_of(there.begin(), there.end(), [](const std::string& each) {
+      return each == "." || each == "..";
+    });
+    if (is_empty) static_cast<void>(env->RemoveDir(name));  // another call was cut off before that
+    if (!is_left_of_store(there)) return {};
+  }
   Status status;
   {
     const directory_lock lock(env, paths.lock);
     if (!lock.status().ok()) return lock.status();
+    // The data last: as long as they are there another call goes on, and a log never lies beside
+    // another store's data.
     for (const std::string& file :
-         {paths.data, core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued),
-          paths.copied, core::log_of(paths.copied), paths.log, paths.old_log}) {
+         {core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued), paths.copied,
+          core::log_of(paths.copied), paths.log, paths.old_log, paths.data}) {
       if (!env->FileExists(file)) continue;
       const Status removed = env->RemoveFile(file);
       if (status.ok()) status = removed;
@@ -175,8 +240,9 @@ Status RepairDB(const std::string& dbname, const Options& options) {
     return Status::InvalidArgument(dbname, "holds no store to repair");
   }
   locked_directory directory;
-  Status status = lock_directory(dbname, options, directory);
+  Status status = lock_directory(dbname, options.env, directory);
   if (!status.ok()) return status;
+  begin_messages(dbname, options, directory);
   core::rescue_report report;
   status = guarded([&] {
     core::store_options wanted = core_options(dbname, options, StoreOptions());

@@ -4,7 +4,9 @@
 #include <src/db/failures.hpp>
 #include <src/db/opened_store.hpp>
 
+#include <atomic>
 #include <charconv>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -16,6 +18,32 @@
 namespace OUTLAST_DB_NAMESPACE {
 
 namespace core = ::outlast::store_detail;
+
+namespace {
+
+/// What tells classes apart; a program's may have been compiled without run-time types, so that
+/// dynamic_cast cannot be asked. [Itanium C++ ABI, 2.4: the pointer to an object's virtual table
+/// comes first]
+const void* table_of(const DB* db) noexcept {
+  const void* table = nullptr;
+  std::memcpy(&table, static_cast<const void*>(db), sizeof table);
+  return table;
+}
+
+/// Of opened_store, once there was one.
+std::atomic<const void*> opened_table{nullptr};
+
+}  // namespace
+
+opened_store* opened_of(DB* db) noexcept {
+  if (db == nullptr || table_of(db) != opened_table.load(std::memory_order_relaxed)) return nullptr;
+  return static_cast<opened_store*>(db);
+}
+
+Status not_opened(const char* call) {
+  return Status::InvalidArgument(
+      call, "works on what DB::Open() gave; of a class around that, hand over what it wraps");
+}
 
 DB::~DB() = default;
 
@@ -169,6 +197,7 @@ opened_store::opened_store(std::string name, const Options& options, directory_l
       messages_(messages),
       memory_(std::move(memory)),
       in_(std::move(in)) {
+  opened_table.store(table_of(this), std::memory_order_relaxed);
   Log(messages_, "%s is open. %s", name_.c_str(), in_->guarantee().c_str());
 }
 

@@ -119,4 +119,9 @@ class opened_store final : public DB {
   std::unique_ptr<::outlast::store_detail::store> in_;
 };
 
+/// `db` as what DB::Open() made; null if it is a program's own class, around one or not.
+[[nodiscard]] opened_store* opened_of(DB* db) noexcept;
+/// The status of a call that needs such a one. `call`: its name.
+[[nodiscard]] Status not_opened(const char* call);
+
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -1,4 +1,5 @@
 // The operating system's Env.
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/db/env.hpp>
 
 #include <algorithm>
@@ -304,8 +305,12 @@ class posix_env final : public Env {
 
   Status LockFile(const std::string& fname, FileLock** lock) override {
     *lock = nullptr;
-    const std::lock_guard guard(locked_mutex_);
-    forgotten_.reserve(forgotten_.size() + 1);
+    const std::lock_guard guard(locked_mutex());
+    struct stat before{};
+    if (::stat(fname.c_str(), &before) == 0 && locked_.contains({before.st_dev, before.st_ino})) {
+      return Status::IOError("lock " + fname, "already held by this process");
+    }
+    forgotten_.reserve(forgotten_.size() + 1);  // it may have been moved there since
     auto made = std::make_unique<posix_lock>(fname, open_file(fname, O_RDWR | O_CREAT));
     if (made->file() < 0) return failed(fname);
     // The system gives a process a lock that it has. Its identity is the file's, whatever the path.
@@ -324,7 +329,7 @@ class posix_env final : public Env {
   Status UnlockFile(FileLock* lock) override {
     const std::unique_ptr<posix_lock> held(static_cast<posix_lock*>(lock));
     struct stat status{};
-    const std::lock_guard guard(locked_mutex_);
+    const std::lock_guard guard(locked_mutex());
     if (::fstat(held->file(), &status) != 0) return failed(held->path());
     if (!set_lock(held->file(), F_UNLCK)) return failed("unlock " + held->path());
     locked_.erase({status.st_dev, status.st_ino});
@@ -374,7 +379,10 @@ class posix_env final : public Env {
     return {};
   }
 
-  std::mutex locked_mutex_;
+  static std::mutex& locked_mutex() {
+    return ::outlast::base::mutex_of(::outlast::base::fork_lock::store_locks);
+  }
+
   std::set<std::pair<dev_t, ino_t>> locked_;
   std::vector<descriptor> forgotten_;
   background_queue queue_;

@@ -21,12 +21,18 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
   sound.file = aside;
   sound.may_create = true;
   sound.salvage = false;
-  const std::unique_ptr<store> to = open_store(sound, on);
-  report.keys = from->rescue(*to);
-  to->close();
-  if (report.keys == 0 && !report.was_wrong.empty()) {
+  try {
+    {
+      const std::unique_ptr<store> to = open_store(sound, on);
+      report.keys = from->rescue(*to);
+      to->close();
+    }
+    if (report.keys == 0 && !report.was_wrong.empty()) {
+      throw corruption(wanted.file, "nothing in it can be read: " + report.was_wrong);
+    }
+  } catch (...) {
     remove_store_files(aside);
-    throw corruption(wanted.file, "nothing in it can be read: " + report.was_wrong);
+    throw;
   }
   replace_store(wanted.file, aside);
   return report;

@@ -1,6 +1,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
 #include <src/db/store_files.hpp>
+#include <src/pool/file_calls.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace outlast::store_detail {
@@ -20,7 +22,21 @@ namespace {
               "cannot " + action + ": " + std::generic_category().message(errno));
 }
 
+/// What takes the place of `file` is its owner's, too. There may be no such file.
+void give_permissions(const std::string& file, const std::string& aside) {
+  const pool_detail::unique_fd old(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const pool_detail::unique_fd fresh(::open(aside.c_str(), O_RDONLY | O_CLOEXEC));
+  if (old.get() >= 0 && fresh.get() >= 0) pool_detail::give_permissions_of(old.get(), fresh.get());
+}
+
 }  // namespace
+
+bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+unsigned mode_of_file(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 0777U : 0;
+}
 
 void remove_store_files(const std::string& file) {
   for (const std::string& each : {file, log_of(file)}) {
@@ -39,6 +55,7 @@ void sync_directory(const std::string& directory) {
 }
 
 void replace_store(const std::string& file, const std::string& aside) {
+  give_permissions(file, aside);
   if (std::rename(aside.c_str(), file.c_str()) != 0) refuse(file, "replace it by '" + aside + "'");
   // With the log of the old one it would be another store.
   if (::unlink(log_of(file).c_str()) != 0 && errno != ENOENT) refuse(log_of(file), "remove it");

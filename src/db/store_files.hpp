@@ -5,6 +5,10 @@
 
 namespace outlast::store_detail {
 
+/// Is there a file of that name, of whatever kind?
+[[nodiscard]] bool is_there(const std::string& path);
+/// The permissions of a file; 0 if there is none.
+[[nodiscard]] unsigned mode_of_file(const std::string& path);
 /// Removes the file of a store, and of its log, if they are there. Throws error{io_failure}.
 void remove_store_files(const std::string& file);
 /// The names in a directory are durable at return. Throws error{io_failure}.

@@ -102,18 +102,20 @@ class merged {
 class Transaction::state {
  public:
   state(DB* db, const ReadOptions& options)
-      : in_(static_cast<opened_store&>(*db)),
+      : in_(opened_of(db)),
         options_(options),
-        written_(in_order{in_.in().order()}) {}
+        written_(in_order{in_ == nullptr ? core::key_order() : in_->in().order()}),
+        status_(in_ == nullptr ? not_opened("a Transaction") : Status()) {}
 
   Status get(std::string_view key, std::string* value) {
+    if (in_ == nullptr) return status_;
     if (const auto own = written_.find(key); own != written_.end()) {
       return answer(own->second, value);
     }
     auto seen = seen_.find(key);
     if (seen == seen_.end()) {
       std::string found;
-      Status status = in_.Get(options_, key, &found);
+      Status status = in_->Get(options_, key, &found);
       if (!status.ok() && !status.IsNotFound()) return status;
       seen = seen_.emplace(key, std::nullopt).first;
       if (status.ok()) seen->second = std::move(found);
@@ -122,11 +124,12 @@ class Transaction::state {
   }
 
   Status scan(const Slice& from, const Slice* to, const visitor& visit) {
-    const std::unique_ptr<Iterator> there(in_.NewIterator(options_));
+    if (in_ == nullptr) return status_;
+    const std::unique_ptr<Iterator> there(in_->NewIterator(options_));
     core::premises::range seen;
     seen.from = from.ToString();
     if (to != nullptr) seen.to = to->ToString();
-    const core::key_order order = in_.in().order();
+    const core::key_order order = in_->in().order();
     const auto first = written_.lower_bound(seen.from);
     const bool is_empty = seen.to && !order(seen.from, *seen.to);
     const auto last = is_empty ? first : seen.to ? written_.lower_bound(*seen.to) : written_.end();
@@ -145,9 +148,11 @@ class Transaction::state {
   }
 
   Status holds(bool* holds) {
+    *holds = false;
+    if (in_ == nullptr) return status_;
     *holds = written_.empty() && options_.snapshot != nullptr;
     if (*holds) return {};
-    return guarded([&] { *holds = in_.in().holds(read()); });
+    return guarded([&] { *holds = in_->in().holds(read()); });
   }
 
   Status commit(const WriteOptions& options, bool* committed) {
@@ -155,10 +160,10 @@ class Transaction::state {
     if (!status_.ok()) return status_;
     if (written_.empty()) {
       Status status = holds(committed);
-      return status.ok() && *committed && options.sync ? in_.Write(options, nullptr) : status;
+      return status.ok() && *committed && options.sync ? in_->Write(options, nullptr) : status;
     }
     return guarded(
-        [&] { *committed = in_.in().apply_if(take(), changes_of(written_), options.sync); });
+        [&] { *committed = in_->in().apply_if(take(), changes_of(written_), options.sync); });
   }
 
  private:
@@ -181,7 +186,7 @@ class Transaction::state {
     return all;
   }
 
-  opened_store& in_;
+  opened_store* in_;  // null: `status_` tells
   ReadOptions options_;
   writes written_;
   std::map<std::string, std::optional<std::string>, std::less<>> seen_;

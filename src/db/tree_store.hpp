@@ -11,9 +11,12 @@
 #include <outlast/tx/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
+#include <src/db/store_files.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,7 +54,18 @@ using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
   made.most_log_bytes = std::size_t{256} << 20;
   made.per_operation_device_sync = true;
   made.salvage = wanted.salvage;
+  made.file_mode = wanted.file_mode;
   return made;
+}
+
+/// A pool in which no store was ever completed: nothing in it was acknowledged.
+template <domain::persistence_domain D>
+[[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
+  if (!pool.roots().empty()) return false;
+  const auto findings = pool.check();  // a damaged entry is in no list
+  return std::none_of(findings.begin(), findings.end(), [](const pool_format::finding& one) {
+    return one.level == pool_format::severity::error;
+  });
 }
 
 /// `Tree`: for verification another one, of smaller pages.
@@ -269,6 +283,7 @@ void tree_store<D, Tree>::judge(const store_options& wanted) {
 template <domain::persistence_domain D, class Tree>
 store_options tree_store<D, Tree>::shape() const {
   store_options like = opened_with_;
+  like.file_mode = mode_of_file(pool_->path());
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
     like.capacity_bytes = region.bytes;
@@ -280,6 +295,10 @@ store_options tree_store<D, Tree>::shape() const {
 template <domain::persistence_domain D, class Tree>
 std::size_t tree_store<D, Tree>::rescue(store& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
+  // A thread is in one operation at a time, and this one reads `*this` all the while.
+  const auto write = [&to](changes all) {
+    std::async(std::launch::async, [&] { to.apply(std::move(all), false); }).get();
+  };
   std::size_t kept = 0;
   changes some;
   all_->read([&](const tree& t) {
@@ -287,7 +306,7 @@ std::size_t tree_store<D, Tree>::rescue(store& to) {
       if (!is_intact(key, stored)) return;
       some.put(key, value_in(stored));
       ++kept;
-      if (some.bytes() >= at_once) to.apply(std::exchange(some, changes()), false);
+      if (some.bytes() >= at_once) write(std::exchange(some, changes()));
     });
   });
   if (!some.empty()) to.apply(std::move(some), false);
@@ -315,6 +334,33 @@ std::string tree_store<D, Tree>::check() {
   }
   if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
   return damaged;
+}
+
+/// Opens the store in the file, or makes it. A making that fails leaves no file behind, and one
+/// that was cut off decides nothing for the next.
+template <domain::persistence_domain D>
+std::unique_ptr<store> open_in_file(const store_options& wanted) {
+  using pool_type = basic_pool<D>;
+  const pool_options options = pool_for(wanted);
+  if (!wanted.may_create || is_there(wanted.file)) {
+    std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, options)));
+    if (!wanted.may_create || !is_unused(*pool)) {
+      return std::make_unique<tree_store<D>>(std::move(pool), wanted);
+    }
+    pool->close();
+    pool.reset();
+    remove_store_files(wanted.file);
+  }
+  try {
+    std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
+    return std::make_unique<tree_store<D>>(std::move(pool), wanted);
+  } catch (const error& failure) {
+    if (failure.reason() != errc::already_exists) remove_store_files(wanted.file);
+    throw;
+  } catch (...) {
+    remove_store_files(wanted.file);
+    throw;
+  }
 }
 
 }  // namespace outlast::store_detail

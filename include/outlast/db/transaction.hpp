@@ -42,8 +42,9 @@ class DB;
 /// Memory: all that it has read and written, until it ends.
 class Transaction {
  public:
-  /// `db`: of DB::Open(), outlives it. `options.snapshot`: reads see that, instead of what is there
-  /// at each of them; it outlives the transaction too.
+  /// `db`: of DB::Open(), outlives it; with another one all that has a status answers
+  /// InvalidArgument. `options.snapshot`: reads see that, instead of what is there at each of them;
+  /// it outlives the transaction too.
   explicit Transaction(DB* db, const ReadOptions& options = ReadOptions());
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

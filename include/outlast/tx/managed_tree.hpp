@@ -24,6 +24,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
+#include <outlast/base/fork_locks.hpp>
 #include <outlast/tx/detail/copied_entries.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/options.hpp>
@@ -61,12 +62,20 @@ class dropped_snapshots {
 
   dropped_snapshots() = default;
   ~dropped_snapshots() {
+    if (is_parents()) {
+      (void)first_.release();
+      return;
+    }
     while (take_one() != nullptr) continue;  // not one by the destructor of the one before
   }
   dropped_snapshots(const dropped_snapshots&) = delete;
   dropped_snapshots& operator=(const dropped_snapshots&) = delete;
 
   void drop(std::unique_ptr<held> gone) noexcept {
+    if (is_parents()) {
+      (void)gone.release();
+      return;
+    }
     const std::lock_guard lock(mutex_);
     gone->next = std::move(first_);
     first_ = std::move(gone);
@@ -74,6 +83,7 @@ class dropped_snapshots {
   }
   /// Null: there is none.
   [[nodiscard]] std::unique_ptr<held> take_one() noexcept {
+    if (is_parents()) return nullptr;
     const std::lock_guard lock(mutex_);
     std::unique_ptr<held> taken = std::move(first_);
     if (taken != nullptr) first_ = std::move(taken->next);
@@ -85,6 +95,10 @@ class dropped_snapshots {
   void set_any(bool any) noexcept { any_.store(any, std::memory_order_relaxed); }
 
  private:
+  /// In the child of a fork, where the mutex may be held for ever.
+  [[nodiscard]] bool is_parents() const noexcept { return made_in_ != base::forks_until_now(); }
+
+  std::uint64_t made_in_ = base::forks_until_now();
   std::mutex mutex_;
   std::unique_ptr<held> first_;
   std::atomic<bool> any_{false};

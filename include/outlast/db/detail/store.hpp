@@ -70,6 +70,7 @@ struct store_options {
   std::size_t capacity_bytes = 0;  ///< of a replica; when it is created
   unsigned replicas = 4;
   std::size_t page_bytes = 4096;  ///< of the heap in a replica; when it is created
+  unsigned file_mode = 0;         ///< when it is created, as pool_options::file_mode
   /// Open a file that a crash of the machine may have torn.
   bool salvage = false;
 };

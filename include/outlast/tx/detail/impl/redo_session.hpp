@@ -8,6 +8,13 @@ namespace outlast::tx::detail {
 
 template <domain::persistence_domain D>
 void redo_session<D>::sync() {
+  if (participants_.forbidden()) {
+    throw error(
+        errc::forked, this->pool_path(),
+        "the transactions '" + this->name() +
+            "' were opened before fork() and belong to the parent process; the child may use only "
+            "pools that it opens itself");
+  }
   if constexpr (is_logged) {
     if (word_.is_strict() || word_.is_all_durable()) return;
     require_intact();

@@ -3,10 +3,10 @@
 
 namespace outlast::base {
 
-/// Holds a `T` from before main() until the process ends. Destructors of static and thread_local objects of
-/// a program may use pools, so whatever the library has at namespace scope must outlive all of them. Constant
-/// initialization with `constinit` leaves no moment in which a fork() finds it half made.
-/// Thread-safety: that of `T`.
+/// Holds a `T` from before main() until the process ends. Destructors of static and thread_local
+/// objects of a program may use pools, so whatever the library has at namespace scope must outlive
+/// all of them. Constant initialization with `constinit` leaves no moment in which a fork() finds
+/// it half made. Thread-safety: that of `T`.
 template <class T>
 union immortal {
   constexpr immortal() : value() {}

@@ -1,6 +1,7 @@
-// Goal: what concerns files is done to a store's own alone, is finished by a second call where it was cut off, and leaves
-// nothing where it fails. Method: directories that hold no store, or another one's; names that an Env maps; stores larger
-// than one piece of a repair; classes around a DB.
+// Goal: what concerns files is done to a store's own alone, is finished by a second call where it
+// was cut off, and leaves nothing where it fails. Method: directories that hold no store, or
+// another one's; names that an Env maps; stores larger than one piece of a repair; classes around a
+// DB.
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/transaction.hpp>
 #include <tests/support/store_home.hpp>

@@ -1,6 +1,6 @@
-// Goal: every call on a parent's store returns in a forked child, with an error, whatever the parent's threads were doing
-// at the fork; the parent goes on. Method: threads that write, open and drop snapshots meanwhile, children that an alarm
-// ends if they wait.
+// Goal: every call on a parent's store returns in a forked child, with an error, whatever the
+// parent's threads were doing at the fork; the parent goes on. Method: threads that write, open and
+// drop snapshots meanwhile, children that an alarm ends if they wait.
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/store_home.hpp>
 

@@ -1,5 +1,6 @@
-// Goal: what a tick could not remember for lack of memory, another tick makes durable: nothing that a sync() answered for is
-// lost. Method: a thread whose large allocations fail ticks behind two others' erasures; a process that ends without a word.
+// Goal: what a tick could not remember for lack of memory, another tick makes durable: nothing that
+// a sync() answered for is lost. Method: a thread whose large allocations fail ticks behind two
+// others' erasures; a process that ends without a word.
 #include <outlast/domain.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/pool/any_domain.hpp>

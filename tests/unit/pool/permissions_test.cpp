@@ -1,5 +1,6 @@
-// Goal: a pool's file has the permissions that were asked for, or those of any file; what is made beside it has the pool's;
-// nothing of the process is changed for that. Method: files, their modes, and a thread that makes others meanwhile.
+// Goal: a pool's file has the permissions that were asked for, or those of any file; what is made
+// beside it has the pool's; nothing of the process is changed for that. Method: files, their modes,
+// and a thread that makes others meanwhile.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/detail/redo_log.hpp>

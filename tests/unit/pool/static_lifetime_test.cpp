@@ -1,6 +1,7 @@
-// Goal: objects of static storage duration may own pools and stores of every domain: what the library has at namespace scope
-// outlives them. Method: a child that leaves by exit(), with an object that was constructed before everything else and so
-// is destroyed last; the parent opens what it has left.
+// Goal: objects of static storage duration may own pools and stores of every domain: what the
+// library has at namespace scope outlives them. Method: a child that leaves by exit(), with an
+// object that was constructed before everything else and so is destroyed last; the parent opens
+// what it has left.
 #include <outlast/db/db.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/epoch/hash_map.hpp>

@@ -32,8 +32,9 @@ set(OUTLAST_SHORT_TESTS_OPTIONS "" CACHE STRING
 # end.
 # Labels: unit, typed, crash, stress, kill, oom, layout; threads (starts some); slow (in no suite);
 # no_asan (not built under that sanitizer, with the reason in a comment at the call). ThreadSanitizer is for those
-# that start threads, without the long ones among them that start none: UNTHREADED names them. No sanitizer has those in which processes are killed or disks
-# lose power. With OUTLAST_LEAVE_TO_OTHERS, crashes and kills are left, and what `make test` leaves.
+# that start threads, without the long ones among them that start none: UNTHREADED names them. No sanitizer has
+# those in which processes are killed or disks lose power. OUTLAST_LEAVE_TO_OTHERS keeps crashes, kills, and
+# what `make test` leaves out.
 function(outlast_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "REST" "TIMEOUT;COST;SANITIZED_SHARDS;SANITIZED_WITHOUT;UNTHREADED;DAILY_SHARDS;DAILY" "LABELS;SOURCES;LIBRARIES")
   if(OUTLAST_SANITIZE MATCHES "address" AND "no_asan" IN_LIST test_LABELS)

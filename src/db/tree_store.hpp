@@ -62,6 +62,9 @@ using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
 template <domain::persistence_domain D>
 [[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
   if (!pool.roots().empty()) return false;
+  for (const region_info& region : pool.regions()) {
+    if (!region.name.starts_with("tx:store")) return false;  // not of a store
+  }
   const auto findings = pool.check();  // a damaged entry is in no list
   return std::none_of(findings.begin(), findings.end(), [](const pool_format::finding& one) {
     return one.level == pool_format::severity::error;
@@ -351,14 +354,16 @@ std::unique_ptr<store> open_in_file(const store_options& wanted) {
     pool.reset();
     remove_store_files(wanted.file);
   }
+  if (const std::string log = log_of(wanted.file); is_there(log)) {
+    throw error(errc::already_exists, log,
+                "a redo log without its pool '" + wanted.file +
+                    "': bring that back, or remove the log with DestroyDB() to begin a new store");
+  }
   try {
     std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
     return std::make_unique<tree_store<D>>(std::move(pool), wanted);
-  } catch (const error& failure) {
-    if (failure.reason() != errc::already_exists) remove_store_files(wanted.file);
-    throw;
   } catch (...) {
-    remove_store_files(wanted.file);
+    remove_store_files(wanted.file);  // neither was there
     throw;
   }
 }

@@ -201,6 +201,18 @@ TEST_P(StoresFiles, of_an_opening_that_failed_do_not_hinder_the_next) {
   }
 }
 
+/// The pool may have been moved away for a moment.
+TEST_P(StoresFiles, are_not_made_beside_a_log_whose_pool_is_elsewhere) {
+  make_file("store.pool.redo");
+  const db::Status refused = home.open();
+  EXPECT_TRUE(refused.IsIOError() || refused.IsInvalidArgument()) << refused.ToString();
+  EXPECT_NE(refused.ToString().find("store.pool.redo"), std::string::npos) << refused.ToString();
+  EXPECT_EQ(content_of_file("store.pool.redo"), "theirs");
+  EXPECT_FALSE(fs::exists(home.file("store.pool")));
+  EXPECT_EQ(db::DestroyDB(home.name(), home.options).ToString(), "OK");
+  EXPECT_EQ(home.open().ToString(), "OK");
+}
+
 TEST_P(StoresFiles, cost_no_descriptor_for_each_opening_that_is_refused) {
   ASSERT_EQ(home.open().ToString(), "OK");
   const auto descriptors = [] {

@@ -17,7 +17,7 @@ std::size_t terminal_width() {
   return known ? size.ws_col : 80;
 }
 
-std::string bar(std::size_t done, std::size_t steps) {
+std::string bar_text(std::size_t done, std::size_t steps) {
   const std::size_t filled = done * bar_width / steps;
   return '[' + std::string(filled, '#') + std::string(bar_width - filled, '.') + "] ";
 }
@@ -54,7 +54,7 @@ void progress::clear() {
 }
 
 void progress::draw(std::string_view note) {
-  std::string line = bar(done_, steps_) + part_;
+  std::string line = bar_text(done_, steps_) + part_;
   if (!note.empty()) line.append(": ").append(note);
   if (line.size() >= terminal_width()) line.resize(terminal_width() - 1);
   std::cerr << '\r' << line << "\x1b[K" << std::flush;

@@ -193,8 +193,7 @@ class image_check {
       add(severity::error, contradiction);
       return;
     }
-    pages.for_each_run([this](std::uint32_t page, const page_line& line) {
-      const run_word run = run_word::unpack(line.word.load(relaxed));
+    pages.for_each_run([this](std::uint32_t page, run_word run) {
       if (run.kind == run_kind::small && saved_.contains(run.owner)) check_occupied(page, run);
       if (!header_.dirty() && page + run.pages > header_.state.high_water_page) {
         add(severity::error, "the run of page " + std::to_string(page) +

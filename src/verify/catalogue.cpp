@@ -36,6 +36,7 @@ const std::vector<catalogue_entry>& catalogue() {
     detail::add_timed_transactions(all);
     detail::add_one_lock_queue(all);
     detail::add_store(all);
+    detail::add_several_roots(all);
     return all;
   }();
   return entries;

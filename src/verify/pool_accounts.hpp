@@ -54,8 +54,7 @@ std::string check_owners(Pool& pool) {
   const std::set<std::uint16_t> owners = owners_in(pool, wrong);
   const std::uint32_t end = pool.pages().high_water();
   std::uint32_t used = 0;
-  pool.pages().for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
-    const pool_format::run_word run = pool.pages().run_at(first);
+  pool.pages().for_each_run([&](std::uint32_t first, pool_format::run_word run) {
     used += run.pages;
     if (owners.contains(run.owner)) return;
     wrong = "the run of page " + std::to_string(first) + " belongs to nobody";

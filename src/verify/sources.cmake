@@ -40,6 +40,7 @@ if(NOT OUTLAST_SANITIZE STREQUAL "thread")
     catalogue_roots.cpp
     catalogue_scanned.cpp
     catalogue_sequences.cpp
+    catalogue_several.cpp
     catalogue_skiplists.cpp
     catalogue_soft.cpp
     catalogue_store.cpp

@@ -43,6 +43,31 @@ class concurrent_fixture : public ::testing::Test {
     }
   }
 
+  /// The map's root is not the first of the pool: that place is free.
+  void leave_first_place_free() {
+    map_.reset();
+    pool_->drop_root("map");
+    {
+      const Map first(*pool_, "first");
+    }
+    map_ = std::make_unique<Map>(*pool_, "map");
+    pool_->drop_root("first");
+  }
+
+  /// A root is created, used and dropped; the creation of another fails after it has got pages.
+  void come_and_go() {
+    {
+      Map other(*pool_, "other");
+      for (std::uint32_t n = 0; n < 16; ++n) (void)other.insert(key(n), value(n));
+      for (std::uint32_t n = 0; n < 16; n += 2) (void)other.erase(key(n));
+      for (std::uint32_t n = 0; n < 16; ++n) EXPECT_EQ(other.contains(key(n)), n % 2 != 0);
+    }
+    pool_->drop_root("other");
+    const attached_root failed = pool_->attach_root("failed", "nothing", 1, true);
+    (void)pool_->pages().allocate_run(pool_format::run_kind::large, failed.index, 0, 2, 0);
+    pool_->detach_root(failed.index, false);
+  }
+
   /// A value is whole and belongs to its key.
   void check(std::uint32_t n, const std::optional<value>& found) {
     if (!found) return;
@@ -92,6 +117,25 @@ TYPED_TEST_P(concurrent_fixture, threads_balance_and_a_kill_changes_nothing) {
   this->expect_consistent();
 }
 
-REGISTER_TYPED_TEST_SUITE_P(concurrent_fixture, threads_balance_and_a_kill_changes_nothing);
+TYPED_TEST_P(concurrent_fixture, other_roots_come_and_go_meanwhile) {
+  this->leave_first_place_free();
+  std::atomic<bool> done{false};
+  std::thread others([&] {
+    while (!done.load()) this->come_and_go();
+  });
+  this->run_threads(2);
+  done.store(true);
+  others.join();
+  this->expect_consistent();
+  EXPECT_EQ(this->pool_->pages().check(), "");
+  this->map_.reset();
+  this->pool_.close();
+  this->pool_.open();
+  this->map_ = std::make_unique<TypeParam>(*this->pool_, "map");
+  this->expect_consistent();
+}
+
+REGISTER_TYPED_TEST_SUITE_P(concurrent_fixture, threads_balance_and_a_kill_changes_nothing,
+                            other_roots_come_and_go_meanwhile);
 
 }  // namespace outlast::test

@@ -99,6 +99,16 @@ class sequence_fixture : public ::testing::Test {
     model.pop_front();
   }
 
+  /// Another root is created, used and dropped.
+  void come_and_go() {
+    {
+      Structure other(*pool_, "other");
+      for (std::uint64_t n = 0; n < 16; ++n) other.push(value(n));
+      for (std::uint64_t n = 0; n < 8; ++n) EXPECT_TRUE(other.pop().has_value());
+    }
+    pool_->drop_root("other");
+  }
+
   pool_type pool_;
   std::unique_ptr<Structure> structure_;
 };
@@ -202,7 +212,13 @@ class crowd {
 
 TYPED_TEST_P(sequence_fixture, gives_each_value_of_many_threads_to_one) {
   constexpr unsigned threads = 4;
+  std::atomic<bool> done{false};
+  std::thread others([&] {
+    while (!done.load()) this->come_and_go();
+  });
   auto taken = crowd<TypeParam>(this->tested()).run(threads);
+  done.store(true);
+  others.join();
   this->reopen_after_a_kill();
   std::vector<typename TypeParam::value_type>& rest = taken.emplace_back();
   while (const auto one = this->tested().pop()) rest.push_back(*one);

@@ -21,10 +21,12 @@
 #include <outlast/alloc/span.hpp>
 #include <outlast/alloc/thread_cache.hpp>
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/page_space.hpp>
 
@@ -173,6 +175,17 @@ class arena {
   /// In the child of a fork: every use from now on throws error{forked}.
   void forbid() noexcept { caches_.forbid(); }
 
+  /// For those who will call the arena, or what was built over it, and may outlive it.
+  [[nodiscard]] base::callee::reference owner_of_calls() const noexcept {
+    return life_.remembered();
+  }
+  /// No such call is under way at return, and none follows: whatever was retired is forgotten, as
+  /// its pages are about to be given back as a whole. No operation on the owner runs.
+  void end_calls() noexcept {
+    domain::patience<D> waiting;
+    life_.end([&] { waiting.wait(); });
+  }
+
   [[nodiscard]] std::uint16_t owner() const noexcept { return owner_; }
   [[nodiscard]] recovery_mode mode() const noexcept { return mode_; }
   [[nodiscard]] page_space<D>& pages() const noexcept { return pages_; }
@@ -272,6 +285,7 @@ class arena {
   volatile_word<D, std::uint64_t> failures_left_{0};
   std::array<std::atomic<std::uint32_t>, class_count + 1> spans_made_ = {};
   std::atomic<std::uint32_t> at_once_{0};
+  base::callee life_;
 };
 
 extern template class arena<domain::native>;

@@ -2,6 +2,7 @@ outlast_headers(outlast_library base
   announce.hpp
   anonymous_memory.hpp
   cache_line.hpp
+  callers.hpp
   error.hpp
   fork_locks.hpp
   hash.hpp

@@ -85,7 +85,7 @@ class [[nodiscard]] operation {
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
-    reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>);
+    reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
   }
 
   /// Gives back a node whose deletion is durable and which a `tidy` store to `link`, the caller's
@@ -95,12 +95,14 @@ class [[nodiscard]] operation {
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
                        [[maybe_unused]] site where = site::current()) {
     if constexpr (!std::same_as<D, Flushing>) {
-      reclaimer_.retire(node, &arena, dispose<Node>);  // the null twin: nothing is ever durable
+      // The null twin: nothing is ever durable.
+      reclaimer_.retire(node, &arena, dispose<Node>, arena.owner_of_calls());
     } else if constexpr (domain::notes_pages<D>) {
       domain::flush<D>(original<Policy>(static_cast<const std::byte*>(link)), 1, where);
       retire(arena, node, where);
     } else {
       reclaimer_.retire_when_durable(original<Policy>(node), &arena, dispose<Node>,
+                                     arena.owner_of_calls(),
                                      original<Policy>(static_cast<const std::byte*>(link)));
     }
   }

@@ -49,8 +49,11 @@ class root_session {
   /// At a clean close: persist what spares the next opener a recovery. False if that cannot be
   /// spared. No operation runs.
   [[nodiscard]] virtual bool before_close() = 0;
-  /// Frees every retired node. No operation runs.
+  /// Frees every retired node of the pool. No operation in the pool runs.
   virtual void collect_all() = 0;
+  /// The root is about to be dropped: nothing but calls of its arena refers to the session at
+  /// return. No operation on this root runs; others may. May throw; then nothing has happened.
+  virtual void before_drop() {}
   /// In the child of a fork: no operation may begin any more.
   virtual void forbid() noexcept = 0;
 
@@ -133,20 +136,37 @@ class root_sessions {
     return pool_.template service<S>();
   }
 
-  /// Removes the root `name` and all its blocks. No handle on it and no operation in the pool may
-  /// be in use. Durable at return. Throws error{not_found, already_open}. As pool.drop_root(name).
+  /// Removes the root `name` and all its blocks. No handle on it may be in use; operations on other
+  /// roots may run. Durable at return. Throws error{not_found, already_open}. As
+  /// pool.drop_root(name).
   void drop(std::string_view name) { pool_.drop_root(name); }
 
  private:
-  /// The root is about to be dropped: its session ends. Throws error{already_open}.
+  /// The root is about to be dropped: its session ends. What was retired of it is forgotten with
+  /// all its blocks. Throws error{already_open} and what before_drop() throws.
   void give_up(std::string_view name) {
+    const std::shared_ptr<root_session<D>> last = use_alone(name);
+    if (last == nullptr) return;
+    try {
+      // Without the mutex: what is waited for may be about to attach a root.
+      last->before_drop();
+      last->arena().end_calls();
+    } catch (...) {
+      last->handle_gone();
+      throw;
+    }
+    const std::lock_guard lock(mutex_);
+    pool_.detach_root(last->root().index, false);
+    forget(sessions_.find(name));
+  }
+
+  /// The session of that name, in use by the caller; null if there is none.
+  std::shared_ptr<root_session<D>> use_alone(std::string_view name) {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(name);
-    if (found == sessions_.end()) return;
-    if (found->second->in_use_.load(std::memory_order_acquire)) throw in_use(name);
-    found->second->collect_all();
-    pool_.detach_root(found->second->root().index, false);
-    forget(found);
+    if (found == sessions_.end()) return nullptr;
+    if (found->second->in_use_.exchange(true, std::memory_order_acq_rel)) throw in_use(name);
+    return found->second;
   }
 
   template <class Session>

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
@@ -241,8 +242,8 @@ class clock final : private base::thread_exit_listener {
 
   [[nodiscard]] session_type& session() noexcept { return *session_; }
 
-  /// The pool is about to be closed, or a root dropped; no operation runs. Everything is durable at
-  /// return, and nothing waits to be freed.
+  /// The pool is about to be closed; no operation runs. Everything is durable at return, and
+  /// nothing waits to be freed.
   void settle() {
     sync();
     sync();  // what was given up in the present is free when the clock is three epochs on
@@ -250,11 +251,6 @@ class clock final : private base::thread_exit_listener {
     records_.for_each([](record& each) {
       for (leftovers& one : each.left_) free_all(one);
     });
-  }
-  /// No block of `gone` is remembered any more.
-  void forget(const arena_type& gone) {
-    const std::lock_guard lock(ticking_);
-    records_.for_each([&](record& each) { each.forget(gone); });
   }
 
   /// The epoch of the calling thread's last operation; 0 if there was none since it asked last. For
@@ -277,6 +273,7 @@ class clock final : private base::thread_exit_listener {
   struct given {
     arena_type* from;
     void* block;
+    base::callee::reference owner;  // of `from`, whose root may be dropped meanwhile
   };
   /// What one thread left in one epoch. Its thread alone touches it while it is in an operation of
   /// that epoch, whoever ticks alone from then on.
@@ -325,14 +322,8 @@ class clock final : private base::thread_exit_listener {
     /// operation that fails although it took effect.
     void give_up(arena_type& from, void* block) noexcept {
       try {
-        present_->blocks.push_back({&from, block});
+        present_->blocks.push_back({&from, block, from.owner_of_calls()});
       } catch (const std::bad_alloc&) {
-      }
-    }
-
-    void forget(const arena_type& gone) {
-      for (leftovers& each : left_) {
-        std::erase_if(each.blocks, [&](const given& one) { return one.from == &gone; });
       }
     }
 
@@ -577,10 +568,19 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  static void free_all(leftovers& left) {
-    for (const given& each : left.blocks)
-      each.from->deallocate(each.block);  // (P5) others may write there.
-    left.blocks.clear();
+  static void free_all(leftovers& left) noexcept {
+    auto first = left.blocks.begin();
+    while (first != left.blocks.end()) {
+      const auto last = std::find_if(first, left.blocks.end(),
+                                     [&](const given& each) { return each.owner != first->owner; });
+      const auto free = [&] {
+        // (P5) others may write there.
+        for (auto each = first; each != last; ++each) each->from->deallocate(each->block);
+      };
+      if (!base::callee::call_alive(first->owner, free)) break;  // the next epoch tries again
+      first = last;
+    }
+    left.blocks.erase(left.blocks.begin(), first);
   }
 
   /// Of the thread that ticks. It ends with this.

@@ -52,10 +52,11 @@ class payload_session : public durable::root_session<D> {
   using base_type::pool;
 
   [[nodiscard]] bool before_close() override { return true; }
-  void collect_all() override {
-    clock_.settle();
-    clock_.forget(arena());
-  }
+  void collect_all() override { clock_.settle(); }
+  /// No tick that looks at what operations on this root intended is under way at return. Waits for
+  /// buffered operations of all roots, as each sync does. Throws error{io_failure}, error{refused}
+  /// inside a buffered operation.
+  void before_drop() override { clock_.sync(); }
   void forbid() noexcept override {}
 
   [[nodiscard]] payload_memory<D> memory() noexcept { return {arena(), clock_}; }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
@@ -109,12 +110,13 @@ class page_space {
   /// Remembers the exception being handled for require_intact(), if it is the first.
   void note_failure() noexcept;
 
-  /// Gives back every run of `owner`. The owner has no live arena. Throws corruption and what the
-  /// device reports; then some runs may be left.
+  /// Gives back every run of `owner`. The owner has no live arena; others may use theirs. Throws
+  /// corruption and what the device reports; then some runs may be left.
   void free_runs_of(std::uint16_t owner);
 
-  /// Calls `visit(first_page, const page_line&)` for each run. Runs that come or go meanwhile may
-  /// be missed or seen. Throws corruption where a descriptor makes no sense.
+  /// Calls `visit(first_page, run_word)` for each run. Runs that come or go meanwhile may be missed
+  /// or seen: the word is what was read and found valid, and only the run's owner may read it again
+  /// and find the same. Throws corruption where a descriptor makes no sense.
   template <class Visit>
   void for_each_run(Visit&& visit) const;
 
@@ -128,6 +130,9 @@ class page_space {
   /// The first contradiction found in the lines (unknown kinds, runs past the end, words inside
   /// runs), or "". The caller is alone.
   [[nodiscard]] std::string check() const;
+
+  /// Of all arenas of the pool, and of what is built over them.
+  [[nodiscard]] base::callers& callers() noexcept { return callers_; }
 
   /// Of the pool's file; "" in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -262,6 +267,7 @@ class page_space {
   std::atomic<bool> failure_claimed_{false};
   std::atomic<bool> failure_noted_{false};
   std::exception_ptr failure_;  // written by whoever claims it, read once it is noted
+  base::callers callers_;
 };
 
 template <domain::persistence_domain D>
@@ -322,13 +328,13 @@ void page_space<D>::require_intact() const {
 template <domain::persistence_domain D>
 void page_space<D>::free_runs_of(std::uint16_t owner) {
   const auto for_each = [&](auto&& visit) {
-    for_each_run([&](std::uint32_t first, const page_line&) {
-      if (run_at(first).owner == owner) visit(first);
+    for_each_run([&](std::uint32_t first, run_word run) {
+      if (run.owner == owner) visit(first, run);
     });
   };
   // A run that is given back may not uncover others.
-  for_each([&](std::uint32_t first) { require_no_run_inside(first, run_at(first)); });
-  for_each([&](std::uint32_t first) { free_run(address_of(first)); });
+  for_each([&](std::uint32_t first, run_word run) { require_no_run_inside(first, run); });
+  for_each([&](std::uint32_t first, run_word) { free_run(address_of(first)); });
   require_intact();
 }
 
@@ -338,7 +344,7 @@ void page_space<D>::for_each_run(Visit&& visit) const {
   const std::uint32_t end = std::min(high_water(), limit());
   for (std::uint32_t page = where_.first_page; page < end;) {
     const run_word run = valid_run_at(page);
-    if (run.kind != run_kind::free) visit(page, std::as_const(line(page)));
+    if (run.kind != run_kind::free) visit(page, run);
     page += run.pages;
   }
 }

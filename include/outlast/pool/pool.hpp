@@ -192,9 +192,10 @@ class basic_pool {
   /// root that was not published is removed with all its pages. May be repeated: at close(), for
   /// a root whose object went earlier. Durable at return.
   void detach_root(std::uint16_t index, bool occupancy_saved);
-  /// Removes a root and all its pages, once the on_drop() functions have let go of it. Durable at
-  /// return; a crash inside it is completed at the next opening. Throws error{not_found,
-  /// already_open} while an object uses the root, and what those functions throw.
+  /// Removes a root and all its pages, once the on_drop() functions have let go of it. Operations
+  /// on other roots may run meanwhile; buffered ones are waited for. Durable at return; a crash
+  /// inside it is completed at the next opening. Throws error{not_found, already_open} while an
+  /// object uses the root, and what those functions throw.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 

@@ -7,32 +7,35 @@
 //   L3  Threads that are idle, dead, or never retire anything hold back nothing.
 #pragma once
 
+#include <outlast/base/callers.hpp>
+
 #include <concepts>
 #include <cstddef>
 
 namespace outlast::reclaim {
 
-/// Gives a retired object's memory back. `context` is whatever `retire` was given.
+/// Gives a retired object's memory back. `context` is whatever `retire` was given. Retires nothing.
 using disposer = void (*)(void* context, void* object) noexcept;
 
 template <class R>
-concept reclaimer =
-    requires(R& r, void* object, void* context, disposer dispose, const void* link) {
-      typename R::session;
-      /// Begins an operation of the calling thread; operations nest.
-      { r.enter() } -> std::same_as<typename R::session>;
-      /// Ends it.
-      r.leave(r.enter());
-      /// Hands over an unlinked object.
-      r.retire(object, context, dispose);
-      /// The same, but the store that unlinked it, to the word at `link`, has not been flushed.
-      r.retire_when_durable(object, context, dispose, link);
-      /// Flushes those words; the caller is about to fence for a reason of its own.
-      r.flush_awaiting(r.enter());
-      /// Frees what can be freed now, after a fence of the caller's.
-      r.collect();
-      /// Frees everything. The caller guarantees that no operation runs.
-      r.collect_all();
-    };
+concept reclaimer = requires(R& r, void* object, void* context, disposer dispose,
+                             base::callee::reference owner, const void* link) {
+  typename R::session;
+  /// Begins an operation of the calling thread; operations nest.
+  { r.enter() } -> std::same_as<typename R::session>;
+  /// Ends it.
+  r.leave(r.enter());
+  /// Hands over an unlinked object. Once `owner`, to which the context belongs, has ended, the
+  /// object is forgotten instead of disposed of.
+  r.retire(object, context, dispose, owner);
+  /// The same, but the store that unlinked it, to the word at `link`, has not been flushed.
+  r.retire_when_durable(object, context, dispose, owner, link);
+  /// Flushes those words; the caller is about to fence for a reason of its own.
+  r.flush_awaiting(r.enter());
+  /// Frees what can be freed now, after a fence of the caller's.
+  r.collect();
+  /// Frees everything. The caller guarantees that no operation runs.
+  r.collect_all();
+};
 
 }  // namespace outlast::reclaim

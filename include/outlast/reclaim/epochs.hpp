@@ -10,6 +10,7 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/callers.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
@@ -69,27 +70,28 @@ class epochs final : base::thread_exit_listener {
   }
 
   /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
-  /// is durable. `dispose(context, object)` runs later on some thread.
-  void retire(void* object, void* context, disposer dispose) {
+  /// is durable. `dispose(context, object)` runs later on some thread, unless `owner` has ended.
+  void retire(void* object, void* context, disposer dispose, base::callee::reference owner = {}) {
     record& mine = records_.local();
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     bag& present = mine.bag_for(epoch);
     if (!present.has_room_for(1)) return;
-    present.objects.push_back({object, context, dispose});
+    present.objects.push_back({object, context, dispose, owner});
     collect_now_and_then(mine, 1);
   }
 
   /// The same, but the store to the word at `link` which unlinked `object` has not even been
   /// flushed. `object` is retired once it is durable: flush_awaiting() and a fence of the caller's,
   /// or a collection, see to that. Until then the node is deleted and linked, and stays as it is.
-  void retire_when_durable(void* object, void* context, disposer dispose, const void* link) {
+  void retire_when_durable(void* object, void* context, disposer dispose,
+                           base::callee::reference owner, const void* link) {
     if (!D::flushes()) {
-      retire(object, context, dispose);
+      retire(object, context, dispose, owner);
       return;
     }
     record& mine = records_.local();
     retire_fenced(mine);
-    mine.awaiting_.push_back({{object, context, dispose}, link});  // never more than reserved
+    mine.awaiting_.push_back({{object, context, dispose, owner}, link});  // room is reserved
     collect_now_and_then(mine, 1);
   }
 
@@ -146,6 +148,7 @@ class epochs final : base::thread_exit_listener {
     void* object;
     void* context;
     disposer dispose;
+    base::callee::reference owner;
   };
   struct unlinked {
     retired node;
@@ -167,9 +170,19 @@ class epochs final : base::thread_exit_listener {
       }
     }
 
+    /// Objects stay if there is no volatile memory for the calling thread's first call.
     void dispose_all() noexcept {
-      for (const retired& each : objects) each.dispose(each.context, each.object);
-      objects.clear();
+      auto first = objects.begin();
+      while (first != objects.end()) {
+        const auto last = std::find_if(
+            first, objects.end(), [&](const retired& each) { return each.owner != first->owner; });
+        const auto dispose = [&] {
+          for (auto each = first; each != last; ++each) each->dispose(each->context, each->object);
+        };
+        if (!base::callee::call_alive(first->owner, dispose)) break;
+        first = last;
+      }
+      objects.erase(objects.begin(), first);
     }
   };
 

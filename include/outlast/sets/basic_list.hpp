@@ -294,7 +294,7 @@ class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
  public:
   session(pool_type& in, const attached_root& root, const options_type& options)
       : base_type(in, root, options.freed_at_once),
-        leads_(head_, options, in.template service<reclaimer>()) {
+        leads_(head_, options, in.template service<reclaimer>(), this->arena().owner_of_calls()) {
     head_.next.init(link());
     const auto nodes = this->open([](key_view key) { return key; }, Compare{},
                                   [](key_view, key_view) { return true; });

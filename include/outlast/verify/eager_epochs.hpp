@@ -29,12 +29,13 @@ class eager_epochs {
     return inner_.enter();
   }
   void leave(session mine) { inner_.leave(mine); }
-  void retire(void* object, void* context, reclaim::disposer dispose) {
-    inner_.retire(object, context, dispose);
+  void retire(void* object, void* context, reclaim::disposer dispose,
+              base::callee::reference owner) {
+    inner_.retire(object, context, dispose, owner);
   }
   void retire_when_durable(void* object, void* context, reclaim::disposer dispose,
-                           const void* link) {
-    inner_.retire_when_durable(object, context, dispose, link);
+                           base::callee::reference owner, const void* link) {
+    inner_.retire_when_durable(object, context, dispose, owner, link);
   }
   void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }
   void collect() { inner_.collect(); }

@@ -25,9 +25,12 @@ class poisoning_epochs {
 
   [[nodiscard]] session enter() { return inner_.enter(); }
   void leave(session mine) { inner_.leave(mine); }
-  void retire(void* node, void* arena, reclaim::disposer) { inner_.retire(node, arena, dispose); }
-  void retire_when_durable(void* node, void* arena, reclaim::disposer, const void* link) {
-    inner_.retire_when_durable(node, arena, dispose, link);
+  void retire(void* node, void* arena, reclaim::disposer, base::callee::reference owner) {
+    inner_.retire(node, arena, dispose, owner);
+  }
+  void retire_when_durable(void* node, void* arena, reclaim::disposer,
+                           base::callee::reference owner, const void* link) {
+    inner_.retire_when_durable(node, arena, dispose, owner, link);
   }
   void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }
   void collect() { inner_.collect(); }

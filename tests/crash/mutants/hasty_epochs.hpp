@@ -10,8 +10,9 @@ template <domain::persistence_domain D>
 class hasty_epochs : public verify::eager_epochs<D> {
  public:
   using verify::eager_epochs<D>::eager_epochs;
-  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
-    this->retire(object, context, dispose);
+  void retire_when_durable(void* object, void* context, reclaim::disposer dispose,
+                           base::callee::reference owner, const void*) {
+    this->retire(object, context, dispose, owner);
   }
 };
 
@@ -20,8 +21,9 @@ template <domain::persistence_domain D>
 class misled_epochs : public verify::eager_epochs<D> {
  public:
   using verify::eager_epochs<D>::eager_epochs;
-  void retire_when_durable(void* object, void* context, reclaim::disposer dispose, const void*) {
-    verify::eager_epochs<D>::retire_when_durable(object, context, dispose, object);
+  void retire_when_durable(void* object, void* context, reclaim::disposer dispose,
+                           base::callee::reference owner, const void*) {
+    verify::eager_epochs<D>::retire_when_durable(object, context, dispose, owner, object);
   }
 };
 

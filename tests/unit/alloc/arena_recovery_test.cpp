@@ -267,7 +267,7 @@ class ArenaCleanClose : public ::testing::Test {
 TEST_F(ArenaCleanClose, finds_each_flipped_bit_of_what_it_wrote_down) {
   close();
   std::uint32_t small = 0;
-  space->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+  space->for_each_run([&](std::uint32_t first, pool_format::run_word) {
     if (space->run_at(first).kind == pool_format::run_kind::small) small = first;
   });
   for (unsigned bit = 0; bit < 256; ++bit) {
@@ -369,7 +369,7 @@ TEST(ArenaRecovery, refuses_a_descriptor_with_a_stride_that_does_not_exist) {
   const auto crashed = pool.memory.copy();
   const auto space = crashed->open();
   std::uint32_t small = 0;
-  space->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+  space->for_each_run([&](std::uint32_t first, pool_format::run_word) {
     if (space->run_at(first).kind == pool_format::run_kind::small) small = first;
   });
   space->line(small).block_size = 77;

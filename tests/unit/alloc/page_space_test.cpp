@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace outlast {
@@ -184,9 +186,8 @@ TEST(PageSpace, finds_its_runs_again_after_a_crash) {
   const auto reopened = copy->open();
   EXPECT_EQ(reopened->high_water(), expected.rbegin()->first + expected.rbegin()->second);
   std::map<std::uint32_t, std::uint32_t> found;
-  reopened->for_each_run([&](std::uint32_t first, const pool_format::page_line& line) {
-    found[first] = pool_format::run_word::unpack(line.word.load()).pages;
-  });
+  reopened->for_each_run(
+      [&](std::uint32_t first, pool_format::run_word run) { found[first] = run.pages; });
   EXPECT_EQ(found, expected);
   std::uint32_t used = 0;
   for (const auto& [first, length] : found) used += length;
@@ -214,7 +215,7 @@ TEST(PageSpace, frees_all_runs_of_an_owner_and_no_others) {
   for (int i = 0; i < 10; ++i) (void)pages->allocate_run(run_kind::large, 2, 1, 3, 12288);
   pages->free_runs_of(2);
   std::size_t left = 0;
-  pages->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+  pages->for_each_run([&](std::uint32_t first, pool_format::run_word) {
     EXPECT_EQ(first, pages->page_of(kept));
     ++left;
   });
@@ -279,7 +280,7 @@ TEST(PageSpace, notices_blocks_larger_than_their_run) {
     const image memory(300);
     const auto pages = memory.open();
     (void)pages->allocate_run(run_kind::small, 1, 1, 2, 64);
-    pages->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
+    pages->for_each_run([&](std::uint32_t first, pool_format::run_word) {
       pages->line(first).block_size = stride;
     });
     EXPECT_NE(pages->check(), "");
@@ -297,6 +298,54 @@ TEST(PageSpace, notices_a_descriptor_inside_a_run) {
 // Goal: no two threads ever own a page at once, and no page is lost.
 // Method: each thread stamps the pages of its runs, checks the stamp, gives them back; lengths on
 // both sides of a word of the bitmap; in the end every page can be had.
+/// A domain in which others do something directly after a load of one word.
+struct interrupted : domain::process {
+  static inline const void* watched = nullptr;
+  static inline std::vector<std::function<void()>> others;  // the next one last
+
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order order,
+                domain::site = domain::site::none()) {
+    const T seen = word.load(order);
+    if (&word == watched && !others.empty()) {
+      const auto next = std::move(others.back());
+      others.pop_back();
+      const void* const resumes = std::exchange(watched, nullptr);
+      next();
+      watched = resumes;
+    }
+    return seen;
+  }
+};
+
+TEST(PageSpace, does_not_take_a_run_that_goes_and_comes_back_for_that_of_owner_zero) {
+  const test::memory_image<interrupted> memory(300);
+  const auto pages = memory.open();
+  const auto take = [&] { return pages->allocate_run(run_kind::large, 7, 1, 1, 4096); };
+  const auto go = [&, first = take()] { pages->free_run(first); };
+  const std::uint32_t page = pages->first_page();
+  ASSERT_EQ(pages->run_at(page).owner, 7);
+  // Whichever loads of the descriptor these are: it goes after one, and is there again after a
+  // later one.
+  for (std::size_t before = 0; before < 6; ++before) {
+    for (std::size_t between = 0; between < 3; ++between) {
+      std::vector<std::function<void()>> steps(before, [] {});
+      steps.emplace_back(go);
+      steps.insert(steps.end(), between, [] {});
+      steps.emplace_back([&] { ASSERT_EQ(take(), pages->address_of(page)); });
+      std::reverse(steps.begin(), steps.end());
+      interrupted::others = steps;
+      interrupted::watched = &pages->line(page).word;
+      pages->free_runs_of(0);
+      interrupted::watched = nullptr;
+      const std::vector<std::function<void()>> left = std::move(interrupted::others);
+      for (auto each = left.rbegin(); each != left.rend(); ++each) (*each)();
+      ASSERT_EQ(pages->run_at(page).owner, 7) << before << ", " << between;
+      EXPECT_EQ(pages->check(), "");
+    }
+  }
+}
+
 TEST(PageSpace, keeps_concurrent_runs_apart) {
   const image memory(1200);
   const auto pages = memory.open();

@@ -54,6 +54,27 @@ TEST_F(epochs_test, frees_what_was_retired_once_nobody_is_inside) {
   EXPECT_EQ(freed_, 1);
 }
 
+TEST_F(epochs_test, forgets_what_an_owner_retired_that_has_ended) {
+  base::callers table;
+  base::callee ends(table);
+  const base::callee stays(table);
+  static constexpr auto count = [](void* context, void*) noexcept {
+    ++*static_cast<std::atomic<int>*>(context);
+  };
+  std::atomic<int> others{0};
+  for (int i = 0; i < 3; ++i) {
+    const auto session = reclaimer_.enter();
+    reclaimer_.retire(&object_, &freed_, count, ends.remembered());
+    reclaimer_.retire(&object_, &others, count, stays.remembered());
+    reclaimer_.leave(session);
+  }
+  ends.end([] {});
+  collect_often();
+  EXPECT_EQ(freed_, 0);
+  EXPECT_EQ(others, 3);
+  EXPECT_EQ(reclaimer_.in_limbo(), 0U);
+}
+
 TEST_F(epochs_test, keeps_what_an_operation_inside_may_hold) {
   const base::scoped_thread_context reader(context(1000));
   const auto inside = reclaimer_.enter();  // 1 ->
@@ -190,7 +211,7 @@ class awaiting_test : public ::testing::Test {
   }
   void unlink_one() {
     const auto session = reclaimer_.enter();
-    reclaimer_.retire_when_durable(&node_, &freed_, count, &link_);
+    reclaimer_.retire_when_durable(&node_, &freed_, count, {}, &link_);
     reclaimer_.leave(session);
   }
   void operation_that_fences() {

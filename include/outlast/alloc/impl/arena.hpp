@@ -13,7 +13,8 @@ arena<D>::arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode)
       least_align_(mode == recovery_mode::scan ? 16 : 8),
       class_of_page_(pages.capacity()),
       span_of_page_(pages.capacity()),
-      caches_([](std::uint32_t) { return std::make_unique<thread_cache>(); }) {}
+      caches_([](std::uint32_t) { return std::make_unique<thread_cache>(); }),
+      life_(pages.callers()) {}
 
 // ---- allocating ----
 

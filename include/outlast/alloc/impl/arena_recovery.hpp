@@ -9,8 +9,7 @@ namespace outlast::alloc {
 template <domain::persistence_domain D>
 template <class Visit>
 void arena<D>::for_each_own_run(Visit&& visit) const {
-  pages_.for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
-    const run_word run = pages_.run_at(first);
+  pages_.for_each_run([&](std::uint32_t first, run_word run) {
     if (owns(run)) visit(first, run);
   });
 }

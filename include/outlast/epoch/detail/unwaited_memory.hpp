@@ -63,7 +63,7 @@ class unwaited_memory {
   }
 
   /// It is unlinked.
-  void retire(Node* node) { reclaimer_.retire(node, this, dispose); }
+  void retire(Node* node) { reclaimer_.retire(node, this, dispose, arena_.owner_of_calls()); }
 
   /// For durable::with_room, outside of operations: an epoch passes, and what it frees is free.
   void collect() {

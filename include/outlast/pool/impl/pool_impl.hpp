@@ -98,8 +98,7 @@ void basic_pool<D>::judge(bool torn) const {
   // What is unfinished is removed together with its runs: all of them are looked at. Of a region's
   // run only the first line, unless regions are removed: the others may be millions.
   const bool removes_regions = regions_->unfinished();
-  pages_->for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
-    const pool_format::run_word run = pages_->run_at(first);
+  pages_->for_each_run([&](std::uint32_t first, pool_format::run_word run) {
     const bool of_region = run.kind == pool_format::run_kind::region;
     if (removes_regions || !of_region) pages_->require_no_run_inside(first, run);
   });

@@ -134,8 +134,8 @@ template <domain::persistence_domain D>
 void region_table<D>::give_back(std::uint16_t index) {
   // Whoever gets the pages next takes it that they exist. (So that free_runs_of() reads a line for
   // each of them does not matter.)
-  pages_.for_each_run([&](std::uint32_t first, const pool_format::page_line&) {
-    if (pages_.run_at(first).owner == owner_of(index)) pages_.make_real(pages_.address_of(first));
+  pages_.for_each_run([&](std::uint32_t first, pool_format::run_word run) {
+    if (run.owner == owner_of(index)) pages_.make_real(pages_.address_of(first));
   });
   pages_.free_runs_of(owner_of(index));
   set(entries_[index].state, pool_format::entry_free);

@@ -164,14 +164,20 @@ class set_memory {
   [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
   [[nodiscard]] stamp_counts<D>& stamps() noexcept { return stamps_; }
   [[nodiscard]] superseded_lines<D>& lines() noexcept { return lines_; }
+  /// For what is retired elsewhere.
+  [[nodiscard]] base::callee::reference owner_of_calls() noexcept {
+    return nodes_.arena().owner_of_calls();
+  }
 
   /// The caller's store has unlinked a node, whose next link was `next`.
   void retire(Node* node, typename Node::link next) {
     const bool is_dead = !next.has(lockfree::detail::replaced);
     is_dead ? retire_dead(node) : retire_superseded(node);
   }
-  void retire_dead(Node* node) { reclaimer_.retire(node, this, dispose_dead); }
-  void retire_superseded(Node* node) { reclaimer_.retire(node, this, dispose_superseded); }
+  void retire_dead(Node* node) { reclaimer_.retire(node, this, dispose_dead, owner_of_calls()); }
+  void retire_superseded(Node* node) {
+    reclaimer_.retire(node, this, dispose_superseded, owner_of_calls());
+  }
 
   /// For durable::with_room: frees what can be freed.
   void collect() {

@@ -38,7 +38,7 @@ struct no_index {
     using cell = decltype(Node::next);
 
    public:
-    of(set_entry<D>& head, const options&, Reclaimer&) : head_(head) {}
+    of(set_entry<D>& head, const options&, Reclaimer&, base::callee::reference) : head_(head) {}
 
     template <class Operation>
     class guard : public Operation {
@@ -115,9 +115,10 @@ struct towers {
     using tower_link = typename index::link;
 
    public:
-    of(set_entry<D>& head, const options& how, Reclaimer& reclaimer)
+    of(set_entry<D>& head, const options& how, Reclaimer& reclaimer, base::callee::reference owner)
         : head_(head),
           reclaimer_(reclaimer),
+          owner_(owner),
           heights_(std::clamp(how.highest, 1U, lockfree::detail::most_levels_of_tower),
                    std::max(how.branching, 1U)),
           builder_(std::make_unique<typename index::builder>(index_, head_words_)) {
@@ -251,13 +252,15 @@ struct towers {
     /// Nobody links the tower any more.
     void remove(tower& its) {
       index_.remove(its, itself{its.key});
-      reclaimer_.retire(&its, this, [](void* self, void* gone) noexcept {
+      const auto give_back = [](void* self, void* gone) noexcept {
         static_cast<of*>(self)->free(static_cast<tower*>(gone));
-      });
+      };
+      reclaimer_.retire(&its, this, give_back, owner_);
     }
 
     set_entry<D>& head_;
     Reclaimer& reclaimer_;
+    base::callee::reference owner_;
     index index_;
     typename index::head_words head_words_{};
     lockfree::detail::height_source heights_;

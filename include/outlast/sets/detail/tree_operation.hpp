@@ -100,7 +100,8 @@ class [[nodiscard]] tree_operation
     this->shared().retire_dead(gone);
   }
   void retire_unlinked(alloc::arena<D>&, internal* gone, const void*) {
-    this->shared().reclaimer().retire(gone, &internals_, give_back);
+    auto& shared = this->shared();
+    shared.reclaimer().retire(gone, &internals_, give_back, shared.owner_of_calls());
   }
 
   /// `fresh` is about to take the place of `old`.

@@ -211,7 +211,8 @@ class arena {
   void keep(class_index index, void* block);
   void make_room(bin& full);
   [[nodiscard]] std::size_t take_blocks(class_index index, void** out, std::size_t most);
-  [[nodiscard]] std::size_t take_from_stack(class_index index, void** out, std::size_t most);
+  [[nodiscard]] std::size_t take_from_stacks(class_index index, void** out, std::size_t most);
+  [[nodiscard]] std::size_t take_from(span_stack<D>& stack, void** out, std::size_t most);
   void return_blocks(void* const* blocks, std::size_t count);
   [[nodiscard]] std::size_t return_some(span_type& from, void* const* blocks, std::size_t count);
   void put(span_type& into, std::size_t word, std::uint64_t bits);
@@ -277,6 +278,7 @@ class arena {
   zeroed_array<volatile_word<D, span_type*>> span_of_page_;
   base::per_thread<thread_cache> caches_;
   std::array<span_stack<D>, class_count + 1> with_free_;
+  std::array<span_stack<D>, class_count + 1> aside_;  // what a trim has looked at; as good
   span_table<D> spans_;
   span_stack<D> spare_records_;
   volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at

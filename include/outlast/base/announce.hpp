@@ -16,7 +16,8 @@ inline void announce(std::atomic<T>& place, T value) noexcept {
 #if defined(__x86_64__) || defined(__SANITIZE_THREAD__)
   place.exchange(value, std::memory_order_seq_cst);
 #else
-  place.store(value, std::memory_order_relaxed);
+  // Release: the store stands in the release sequence of what the caller stored here before.
+  place.store(value, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
 }

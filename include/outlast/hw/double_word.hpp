@@ -63,21 +63,29 @@ inline bool compare_exchange_pair(base::word_pair& at, base::pair_value& expecte
   expected = {seen_first, seen_second};
 #elif defined(__aarch64__)
   // What an exclusive pair load read is one moment's content only if the exclusive store after it
-  // succeeds: where the pair differs, it is stored as it was.
+  // succeeds: where the pair differs, it is stored as it was. One statement: memory that a compiler
+  // accessed between the two could end the reservation each time.
   std::uint64_t first = 0;
   std::uint64_t second = 0;
+  std::uint64_t to_first = 0;
+  std::uint64_t to_second = 0;
+  std::uint32_t equal = 0;
   std::uint32_t lost = 0;
-  bool stored = false;
-  do {
-    asm volatile("ldaxp %0, %1, [%2]" : "=&r"(first), "=&r"(second) : "r"(&at) : "memory");
-    stored = first == expected.first && second == expected.second;
-    const std::uint64_t to_first = stored ? desired.first : first;
-    const std::uint64_t to_second = stored ? desired.second : second;
-    asm volatile("stlxp %w0, %1, %2, [%3]"
-                 : "=&r"(lost)
-                 : "r"(to_first), "r"(to_second), "r"(&at)
-                 : "memory");
-  } while (lost != 0);
+  asm volatile(
+      "1: ldaxp %[first], %[second], [%[at]]\n\t"
+      "cmp %[first], %[old_first]\n\t"
+      "ccmp %[second], %[old_second], #0, eq\n\t"
+      "csel %[to_first], %[new_first], %[first], eq\n\t"
+      "csel %[to_second], %[new_second], %[second], eq\n\t"
+      "cset %w[equal], eq\n\t"
+      "stlxp %w[lost], %[to_first], %[to_second], [%[at]]\n\t"
+      "cbnz %w[lost], 1b"
+      : [first] "=&r"(first), [second] "=&r"(second), [to_first] "=&r"(to_first),
+        [to_second] "=&r"(to_second), [equal] "=&r"(equal), [lost] "=&r"(lost)
+      : [at] "r"(&at), [old_first] "r"(expected.first), [old_second] "r"(expected.second),
+        [new_first] "r"(desired.first), [new_second] "r"(desired.second)
+      : "cc", "memory");
+  const bool stored = equal != 0;
   expected = {first, second};
 #else
 #error "Outlast supports x86-64 and ARM64"

@@ -329,9 +329,8 @@ class basic_pool {
   std::unique_ptr<pool_impl::root_directory<D>> roots_;
   std::unique_ptr<pool_impl::region_table<D>> regions_;
   mutable std::recursive_mutex control_;
-  std::atomic<bool> reserving_{false};
-  std::atomic<std::uint32_t> reserving_slot_{0};
-  std::uint32_t reserving_pages_ = 0;
+  std::atomic<std::uint32_t> reserving_{0};  // 1 and the slot of the thread that reserves a region
+  std::uint32_t reserving_pages_ = 0;        // that thread's
   std::vector<std::function<void()>> close_actions_;
   std::vector<std::function<void(std::string_view)>> drop_actions_;
   std::vector<std::function<void(std::size_t)>> grow_actions_;

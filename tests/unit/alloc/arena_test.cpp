@@ -9,13 +9,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -301,6 +304,51 @@ TEST(ArenaFlushes, are_waited_for_once_by_spans_that_are_made_together) {
   EXPECT_EQ(base::this_thread().fences - start, 4U);
   std::sort(blocks.begin(), blocks.end());
   EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
+}
+
+/// A domain in which others do something before each third exchange of a word: what they have
+/// changed lets it fail, so that it is tried again.
+struct interrupted : domain::process {
+  static inline std::function<void()> others;
+  static inline unsigned exchanges = 0;
+
+  template <class T>
+  static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
+                               std::memory_order order, domain::site = domain::site::none()) {
+    if (others && ++exchanges % 3 == 0) {
+      const auto now = std::exchange(others, nullptr);
+      now();
+      others = now;
+    }
+    return word.compare_exchange_strong(expected, desired, order, std::memory_order_acquire);
+  }
+};
+
+TEST(Trim, leaves_what_it_looks_at_to_others) {
+  const test::memory_image<interrupted> memory(128);
+  const auto space = memory.open();
+  arena<interrupted> arena(*space, 1);
+  arena.fail_nth(~std::uint64_t{0});  // blocks are taken and given one by one
+  std::vector<void*> blocks;
+  EXPECT_THROW(for (;;) blocks.push_back(arena.allocate(1000)), out_of_space);
+  ASSERT_GE(arena.statistics().spans, 4U);
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 0; i < blocks.size(); i += 3) arena.deallocate(blocks[i]);
+  base::thread_context context;
+  context.slot = 1001;
+  int taken = 0;
+  const auto take_one = [&] {
+    const base::scoped_thread_context other(context);
+    EXPECT_NO_THROW(arena.deallocate(arena.allocate(1000)));
+    ++taken;
+  };
+  for (unsigned phase = 0; phase < 3; ++phase) {
+    interrupted::exchanges = phase;
+    interrupted::others = take_one;
+    EXPECT_EQ(arena.trim(), 0U);
+    interrupted::others = nullptr;
+  }
+  EXPECT_GT(taken, 4);
 }
 
 TEST_F(SmallArena, makes_as_many_spans_at_once_as_there_is_room_for) {

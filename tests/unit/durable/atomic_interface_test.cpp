@@ -34,6 +34,36 @@ using policies = ::testing::Types<
     mirror<domain::adr, mirrored_values::in_place>>;
 TYPED_TEST_SUITE(atomic_interface, policies);
 
+/// A domain that remembers with what order it loaded last.
+struct remembering : domain::adr {
+  static inline std::memory_order last = std::memory_order_relaxed;
+
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order order,
+                domain::site = domain::site::none()) {
+    last = order;
+    return word.load(order);
+  }
+};
+
+/// Its answer is a load: of the order that was asked for, not of a weaker one.
+template <class Policy>
+void expect_a_failure_in_order() {
+  typename Policy::template cell<std::uint32_t> word(1);
+  std::uint32_t expected = 2;
+  remembering::last = std::memory_order_relaxed;
+  EXPECT_FALSE(word.compare_exchange_strong(expected, 3, std::memory_order_seq_cst));
+  EXPECT_EQ(remembering::last, std::memory_order_seq_cst) << Policy::name();
+  EXPECT_FALSE(word.compare_exchange_strong(expected = 2, 3, std::memory_order_acq_rel));
+  EXPECT_EQ(remembering::last, std::memory_order_acquire) << Policy::name();
+}
+
+TEST(compare_exchange, that_fails_is_a_load_of_the_order_asked_for) {
+  expect_a_failure_in_order<flit<tag::always, manual, remembering>>();
+  expect_a_failure_in_order<link_and_persist<manual, remembering>>();
+  expect_a_failure_in_order<transient<remembering>>();
+}
+
 template <class Cell>
 void expect_same_accesses(typename Cell::value_type a, typename Cell::value_type b) {
   using T = typename Cell::value_type;

@@ -46,10 +46,11 @@ template <domain::persistence_domain D>
 std::size_t arena<D>::take_blocks(class_index index, void** out, std::size_t most) {
   for (;;) {
     const std::uint64_t seen = with_free_[index].version();
-    if (const std::size_t taken = take_from_stack(index, out, most)) return taken;
+    const std::uint64_t aside = aside_[index].version();
+    if (const std::size_t taken = take_from_stacks(index, out, most)) return taken;
     // A few spans that a clean close has left, so that taking over delays nobody for long.
     if (adopt_some(adopt_step)) {
-      if (const std::size_t taken = take_from_stack(index, out, most)) return taken;
+      if (const std::size_t taken = take_from_stacks(index, out, most)) return taken;
     }
     if (span_type* const fresh = new_span(index)) {
       const std::size_t taken = fresh->take(out, most);
@@ -57,13 +58,21 @@ std::size_t arena<D>::take_blocks(class_index index, void** out, std::size_t mos
       return taken;
     }
     if (adopt_some(adopt_step) || reclaim()) continue;
-    if (with_free_[index].version() == seen) throw_out_of_space(stride_of(index));
+    if (with_free_[index].version() == seen && aside_[index].version() == aside) {
+      throw_out_of_space(stride_of(index));
+    }
   }
 }
 
 template <domain::persistence_domain D>
-std::size_t arena<D>::take_from_stack(class_index index, void** out, std::size_t most) {
-  while (span_type* const held = with_free_[index].pop(spans_)) {
+std::size_t arena<D>::take_from_stacks(class_index index, void** out, std::size_t most) {
+  const std::size_t taken = take_from(with_free_[index], out, most);
+  return taken != 0 ? taken : take_from(aside_[index], out, most);
+}
+
+template <domain::persistence_domain D>
+std::size_t arena<D>::take_from(span_stack<D>& stack, void** out, std::size_t most) {
+  while (span_type* const held = stack.pop(spans_)) {
     const std::size_t taken = held->take(out, most);
     if (held->settle(taken)) push(*held);
     if (taken != 0) return taken;
@@ -344,24 +353,26 @@ std::size_t arena<D>::trim() {
   return freed;
 }
 
-/// Holds all spans of the class that have free blocks, gives back those that have nothing else.
+/// Looks at all spans of the class that have free blocks, and gives back those that have nothing
+/// else. Holds one of them at a time: others find what they need in the rest. Whatever other threads
+/// do, each loop comes to its end.
 template <domain::persistence_domain D>
 std::size_t arena<D>::trim_class(class_index index) {
-  std::uint32_t kept = 0;  // chained through `next`, which is ours while we hold them
   std::size_t freed = 0;
-  while (span_type* const held = with_free_[index].pop(spans_)) {
+  for (std::uint32_t left = spans_.made(); left != 0; --left) {
+    span_type* const held = with_free_[index].pop(spans_);
+    if (held == nullptr) break;
     if (held->entirely_free()) {
       dispose(*held);
       ++freed;
     } else {
-      held->next.store(kept, relaxed);
-      kept = held->index();
+      aside_[index].push(spans_, *held);
     }
   }
-  while (kept != 0) {
-    span_type& back = spans_.at(kept);
-    kept = back.next.load(relaxed);
-    push(back);
+  for (std::uint32_t left = spans_.made(); left != 0; --left) {
+    span_type* const back = aside_[index].pop(spans_);
+    if (back == nullptr) break;
+    push(*back);
   }
   return freed;
 }

@@ -207,7 +207,7 @@ class mirrored_word : public mirrored_pair<T, Placement, D> {
   bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
     const word wanted = to_word(expected);
     for (;;) {
-      const pair seen = read(where);
+      const pair seen = read(where, order_of_look(order));
       if (seen.first != wanted) {
         expected = value_of(seen.first);
         return false;
@@ -228,8 +228,8 @@ class mirrored_word : public mirrored_pair<T, Placement, D> {
 
  private:
   /// The value that the cell had at one moment, and a number that it had then or later.
-  [[nodiscard]] pair read(site where) const {
-    const word value = D::load(visible().first, std::memory_order_acquire, where);
+  [[nodiscard]] pair read(site where, std::memory_order order = std::memory_order_acquire) const {
+    const word value = D::load(visible().first, order, where);
     if constexpr (!has_replicas<D>) return {value, 0};
     return {value, D::load(visible().second, std::memory_order_acquire, where)};
   }

@@ -108,7 +108,7 @@ class owned_word {
 
   bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
     const word wanted = raw_word(expected);
-    word seen = D::load(word_.value, std::memory_order_acquire, where);
+    word seen = D::load(word_.value, order_of_look(order), where);
     while ((seen & value_mask) == wanted) {
       if (replace(seen, desired, order, r, where)) return true;
     }

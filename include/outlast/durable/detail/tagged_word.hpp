@@ -86,7 +86,7 @@ class tagged_word {
     word wanted = to_word(expected);
     const word before = wanted;
     // Looking first spares a losing CAS the tag, the flush and the fence.
-    word seen = D::load(word_.value, std::memory_order_acquire, where);
+    word seen = D::load(word_.value, order_of_look(order), where);
     if (seen == wanted) {
       modify(
           r, where,

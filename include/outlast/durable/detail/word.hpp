@@ -1,6 +1,7 @@
 // A small value as an unsigned integer whose every bit is defined.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,11 @@ using uint_of_size = std::conditional_t<
 
 /// What a read-modify-write does to a word.
 enum class arithmetic : unsigned char { add, bit_and, bit_or, bit_xor };
+
+/// With what order a compare-and-swap of order `asked` looks first: what it finds may be its answer.
+[[nodiscard]] constexpr std::memory_order order_of_look(std::memory_order asked) noexcept {
+  return asked == std::memory_order_seq_cst ? asked : std::memory_order_acquire;
+}
 
 /// The integer that stands for a T in a cell.
 template <class T>

@@ -235,8 +235,8 @@ void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;
   constexpr std::uint64_t line = sizeof(pool_format::page_line);
   std::uint32_t sparse = 0;
-  if (reserving_.load(std::memory_order_relaxed) &&
-      reserving_slot_.load(std::memory_order_relaxed) == base::this_thread().slot) {
+  // A thread finds its own number here only if it has stored that itself: relaxed is enough.
+  if (reserving_.load(std::memory_order_relaxed) == base::this_thread().slot + 1) {
     sparse = std::min(count, reserving_pages_);
   }
   const std::uint64_t real = count - sparse;
@@ -471,15 +471,14 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
                                           std::size_t bytes, unsigned replicas) {
   const auto lock = usable_alone();
   struct reservation {  // commit_pages() looks at it, on this thread
-    std::atomic<bool>& flag;
-    ~reservation() { flag.store(false, std::memory_order_relaxed); }
+    std::atomic<std::uint32_t>& by;
+    ~reservation() { by.store(0, std::memory_order_relaxed); }
   } const ends{reserving_};
   const std::size_t granule = pool_impl::region_table<D>::sparse_bytes;
   if (bytes >= granule && bytes <= fixed_.capacity_bytes) {
     reserving_pages_ = static_cast<std::uint32_t>(base::round_up(bytes, granule) /
                                                   pool_format::page_bytes * replicas);
-    reserving_slot_.store(base::this_thread().slot, std::memory_order_relaxed);
-    reserving_.store(true, std::memory_order_relaxed);
+    reserving_.store(base::this_thread().slot + 1, std::memory_order_relaxed);
   }
   region_info region = regions_->reserve(name, kind, bytes, replicas);
   map_twin(region);

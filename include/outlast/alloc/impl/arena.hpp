@@ -354,8 +354,8 @@ std::size_t arena<D>::trim() {
 }
 
 /// Looks at all spans of the class that have free blocks, and gives back those that have nothing
-/// else. Holds one of them at a time: others find what they need in the rest. Whatever other threads
-/// do, each loop comes to its end.
+/// else. Holds one of them at a time: others find what they need in the rest. Each loop ends,
+/// whatever other threads do.
 template <domain::persistence_domain D>
 std::size_t arena<D>::trim_class(class_index index) {
   std::size_t freed = 0;

@@ -18,7 +18,8 @@ using uint_of_size = std::conditional_t<
 /// What a read-modify-write does to a word.
 enum class arithmetic : unsigned char { add, bit_and, bit_or, bit_xor };
 
-/// With what order a compare-and-swap of order `asked` looks first: what it finds may be its answer.
+/// With what order a compare-and-swap of order `asked` looks first: what it finds may be its
+/// answer.
 [[nodiscard]] constexpr std::memory_order order_of_look(std::memory_order asked) noexcept {
   return asked == std::memory_order_seq_cst ? asked : std::memory_order_acquire;
 }

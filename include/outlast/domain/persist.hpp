@@ -68,10 +68,12 @@ template <persistence_domain D>
 }
 
 /// A store that needs no flush was made: on persistent caches it may still be in the store buffer,
-/// so an operation has something to wait for. Locked instructions on x86-64 wait by themselves.
+/// so an operation has something to wait for. Locked instructions on x86-64 wait by themselves. Of
+/// `native`, another pool may have been opened since the caller found that nothing is flushed.
 template <persistence_domain D>
 inline void note_store() {
-  if (D::current_kind() == kind::cache_persistent) base::this_thread().flush_pending = true;
+  const kind now = D::current_kind();
+  if (now == kind::cache_persistent || now == kind::adr) base::this_thread().flush_pending = true;
 }
 
 /// The end of an operation: what it stored and what it depends on is durable at return.

@@ -23,6 +23,19 @@ TEST(Native, flushes_while_one_open_pool_needs_it) {
   EXPECT_FALSE(native::flushes());
 }
 
+TEST(Native, remembers_a_store_beside_which_another_pool_was_opened) {
+  base::this_thread().flush_pending = false;
+  native::pool_opened(kind::cache_persistent);
+  ASSERT_FALSE(native::flushes());
+  native::pool_opened(kind::adr);  // between the caller's look and its store
+  note_store<native>();
+  EXPECT_TRUE(base::this_thread().flush_pending);
+  complete<native>();
+  EXPECT_FALSE(base::this_thread().flush_pending);
+  native::pool_closed(kind::adr);
+  native::pool_closed(kind::cache_persistent);
+}
+
 TEST(Native, two_pools_of_a_kind_are_counted) {
   native::pool_opened(kind::adr);
   native::pool_opened(kind::adr);

@@ -78,7 +78,8 @@ class commit_queue {
   }
   [[nodiscard]] log_counters counters() const noexcept { return log_.counters(); }
 
-  /// Durable at return. Throws error{io_failure}; std::bad_alloc, and then nothing was asked for.
+  /// Durable at return. Throws error{io_failure}; out_of_space, and then the next batch has the
+  /// lines too; other std::bad_alloc, with the same or with nothing asked for.
   void commit(std::span<const line_range> lines) {
     std::unique_lock lock(mutex_);
     add(lines);
@@ -95,7 +96,13 @@ class commit_queue {
   void publish(const word_store& what) {
     std::unique_lock lock(mutex_);
     require_intact();
-    wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value) : ask_for(what));
+    caller me;
+    wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value, me) : ask_for(what, me));
+    if (me.refused != 0) throw_refused(me.refused);
+  }
+
+  [[nodiscard]] bool provide(std::uint64_t lines) {
+    return log_.provide(lines + 1);  // the word's
   }
 
   [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) {
@@ -121,12 +128,28 @@ class commit_queue {
     const std::lock_guard lock(mutex_);
     note(failed);
     require_intact();
+    if (failed == line_log::no_room) throw_refused(failed);
   }
 
  private:
+  /// Who waits for a word, on its stack. With the mutex.
+  struct caller {
+    int refused = 0;  ///< why the word has got nothing
+    caller* next = nullptr;
+  };
+  /// A word that waits for its batch.
+  struct waiting_word {
+    word_store what;
+    caller* callers;
+    int refused = 0;  ///< the leader's
+  };
+
   /// With the mutex.
   void add(std::span<const line_range> lines) {
     require_intact();
+    // With room for what a batch that is refused may leave.
+    const std::size_t needed = waiting_.size() + lines.size() + batch_size_;
+    if (waiting_.capacity() < needed) waiting_.reserve(std::max(2 * waiting_.size(), needed));
     waiting_.insert(waiting_.end(), lines.begin(), lines.end());
   }
 
@@ -140,70 +163,149 @@ class commit_queue {
         continue;
       }
       require_intact();
+      if (asked <= refused_) throw_refused(reason_);
       lead(lock);
     }
   }
 
   /// With the mutex: what to wait for until `word` durably has `value`, or a later one.
-  [[nodiscard]] std::uint64_t ask_for(std::atomic<std::uint64_t>& word, std::uint64_t value) {
-    for (const word_store& each : batch_words_) {
-      if (each.word == &word && each.value >= value) return served_;
+  [[nodiscard]] std::uint64_t ask_for(std::atomic<std::uint64_t>& word, std::uint64_t value,
+                                      caller& me) {
+    for (waiting_word& each : batch_words_) {
+      if (each.what.word != &word || each.what.value < value) continue;
+      me.next = std::exchange(each.callers, &me);
+      return served_;
     }
-    for (word_store& each : waiting_words_) {
-      if (each.word != &word) continue;
-      each.value = std::max(each.value, value);
+    for (waiting_word& each : waiting_words_) {
+      if (each.what.word != &word) continue;
+      each.what.value = std::max(each.what.value, value);
+      me.next = std::exchange(each.callers, &me);
       return ++asked_;
     }
     // Its leader gives it values, and no batch that is under way has this one.
     if (word.load(std::memory_order_relaxed) >= value) return 0;
-    return ask_for({&word, value, {}});
+    return ask_for({&word, value, {}}, me);
   }
   /// With the mutex.
-  [[nodiscard]] std::uint64_t ask_for(const word_store& what) {
-    waiting_words_.reserve(waiting_words_.size() + 1);
-    for (const line_store& each : what.lines) waiting_.push_back({base::line_of(each.line), 1});
-    waiting_.push_back({base::line_of(what.word), 1});
-    waiting_words_.push_back(what);
+  [[nodiscard]] std::uint64_t ask_for(const word_store& what, caller& me) {
+    waiting_words_.push_back({what, &me});
     return ++asked_;
   }
 
   /// With the mutex. The first error stays.
   void note(int failed) noexcept {
-    if (error_number_ == 0) error_number_ = failed;
+    if (error_number_ == 0 && !is_refusal(failed)) error_number_ = failed;
   }
 
   void lead(std::unique_lock<std::mutex>& lock) {
     leading_ = true;
-    batch_.clear();
-    batch_.swap(waiting_);
-    batch_words_.swap(waiting_words_);
+    take_waiting();
     served_ = asked_;
     const int failed = without(lock, [&] { return append(); });
-    batch_words_.clear();
-    if (failed == 0) durable_ = served_;
-    note(failed);
+    forget_words(failed);
+    if (is_refusal(failed)) {
+      // The lines stay, for the next batch: nobody may build upon what is never made durable.
+      refused_ = served_;
+      reason_ = failed;
+    } else {
+      batch_.clear();
+      if (failed == 0) durable_ = served_;
+      note(failed);
+    }
+    batch_size_ = batch_.size();
     changed_.notify_all();  // they do not wait for what follows
     if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
     leading_ = false;
     changed_.notify_all();
   }
 
-  [[nodiscard]] int append() {
-    sort_and_join(batch_);
-    return log_.append(batch_, batch_words_);
+  /// With the mutex.
+  void take_waiting() noexcept {
+    if (!waiting_.empty()) {
+      waiting_.insert(waiting_.end(), batch_.begin(), batch_.end());  // add() made the room
+      batch_.clear();
+      batch_.swap(waiting_);
+    }
+    batch_size_ = batch_.size();
+    batch_words_.swap(waiting_words_);
+  }
+  /// With the mutex. Those whose word has got nothing are told.
+  void forget_words(int failed) noexcept {
+    for (const waiting_word& each : batch_words_) {
+      const int refused = is_refusal(failed) ? failed : each.refused;
+      for (caller* one = each.callers; one != nullptr; one = one->next) one->refused = refused;
+    }
+    batch_words_.clear();
   }
 
-  /// What runs out of memory half-way has failed like the device.
+  /// All that waits goes into one batch if there is room for that. Else lines go before the words
+  /// that speak of them, and words with lines of their own one by one, behind the rest: where one
+  /// of these finds no room, the others do.
+  [[nodiscard]] int append() {
+    sort_and_join(batch_);
+    const auto has_lines = [](const waiting_word& each) { return !each.what.lines.empty(); };
+    int failed = append_with(batch_, [](const waiting_word&) { return true; });
+    if (failed != line_log::no_room || batch_words_.empty()) return failed;
+    failed = append_with(batch_, [](const waiting_word&) { return false; });
+    if (failed == 0) failed = append_with({}, [&](const auto& each) { return !has_lines(each); });
+    if (failed != 0) return failed;
+    for (waiting_word& each : batch_words_) {
+      if (!has_lines(each)) continue;
+      failed = without_memory(
+          [&] { return append_with({}, [&](const auto& other) { return &other == &each; }); });
+      if (is_refusal(failed)) {
+        each.refused = failed;
+      } else if (failed != 0) {
+        return failed;
+      }
+    }
+    return 0;
+  }
+  /// `lines`, and the words that are `wanted` with what belongs to them.
+  template <class Wanted>
+  [[nodiscard]] int append_with(std::span<const line_range> lines, Wanted&& wanted) {
+    if (batch_words_.empty()) return log_.append(lines, {});
+    all_.assign(lines.begin(), lines.end());
+    all_words_.clear();
+    for (const waiting_word& each : batch_words_) {
+      if (wanted(each)) add_word(each);
+    }
+    if (all_.empty()) return 0;
+    sort_and_join(all_);
+    return log_.append(all_, all_words_);
+  }
+  void add_word(const waiting_word& one) {
+    for (const line_store& each : one.what.lines) all_.push_back({base::line_of(each.line), 1});
+    all_.push_back({base::line_of(one.what.word), 1});
+    all_words_.push_back(one.what);
+  }
+  /// What runs out of memory has no effect, as what finds no room.
+  static constexpr int no_memory = -2;
+  static_assert(no_memory != line_log::no_room);
+  [[nodiscard]] static constexpr bool is_refusal(int failed) noexcept {
+    return failed == line_log::no_room || failed == no_memory;
+  }
+  template <class Work>
+  [[nodiscard]] static int without_memory(Work&& work) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return no_memory;
+    }
+  }
   template <class Work>
   [[nodiscard]] static int without(std::unique_lock<std::mutex>& lock, Work&& work) {
     lock.unlock();
-    int result = ENOMEM;
-    try {
-      result = work();
-    } catch (const std::bad_alloc&) {
-    }
+    const int result = without_memory(work);
     lock.lock();
     return result;
+  }
+
+  [[noreturn]] void throw_refused(int reason) const {
+    if (reason == no_memory) throw std::bad_alloc();
+    throw out_of_space(path_ +
+                       ": the file system has no room for what the pool's log has to hold; make "
+                       "room there, and try again");
   }
 
   /// With the mutex.
@@ -224,12 +326,17 @@ class commit_queue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<line_range> waiting_;
-  std::vector<line_range> batch_;  // the leader's
-  std::vector<word_store> waiting_words_;
-  std::vector<word_store> batch_words_;  // the leader's; others read it with the mutex
+  std::vector<line_range> batch_;  // the leader's; later what a refused one has left
+  std::size_t batch_size_ = 0;     // of batch_, at least
+  std::vector<waiting_word> waiting_words_;
+  std::vector<waiting_word> batch_words_;  // the leader's; others read it with the mutex
+  std::vector<line_range> all_;            // the leader's: batch_, and what belongs to words
+  std::vector<word_store> all_words_;      // the leader's
   std::uint64_t asked_ = 0;
   std::uint64_t served_ = 0;  // by the last batch, or the one under way
   std::uint64_t durable_ = 0;
+  std::uint64_t refused_ = 0;  // up to here, but for what is durable; none has an effect
+  int reason_ = 0;             // of the last refusal
   bool leading_ = false;
   int error_number_ = 0;
 };
@@ -322,6 +429,11 @@ void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
   // Nothing survives in that memory.
   for (const line_store& each : lines) std::memcpy(each.line, each.content, line);
   word.store(value, std::memory_order_release);
+}
+
+bool logged_file::provide(const void* address, std::uint64_t lines) {
+  const std::shared_ptr<commit_queue> queue = queue_of(address);
+  return queue == nullptr || queue->provide(lines);
 }
 
 std::byte* logged_file::map_through(std::byte* first, std::size_t bytes) {

@@ -1,6 +1,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/pool/log_format.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -43,6 +44,12 @@ std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept {
   return base::round_up(batch_lines_offset(ranges) + lines * line_bytes, page_bytes);
 }
 
+std::uint64_t most_lines_in(std::uint64_t bytes) noexcept {
+  const std::uint64_t whole_pages = bytes / page_bytes * page_bytes;
+  // The words of the lines' ranges end in a line of their own.
+  return (whole_pages - sizeof(batch_header) - line_bytes) / (line_bytes + sizeof(std::uint64_t));
+}
+
 void seal(log_header& header) noexcept {
   header.checksum = checksum_of(&header, offsetof(log_header, checksum));
 }
@@ -77,8 +84,9 @@ log_reading read_log(std::span<const std::byte> bytes) {
   }
   if (!intact(header)) return refuse(result, errc::header_damaged, "has a damaged header");
   result.uuid = header.uuid;
-  if (header.format_version != log_version || header.line_size_bytes != line_bytes ||
-      header.page_size_bytes != page_bytes) {
+  result.version = header.format_version;
+  if (header.format_version == 0 || header.format_version > log_version ||
+      header.line_size_bytes != line_bytes || header.page_size_bytes != page_bytes) {
     return refuse(result, errc::newer_version,
                   "has format version " + std::to_string(header.format_version) +
                       " where this library knows version " + std::to_string(log_version));
@@ -89,6 +97,33 @@ log_reading read_log(std::span<const std::byte> bytes) {
   find_start(bytes, result);
   if (result.start) return result;
   return refuse(result, errc::header_damaged, "has lost both notes of where it begins");
+}
+
+page_generations generations_of(std::span<const std::byte> first_page) noexcept {
+  page_generations found;
+  for (const std::size_t offset : slot_offsets) {
+    const auto slot = read_at<state_slot>(first_page, offset);
+    if (!intact(slot)) continue;
+    found.complete =
+        found.newest == 0 ? slot.generation : std::min(found.complete, slot.generation);
+    found.newest = std::max(found.newest, slot.generation);
+  }
+  return found;
+}
+
+void set_generations(std::span<std::byte> first_page, const page_generations& wanted) noexcept {
+  const std::uint64_t newest = generations_of(first_page).newest;
+  auto state = read_at<state_slot>(first_page, slot_offsets[0]);
+  if (!intact(state) || state.generation != newest) {
+    state = read_at<state_slot>(first_page, slot_offsets[1]);
+  }
+  if (!intact(state)) return;
+  const std::uint64_t generations[2] = {wanted.newest, wanted.complete};
+  for (std::size_t i = 0; i < 2; ++i) {
+    state.generation = generations[i];
+    seal(state);
+    std::memcpy(first_page.data() + slot_offsets[i], &state, sizeof state);
+  }
 }
 
 bool plausible(const batch_header& header, const pool_uuid& uuid, std::uint64_t sequence,

@@ -2,9 +2,9 @@
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/detail/seams.hpp>
-#include <src/base/immortal.hpp>
 #include <src/pool/changed_file_pages.hpp>
 #include <src/pool/file_calls.hpp>
+#include <src/pool/log_files.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,8 +15,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 // For functions whose races are meant; clang's no_sanitize still watches atomic accesses.
@@ -31,44 +29,11 @@ namespace {
 
 using namespace pool_format;
 
-constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
+log_device& device() noexcept { return device_of_logs(); }
 
-constinit base::immortal<log_device> real_device;
-
-log_device& device() noexcept {
-  return test_seams().device != nullptr ? *test_seams().device : real_device.value;
-}
-
-/// Fewer bytes than asked for where the file ends.
-std::size_t read_some(const std::string& path, int fd, std::uint64_t offset, void* to,
-                      std::size_t size) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t got =
-        ::pread(fd, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "read the file", errno);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
-std::uint64_t length_of(const std::string& path, int fd) {
-  struct stat status{};
-  if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
-  return static_cast<std::uint64_t>(status.st_size);
-}
-
-/// The state that counts in a pool's first page; 0 if none is intact.
-std::uint64_t generation_in(const std::byte* page) noexcept {
-  std::uint64_t newest = 0;
-  for (const std::size_t offset : slot_offsets) {
-    state_slot slot;
-    std::memcpy(&slot, page + offset, sizeof slot);
-    if (intact(slot)) newest = std::max(newest, slot.generation);
-  }
-  return newest;
+/// Of the file system, not of the device: it may be tried again.
+constexpr bool is_lack_of_room(int error_number) noexcept {
+  return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
 /// Copies a line as it is at one moment, though others may store to it. Not one of those moments
@@ -91,183 +56,6 @@ OUTLAST_UNWATCHED void copy_line(const std::byte* from, std::byte* to) {
   std::memcpy(to, copy, sizeof copy);
 }
 
-/// Whoever goes through the batches of a log.
-class log_reader {
- public:
-  log_reader(std::string path, int fd, const pool_uuid& uuid)
-      : path_(std::move(path)), fd_(fd), uuid_(uuid), length_(length_of(path_, fd)) {
-    std::vector<std::byte> pages(first_batch_offset);
-    pages.resize(read_some(path_, fd_, 0, pages.data(), pages.size()));
-    reading_ = read_log(pages);
-    if (reading_.start) sequence_ = reading_.start->sequence;
-  }
-
-  [[nodiscard]] const log_reading& reading() const noexcept { return reading_; }
-  /// Of the next batch.
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
-
-  /// The next intact batch, valid until the next call; nothing at the end.
-  [[nodiscard]] std::optional<std::span<const std::byte>> next() {
-    if (!read_batch(offset_, sequence_)) return std::nullopt;
-    offset_ += buffer_.size();
-    ++sequence_;
-    return buffer_;
-  }
-  void rewind() noexcept {
-    offset_ = first_batch_offset;
-    sequence_ = reading_.start->sequence;
-  }
-  /// The last intact batch from the end on, 0 if there is none: one that follows what is not intact
-  /// says that this was acknowledged.
-  [[nodiscard]] std::uint64_t newest_behind() {
-    std::uint64_t newest = 0;
-    for (std::uint64_t at = offset_; at < length_; at += page_bytes) {
-      batch_header header;
-      if (read_some(path_, fd_, at, &header, sizeof header) != sizeof header) break;
-      if (header.sequence > std::max(newest, sequence_) && read_batch(at, header.sequence)) {
-        newest = header.sequence;
-      }
-    }
-    return newest;
-  }
-
- private:
-  [[nodiscard]] bool read_batch(std::uint64_t offset, std::uint64_t sequence) {
-    batch_header header;
-    if (offset >= length_ ||
-        read_some(path_, fd_, offset, &header, sizeof header) != sizeof header ||
-        !plausible(header, uuid_, sequence, length_ - offset)) {
-      return false;
-    }
-    buffer_.resize(header.bytes);
-    return read_some(path_, fd_, offset, buffer_.data(), buffer_.size()) == buffer_.size() &&
-           intact_batch(buffer_);
-  }
-
-  std::string path_;
-  int fd_;
-  pool_uuid uuid_;
-  std::uint64_t length_;
-  log_reading reading_;
-  std::uint64_t offset_ = first_batch_offset;
-  std::uint64_t sequence_ = 0;
-  std::vector<std::byte> buffer_;
-};
-
-void must(int error_number, const std::string& path, const std::string& action) {
-  if (error_number != 0) fail(path, action, error_number);
-}
-
-/// Page by page: large writes make large folios, of which a later sync of one page writes all.
-void write_pages(const std::string& path, int fd, std::uint64_t offset,
-                 std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const std::size_t size = std::min<std::size_t>(bytes.size(), page_bytes - offset % page_bytes);
-    must(device().write(path, fd, offset, bytes.data(), size), path, "write the file");
-    offset += size;
-    bytes = bytes.subspan(size);
-  }
-}
-
-/// One place, and everything else of its page zero.
-int write_start_page(const std::string& path, int fd, unsigned index, log_start start) {
-  alignas(log_start) std::array<std::byte, page_bytes> page{};
-  seal(start);
-  std::memcpy(page.data(), &start, sizeof start);
-  return device().write(path, fd, start_offsets[index], page.data(), page.size());
-}
-
-[[noreturn]] void throw_missing(const std::string& pool, const std::string& log) {
-  throw corruption(pool,
-                   "the pool was not closed, and what was acknowledged last lies in its redo "
-                   "log '" +
-                       log +
-                       "', which is missing; put it beside the pool again, restore a backup, "
-                       "or open the pool with pool_options::salvage to keep what can be "
-                       "recovered without");
-}
-
-[[noreturn]] void throw_unusable(const std::string& pool, const std::string& log,
-                                 const header_problem& problem) {
-  const std::string sentence = "the redo log '" + log + "' of the pool " + problem.sentence;
-  if (problem.code == errc::newer_version) {
-    throw error(problem.code, pool, sentence + "; open the pool with a newer Outlast");
-  }
-  throw error(problem.code == errc::not_a_pool ? errc::refused : problem.code, pool,
-              sentence + "; nothing was touched; put the right log there or restore a backup");
-}
-
-[[noreturn]] void throw_foreign(const std::string& pool, const std::string& log) {
-  throw error(errc::refused, pool,
-              "the redo log '" + log +
-                  "' belongs to another pool; nothing was touched; move it to where its pool is, "
-                  "or remove it if that pool is gone");
-}
-
-/// Refuses a log that does not fit its pool. False if the file is somebody else's and nobody minds.
-bool judge(const log_reading& reading, const mapped_file& pool, const std::string& log,
-           const parsed_header& header, bool demanded) {
-  if (reading.problem) {
-    if (!reading.ours && !demanded) return false;
-    throw_unusable(pool.path(), log, *reading.problem);
-  }
-  if (reading.uuid != header.fixed.uuid) {
-    if (!demanded) return false;
-    throw_foreign(pool.path(), log);
-  }
-  if (header.state.generation < reading.start->pool_generation) {
-    throw corruption(pool.path(), "the pool's file is older than its redo log '" + log +
-                                      "' and cannot be brought up to date by it; if it is a "
-                                      "backup that you want to use, remove the log");
-  }
-  return true;
-}
-
-/// Before anything is written: all batches up to the one that was cut off name bytes of the pool.
-/// Returns a sequence that no batch in the file has, nor any behind it.
-std::uint64_t require_sound(log_reader& reader, const mapped_file& pool, const std::string& log,
-                            bool salvage) {
-  const std::uint64_t pool_bytes = pool.length();
-  while (const auto batch = reader.next()) {
-    if (ranges_of(*batch, pool_bytes)) continue;
-    throw corruption(pool.path(), "batch " + std::to_string(reader.sequence() - 1) +
-                                      " of the redo log '" + log +
-                                      "' names bytes outside of the pool; restore a backup");
-  }
-  const std::uint64_t behind = reader.newest_behind();
-  // What was cut off keeps its number for itself.
-  if (behind == 0 || salvage) return std::max(behind, reader.sequence()) + 1;
-  throw corruption(pool.path(),
-                   "batch " + std::to_string(reader.sequence()) + " of the redo log '" + log +
-                       "' is damaged, and batches behind it are not: what was acknowledged is "
-                       "lost; restore a backup, or open the pool with pool_options::salvage to "
-                       "keep what comes before");
-}
-
-/// The batches, in order. A replay that is cut off begins again: they say what lines hold.
-void replay(log_reader& reader, const mapped_file& pool) {
-  const std::uint64_t pool_bytes = pool.length();
-  reader.rewind();
-  while (const auto batch = reader.next()) {
-    const auto ranges = ranges_of(*batch, pool_bytes);
-    for (const logged_range& each : ranges.value()) {
-      write_pages(pool.path(), pool.descriptor(), each.pool_offset, each.bytes);
-    }
-  }
-  // (P1) persisted-before (P2): the log begins behind what the pool's file holds.
-  must(device().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool");
-}
-
-/// The open file of a log; none where there is none, or something that cannot be one.
-unique_fd open_log(const std::string& path, bool demanded) {
-  unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  const bool is_no_log = errno == EISDIR || errno == ENXIO || errno == ELOOP;
-  if (file.get() < 0 && errno != ENOENT && !(is_no_log && !demanded)) {
-    fail(path, "open the pool's redo log", errno);
-  }
-  return file;
-}
-
 /// The larger the log, the rarer a checkpoint, and the more often it finds a page changed again
 /// that the last one would have written.
 std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
@@ -281,79 +69,6 @@ std::uint64_t end_of_log(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-int log_device::write(const std::string&, int fd, std::uint64_t offset, const void* bytes,
-                      std::size_t size) {
-  auto* from = static_cast<const char*>(bytes);
-  while (size != 0) {
-    const ssize_t written = ::pwrite(fd, from, size, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    from += written;
-    size -= static_cast<std::size_t>(written);
-    offset += static_cast<std::uint64_t>(written);
-  }
-  return 0;
-}
-
-int log_device::sync(const std::string&, int fd) { return ::fdatasync(fd) == 0 ? 0 : errno; }
-
-std::string log_path_of(const std::string& pool_path) {
-  std::error_code failed;  // there is no such file yet, or any more
-  const std::filesystem::path file = std::filesystem::canonical(pool_path, failed);
-  return (failed ? pool_path : file.string()) + ".redo";
-}
-
-found_log bring_in_log(const mapped_file& pool, const parsed_header& header, bool wanted,
-                       bool salvage) {
-  const std::string path = log_path_of(pool.path());
-  const bool needed = header.dirty() && header.state.domain_kind == logged;
-  found_log found;
-  if (pool.is_device()) {
-    // What was copied from a file whose log stayed there: nothing can be brought in here.
-    if (needed && !salvage) throw_missing(pool.path(), path);
-    found.missing = needed;
-    return found;
-  }
-  found.file = open_log(path, needed || wanted);
-  if (found.file.get() < 0) {
-    if (needed && !salvage) throw_missing(pool.path(), path);
-    found.missing = needed;
-    return found;
-  }
-  log_reader reader(path, found.file.get(), header.fixed.uuid);
-  if (!judge(reader.reading(), pool, path, header, needed || wanted)) return {};
-  found.newest_start = reader.reading().start_index;
-  found.next_sequence = require_sound(reader, pool, path, salvage);
-  replay(reader, pool);
-  found.newest_start = 1 - found.newest_start;
-  const std::uint64_t generation = generation_in(pool.first_page().data());
-  // (P2) the log begins behind what it held.
-  must(write_start_page(path, found.file.get(), found.newest_start,
-                        {found.next_sequence, generation, {}, 0}),
-       path, "empty the redo log");
-  must(device().sync(path, found.file.get()), path, "sync the redo log");
-  return found;
-}
-
-void remove_log(const std::string& pool_path, found_log&& log) {
-  if (log.file.get() < 0) return;
-  const std::string path = log_path_of(pool_path);
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(path, "remove the redo log", errno);
-  sync_directory(path);
-  log.file.reset();
-}
-
-std::optional<std::uint64_t> batches_in_log(const std::string& pool_path, const pool_uuid& uuid) {
-  const std::string path = log_path_of(pool_path);
-  const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return std::nullopt;
-  log_reader reader(path, file.get(), uuid);
-  if (!reader.reading().start || reader.reading().uuid != uuid) return std::nullopt;
-  std::uint64_t count = 0;
-  while (reader.next()) ++count;
-  return count;
-}
-
 redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_log&& found,
                    const pool_options& wanted)
     : pool_path_(pool.path()),
@@ -366,10 +81,10 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
       newest_start_(found.newest_start),
       sequence_(found.next_sequence),
       generation_(header.state.generation),
+      complete_(generation_),
       limit_(end_of_log(wanted.log_bytes != 0 ? wanted.log_bytes : usual_log_bytes(pool.length()))),
-      most_(std::max(limit_, end_of_log(wanted.most_log_bytes))) {
-  // What another domain's process left in the kernel's cache would be built upon.
-  if (header.dirty()) must(sync(pool_path_, pool_fd_), pool_path_, "sync the pool");
+      most_(std::max(limit_, end_of_log(wanted.most_log_bytes))),
+      space_end_(limit_) {
   if (fd_.get() < 0) {
     create();
   } else {
@@ -384,20 +99,14 @@ redo_log::~redo_log() {
     for (const std::span<std::byte> each : through_) ::munmap(each.data(), each.size());
   }
   const bool unused = created_ && sequence_ == 1 && fd_.get() >= 0;
-  if (unused && process_ == ::getpid()) ::unlink(path_.c_str());
+  if (unused && process_ == ::getpid()) forget_own_file(path_, fd_.get());
 }
 
 /// Batches are written once and read after a crash only: copies of them in the kernel's cache cost
 /// more than the device. A stand-in is asked for everything by one descriptor.
 void redo_log::open_past_the_cache() noexcept {
   if (test_seams().device != nullptr) return;
-  direct_ = unique_fd(::open(path_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
-  struct stat one{};
-  struct stat other{};
-  const bool same = direct_.get() >= 0 && ::fstat(direct_.get(), &one) == 0 &&
-                    ::fstat(fd_.get(), &other) == 0 && one.st_dev == other.st_dev &&
-                    one.st_ino == other.st_ino;
-  if (!same) direct_.reset();
+  direct_ = open_again(path_, fd_.get(), O_WRONLY | O_DIRECT);
 }
 
 void redo_log::allocate(int fd) const {
@@ -409,45 +118,44 @@ void redo_log::allocate(int fd) const {
 void redo_log::create() {
   nascent_file fresh(path_, "create the pool's redo log", 0600);
   allocate(fresh.fd());
-  std::array<std::byte, page_bytes> page{};
-  log_header header{};
-  header.magic_word = log_magic;
-  header.endian = endian_tag;
-  header.format_version = log_version;
-  header.line_size_bytes = line_bytes;
-  header.page_size_bytes = page_bytes;
-  header.uuid = uuid_;
-  seal(header);
-  std::memcpy(page.data(), &header, sizeof header);
-  must(device().write(path_, fresh.fd(), 0, page.data(), page.size()), path_, "write the redo log");
+  must(write_header_page(path_, fresh.fd(), uuid_), path_, "write the redo log");
   must(write_start_page(path_, fresh.fd(), 0, {1, generation_, {}, 0}), path_,
        "write the redo log");
-  page.fill(std::byte{});
+  const std::array<std::byte, page_bytes> page{};
   must(device().write(path_, fresh.fd(), start_offsets[1], page.data(), page.size()), path_,
        "write the redo log");
   give_permissions_of(pool_fd_, fresh.fd());
   must(sync(path_, fresh.fd()), path_, "sync the redo log");
   fd_ = fresh.publish();
   created_ = true;
+  // By this one the kernel tells where the file is, if its directory gets another name.
+  if (unique_fd named = open_again(path_, fd_.get(), O_RDWR); named.get() >= 0) {
+    fd_ = std::move(named);
+  }
   sync_directory(path_);
 }
 
 int redo_log::append(std::span<const domain::line_range> lines,
                      std::span<const domain::word_store> words) {
   const std::lock_guard lock(mutex_);
-  if (failed_ == 0) failed_ = append_alone(lines, words);
-  return failed_;
+  if (failed_ != 0) return failed_;
+  const int failed = append_alone(lines, words);
+  if (failed != no_room) failed_ = failed;
+  return failed;
 }
 
-/// With the mutex.
+/// With the mutex. Until words get their values, nothing that fails has an effect.
 int redo_log::append_alone(std::span<const domain::line_range> lines,
                            std::span<const domain::word_store> words) {
   reserve_pages(lines);
   const batch_header header = plan(lines);
-  buffer_.resize(header.bytes / sizeof(aligned_page));
   if (!has_room_for(header.bytes) && head_ != first_batch_offset) {
     if (const int failed = checkpoint_alone()) return failed;
   }
+  if (!provide_space(head_ + header.bytes)) {
+    return words.empty() ? append_in_parts(lines) : no_room;
+  }
+  buffer_.resize(header.bytes / sizeof(aligned_page));
   // Not before the checkpoint, which would take a word to the file without its lines.
   for (const domain::word_store& each : words) {
     for (const domain::line_store& one : each.lines) {
@@ -458,16 +166,63 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
   std::memcpy(buffer_.data(), &header, sizeof header);
   fill(batch_lines_offset(runs_.size()));
   seal_batch(buffer());
-  if (const int failed = write_ahead(head_ + header.bytes)) return failed;
-  if (const int failed = write_batch(buffer())) return failed;
+  // Where nobody has been given anything, what was written is no batch, and the next one's place.
+  if (const int failed = write_batch(buffer())) {
+    return words.empty() && is_lack_of_room(failed) ? no_room : failed;
+  }
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ += header.bytes;
   last_bytes_ = header.bytes;
   counters_.lines += header.lines;
   ++sequence_;
+  ++generation_;
   ++counters_.batches;
   note_pages(lines);
   return 0;
+}
+
+/// A log of any size takes any number of lines that may become durable one after another.
+int redo_log::append_in_parts(std::span<const domain::line_range> lines) {
+  const std::uint64_t most = most_lines_in(limit_ - first_batch_offset);
+  std::vector<domain::line_range> part;
+  std::uint64_t in_part = 0;
+  const auto append_part = [&] {
+    const int failed = append_alone(part, {});
+    part.clear();
+    in_part = 0;
+    return failed;
+  };
+  for (domain::line_range each : lines) {
+    while (each.lines != 0) {
+      const std::uint64_t count = std::min<std::uint64_t>(each.lines, most - in_part);
+      part.push_back({each.first, count});
+      in_part += count;
+      each.first += count * line_bytes;
+      each.lines -= count;
+      if (in_part != most) continue;
+      if (const int failed = append_part()) return failed;
+    }
+  }
+  return part.empty() ? 0 : append_part();
+}
+
+bool redo_log::provide(std::uint64_t lines) {
+  const std::uint64_t end = first_batch_offset + batch_bytes(lines, lines);
+  // (1) acquire; synchronizes-with (2): the space is there.
+  if (end <= space_end_.load(std::memory_order_acquire)) return true;
+  const std::lock_guard lock(mutex_);
+  return provide_space(end);
+}
+
+/// With the mutex. What was made for one batch stays until the log goes.
+bool redo_log::provide_space(std::uint64_t end) noexcept {
+  const std::uint64_t there = space_end_.load(std::memory_order_relaxed);
+  if (end <= there) return true;
+  const int failed = allocate_space(fd_.get(), there, end - there);
+  if (failed != 0 && failed != EOPNOTSUPP && failed != ENOSYS) return false;
+  // (2) release; synchronizes-with (1).
+  space_end_.store(end, std::memory_order_release);
+  return true;
 }
 
 int redo_log::tidy() {
@@ -581,8 +336,15 @@ int redo_log::checkpoint_alone() {
   if (failed_ != 0) return failed_;
   if (head_ == first_batch_offset) return 0;
   forget_duplicates();
+  // First the page which tells, to whoever copies the file, what the rest may have something of.
+  if (const int failed = write_page(0)) return is_lack_of_room(failed) ? no_room : failed;
   for (const std::uint32_t page : pages_) {
-    if (const int failed = write_page(page)) return failed;
+    if (page == 0) continue;
+    if (const int failed = write_page(page)) return is_lack_of_room(failed) ? no_room : failed;
+  }
+  // Last the same page, which tells that the rest has all of it.
+  if (const int failed = write_first_page({generation_, generation_})) {
+    return is_lack_of_room(failed) ? no_room : failed;
   }
   lengthen();
   // (P3) persisted-before (P4): what the log forgets is in the pool's file.
@@ -598,6 +360,7 @@ int redo_log::checkpoint_alone() {
   if (const int failed = sync(path_, fd_.get())) return failed;
   head_ = first_batch_offset;  // (P6) the next batch is written there.
   newest_start_ = start;
+  complete_ = generation_;
   pages_.clear();
   ++counters_.checkpoints;
   return 0;
@@ -610,25 +373,38 @@ void redo_log::lengthen() noexcept {
   const bool was_full = 2 * held >= limit_ - first_batch_offset;
   if (limit_ >= most_ || !was_full || pages_.size() * page_bytes <= 2 * held) return;
   const std::uint64_t longer = std::min(most_, 2 * limit_ - first_batch_offset);
-  const int failed = allocate_space(fd_.get(), limit_, longer - limit_);
-  if (failed == 0 || failed == EOPNOTSUPP || failed == ENOSYS) limit_ = longer;
+  if (provide_space(longer)) limit_ = longer;
 }
 
 int redo_log::write_page(std::uint32_t page) {
+  if (page == 0) return write_first_page({complete_, generation_});
   alignas(line_bytes) std::array<std::byte, page_bytes> copy;
+  copy_page(page, copy);
+  return write_copy(page, copy);
+}
+
+int redo_log::write_first_page(const page_generations& generations) {
+  alignas(line_bytes) std::array<std::byte, page_bytes> copy;
+  copy_page(0, copy);
+  set_generations(copy, generations);
+  return write_copy(0, copy);
+}
+
+void redo_log::copy_page(std::uint32_t page, std::span<std::byte> to) const {
+  const std::byte* const from = base_ + std::uint64_t{page} * page_bytes;
+  for (std::size_t at = 0; at < page_bytes; at += line_bytes) copy_line(from + at, &to[at]);
+}
+
+int redo_log::write_copy(std::uint32_t page, std::span<const std::byte> copy) {
   const std::uint64_t offset = std::uint64_t{page} * page_bytes;
-  for (std::size_t at = 0; at < page_bytes; at += line_bytes) {
-    copy_line(base_ + offset + at, &copy[at]);
-  }
   const int failed = device().write(pool_path_, pool_fd_, offset, copy.data(), copy.size());
-  if (failed != 0) return failed;
-  counters_.page_bytes += page_bytes;
-  if (page == 0) generation_ = generation_in(copy.data());
-  return 0;
+  if (failed == 0) counters_.page_bytes += page_bytes;
+  return failed;
 }
 
 int redo_log::write_batch(std::span<const std::byte> batch) {
   counters_.log_bytes += batch.size();
+  if (const int failed = write_ahead(head_ + batch.size())) return failed;
   return write_at(head_, batch);
 }
 
@@ -685,9 +461,9 @@ void redo_log::write_back_everything(std::uint64_t pool_bytes) {
 
 void redo_log::retire() {
   const std::lock_guard lock(mutex_);
-  must(checkpoint_alone(), pool_path_, "bring the redo log into the pool");
-  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) fail(path_, "remove the redo log", errno);
-  sync_directory(path_);
+  const int failed = checkpoint_alone();
+  must(failed == no_room ? ENOSPC : failed, pool_path_, "bring the redo log into the pool");
+  remove_own_file(path_, fd_.get());
   fd_.reset();
   direct_.reset();
 }

@@ -4,7 +4,9 @@ outlast_sources(outlast_core pool
   file_calls.cpp
   fork_guard.cpp
   format.cpp
+  found_log.cpp
   instances.cpp
+  log_files.cpp
   log_format.cpp
   machine.cpp
   mapped_file.cpp

@@ -3,6 +3,7 @@
 // the campaign of power cuts, and under a device that stops at any step; the seeds are fixed.
 #include <tests/powercut/disk_subjects.hpp>
 #include <tests/support/memory_folder.hpp>
+#include <tests/support/mixed_moments.hpp>
 #include <tests/support/mortal_device.hpp>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,7 @@ TEST_P(BrokenLog, is_found_out) {
   EXPECT_NE(complaint_of(GetParam(), "link_free_hash_logged", 20'000), "");
 }
 INSTANTIATE_TEST_SUITE_P(Each, BrokenLog, testing::Range(1, 13));
+INSTANTIATE_TEST_SUITE_P(Replay, BrokenLog, testing::Values(19));
 
 class BrokenPublication : public testing::TestWithParam<int> {};
 
@@ -50,6 +52,17 @@ TEST_P(BrokenPublication, is_found_out) {
   EXPECT_NE(complaint, "");
 }
 INSTANTIATE_TEST_SUITE_P(Each, BrokenPublication, testing::Range(13, 15));
+
+class BrokenGeneration : public testing::TestWithParam<int> {};
+
+TEST_P(BrokenGeneration, is_found_out) {
+  const scratch_folder folder;
+  broken_log::defect = GetParam();
+  const std::string complaint = complaint_of_mixed_moments((folder.path() / "p").string());
+  broken_log::defect = 0;
+  EXPECT_NE(complaint, "");
+}
+INSTANTIATE_TEST_SUITE_P(Each, BrokenGeneration, testing::Range(15, 19));
 
 TEST(WholeLog, is_not_complained_of) {
   EXPECT_EQ(complaint_of(0, "link_free_hash_logged", 2'000), "");

@@ -82,19 +82,27 @@ struct log_counters {
 /// Where fences of one pool go. The pool layer has one for each pool of the domain.
 ///
 /// Thread-safety: append() and tidy() are called by one thread at a time, the others by any.
-/// Errors: 0, or an errno after which it is not called again.
+/// Errors: 0; no_room; or an errno after which it is not called again.
 class line_log {
  public:
+  /// Instead of an errno: the file system has no room, nothing that was asked for has happened, and
+  /// it may be asked for again.
+  static constexpr int no_room = -1;
+
   virtual ~line_log() = default;
   /// Gives the words and their lines what they get and makes `lines` durable, as they are then, all
   /// of them or none. Ascending, none twice, those of the words among them. Nothing else takes a
-  /// value or a content to the file before that.
+  /// value or a content to the file before that. Without words, some of `lines` may become durable
+  /// before others, and without these where it fails. Throws std::bad_alloc: no word was given
+  /// anything.
   [[nodiscard]] virtual int append(std::span<const line_range> lines,
                                    std::span<const word_store> words) = 0;
   /// Called after that, when nobody waits: the place to make room.
   [[nodiscard]] virtual int tidy() = 0;
   /// Brings everything that the log holds into the pool's file, and empties it. Durable at return.
   [[nodiscard]] virtual int checkpoint() = 0;
+  /// A batch of so many lines finds room from now on. False: the file system has none for it.
+  [[nodiscard]] virtual bool provide(std::uint64_t lines) = 0;
   /// Maps the part of the pool's file once more, until the log is destroyed. By any thread. Throws
   /// error{io_failure}.
   [[nodiscard]] virtual std::byte* map_through(std::uintptr_t first, std::size_t bytes) = 0;
@@ -107,9 +115,9 @@ class line_log {
 /// panic, a power cut and a kill; the rest may be lost in each. A fence costs an append and one
 /// device sync, tens to hundreds of microseconds: families that batch (epochs) are at home here.
 ///
-/// A device error, a full file system included, poisons the pool: that fence and every later one
-/// that concerns the pool throws error{io_failure}. What was acknowledged before stays
-/// acknowledged.
+/// A device error poisons the pool: that fence and every later one that concerns the pool throws
+/// error{io_failure}. What was acknowledged before stays acknowledged. A full file system poisons
+/// nothing: what finds no room in the log throws out_of_space, and may be tried again.
 /// Thread-safety: all members may be called concurrently; notes belong to the calling thread.
 /// Progress: fences wait for the device, and for a checkpoint that is under way.
 struct logged_file : hardware_access {
@@ -124,7 +132,8 @@ struct logged_file : hardware_access {
   /// There is no ordering below a device sync: the same as psync.
   static void pfence(site where = site::current()) { psync(where); }
   /// Appends the lines that the caller noted, as they are now, and syncs the log. Durable at
-  /// return. Throws error{io_failure}, std::bad_alloc, which leaves the notes for the next fence.
+  /// return. Throws error{io_failure}; out_of_space and other std::bad_alloc, which leave the lines
+  /// for the next fence of any thread.
   static void psync(site where = site::current());
   /// Puts the lines that the caller noted into the queue, without waiting for the device: a word
   /// that is published from now on is not durable before they are. They are copied between now and
@@ -132,13 +141,18 @@ struct logged_file : hardware_access {
   static void stage(site where = site::current());
   /// Gives `word` a value that is not below what it has, with all that was staged, by any thread,
   /// before the call. Nobody stores to the word meanwhile, and its values grow. Calls for one value
-  /// share a batch. Durable at return. Throws error{io_failure}, std::bad_alloc without effect.
+  /// share a batch. Durable at return. Throws error{io_failure}; out_of_space and other
+  /// std::bad_alloc, without effect.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current());
   /// The same, and each of `lines`, none twice, gets its content in the same batch: a crash finds
   /// all of it or nothing. Nobody else stores to them, and one call at a time is for the word.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       std::span<const line_store> lines, site where = site::current());
+
+  /// A publication with so many lines in the pool that holds `address` finds room from now on,
+  /// whatever else goes to the log. False: its file system has no room for that.
+  [[nodiscard]] static bool provide(const void* address, std::uint64_t lines);
 
   /// The same bytes of a pool's file under other addresses: what is stored there is in the kernel's
   /// hands at once, and survives the process. They exist on the file system before they are
@@ -159,7 +173,7 @@ struct logged_file : hardware_access {
   /// True once the device has reported an error for the pool that holds `address`.
   [[nodiscard]] static bool poisoned(const void* address) noexcept;
   /// Brings the log of the pool that holds `address` into its file, which is complete without the
-  /// log until the next fence. Durable at return. Throws error{io_failure}.
+  /// log until the next fence. Durable at return. Throws error{io_failure}, out_of_space.
   static void checkpoint(const void* address);
   /// What the log of that pool has cost; zeros if none holds `address`.
   [[nodiscard]] static log_counters counters(const void* address);

@@ -1,4 +1,4 @@
-// What the redo log of a pool looks like on media: version 1. The prose is in
+// What the redo log of a pool looks like on media: version 2, and version 1. The prose is in
 // docs/formats/redo-log.md.
 //
 // Everything here is law: a struct changes only together with the version.
@@ -15,7 +15,9 @@
 
 namespace outlast::pool_format {
 
-inline constexpr std::uint32_t log_version = 1;
+inline constexpr std::uint32_t log_version = 2;
+/// From it on the generation in the pool's first page counts batches: see log_start.
+inline constexpr std::uint32_t first_version_that_counts = 2;
 inline constexpr std::uint64_t log_magic = word_of("OUTLREDO");
 inline constexpr std::uint64_t batch_magic = word_of("--BATCH-");
 
@@ -40,13 +42,19 @@ static_assert(offsetof(log_header, checksum) == 56);
 
 /// Where replay begins. Pages 1 and 2 begin with one each; the rest of them is zero. A checkpoint
 /// writes the older one; the intact one with the greater sequence counts.
+///
+/// Each batch has a generation, one more than the batch before it; `pool_generation` is that of the
+/// last one before `sequence`. The two state slots of the pool's file tell what it has of them: all
+/// up to the lesser of their generations, and nothing behind the greater. (In version 1 the state
+/// alone makes generations grow, and the greater one is at least `pool_generation`.)
 struct log_start {
-  std::uint64_t sequence;         ///< of the first batch that the pool's file may lack
-  std::uint64_t pool_generation;  ///< that the state in the pool's file has at least
+  std::uint64_t sequence;  ///< of the first batch that the pool's file may lack
+  std::uint64_t pool_generation;
   std::uint64_t reserved[5];
   std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
 };
 static_assert(sizeof(log_start) == 64);
+static_assert(offsetof(log_start, pool_generation) == 8);
 static_assert(offsetof(log_start, checksum) == 56);
 
 inline constexpr std::uint64_t start_offsets[2] = {page_bytes, 2 * page_bytes};
@@ -87,6 +95,8 @@ struct line_run {
 
 /// The length of a batch, padding included.
 [[nodiscard]] std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept;
+/// How many lines, neighbours or not, a batch of so many bytes can have; `bytes`: a page at least.
+[[nodiscard]] std::uint64_t most_lines_in(std::uint64_t bytes) noexcept;
 /// Where in a batch the lines begin.
 [[nodiscard]] std::uint64_t batch_lines_offset(std::uint64_t ranges) noexcept;
 
@@ -102,8 +112,9 @@ struct log_reading {
   std::optional<log_start> start;
   unsigned start_index = 0;  ///< the place of `start`
   std::optional<header_problem> problem;
-  bool ours = false;  ///< it begins as a log does, whatever is wrong
-  pool_uuid uuid{};   ///< of the pool that it belongs to, where the header can be read
+  bool ours = false;          ///< it begins as a log does, whatever is wrong
+  pool_uuid uuid{};           ///< of the pool that it belongs to, where the header can be read
+  std::uint32_t version = 0;  ///< the same
 };
 
 /// Judges the first pages of a file. Pure: accepts any bytes, and fewer than three pages of them.
@@ -114,6 +125,17 @@ struct log_reading {
                              std::uint64_t sequence, std::uint64_t most_bytes) noexcept;
 /// Whether `batch`, whose header is plausible, is whole and unharmed.
 [[nodiscard]] bool intact_batch(std::span<const std::byte> batch) noexcept;
+
+// ---- The pool's first page, as it goes to the file of a pool that has a log ----
+
+/// The generations of its intact slots; zeros if none is.
+struct page_generations {
+  std::uint64_t complete = 0;  ///< the lesser: the file has everything that came before it
+  std::uint64_t newest = 0;    ///< the greater: it has nothing of what comes behind it
+};
+[[nodiscard]] page_generations generations_of(std::span<const std::byte> first_page) noexcept;
+/// Both slots get the state that counts, with these generations.
+void set_generations(std::span<std::byte> first_page, const page_generations& wanted) noexcept;
 
 /// A range of a batch: where it lies in the pool, and what it holds.
 struct logged_range {

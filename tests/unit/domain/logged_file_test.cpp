@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,10 @@ class fake_pool final : public line_log {
 
   int append(std::span<const line_range> lines, std::span<const word_store> words) override {
     ++appends;
+    if (throws) throw std::bad_alloc();
+    std::size_t wanted = 0;
+    for (const line_range& each : lines) wanted += each.lines;
+    if (wanted > room) return no_room;
     last.clear();
     last_words.clear();
     for (const word_store& each : words) {
@@ -46,7 +51,6 @@ class fake_pool final : public line_log {
     for (const line_range& each : lines) {
       last.emplace_back((each.first - reinterpret_cast<std::uintptr_t>(bytes_)) / line, each.lines);
     }
-    if (throws) throw std::bad_alloc();
     if (wait_for_others) std::this_thread::yield();
     if (meanwhile) std::exchange(meanwhile, nullptr)();
     return std::exchange(next_error, 0);
@@ -56,6 +60,7 @@ class fake_pool final : public line_log {
     ++checkpoints;
     return 0;
   }
+  bool provide(std::uint64_t lines) override { return lines <= room; }
   std::byte* map_through(std::uintptr_t first, std::size_t) override {
     return reinterpret_cast<std::byte*>(first);
   }
@@ -68,6 +73,7 @@ class fake_pool final : public line_log {
   }
 
   [[nodiscard]] const std::byte* at(std::size_t offset) const { return bytes_ + offset; }
+  [[nodiscard]] std::byte* bytes() noexcept { return bytes_; }
   /// A word at the beginning of a line.
   [[nodiscard]] std::atomic<std::uint64_t>& word(std::size_t index) {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(bytes_ + index * line);
@@ -78,7 +84,8 @@ class fake_pool final : public line_log {
   unsigned checkpoints = 0;
   indices last;
   std::vector<std::uint64_t> last_words;
-  std::function<void()> meanwhile;  // while the next batch is on its way
+  std::function<void()> meanwhile;      // while the next batch is on its way
+  std::size_t room = pool_size / line;  // lines of a batch
   int next_error = 0;
   int tidy_error = 0;
   bool throws = false;
@@ -168,9 +175,84 @@ TEST_F(LoggedFile, a_checkpoint_that_fails_fails_the_next_fence_not_the_last) {
   EXPECT_NE(failure_of_persist(first), "");
 }
 
-TEST_F(LoggedFile, a_log_that_runs_out_of_memory_has_failed) {
+TEST_F(LoggedFile, a_log_that_runs_out_of_memory_may_be_asked_again) {
   first.throws = true;
-  EXPECT_NE(failure_of_persist(first), "");
+  logged_file::pwb(first.at(0));
+  EXPECT_THROW(logged_file::psync(), std::bad_alloc);
+  EXPECT_THROW(logged_file::publish(first.word(2), 7), std::bad_alloc);
+  EXPECT_EQ(first.word(2), 0U);
+  EXPECT_FALSE(logged_file::poisoned(first.at(0)));
+  first.throws = false;
+  std::thread([&] { EXPECT_EQ(failure_of_persist(first, 5 * line), ""); }).join();
+  EXPECT_EQ(first.last, (fake_pool::indices{{0, 1}, {5, 1}}));
+  logged_file::publish(first.word(2), 7);
+  EXPECT_EQ(first.word(2), 7U);
+}
+
+TEST_F(LoggedFile, a_fence_without_room_leaves_its_lines_for_the_next_batch) {
+  first.room = 1;
+  flush<logged_file>(first.at(0), 3 * line);
+  EXPECT_THROW(logged_file::psync(), out_of_space);
+  EXPECT_FALSE(logged_file::poisoned(first.at(0)));
+  first.room = 4;
+  std::thread([&] { EXPECT_EQ(failure_of_persist(first, 5 * line), ""); }).join();
+  EXPECT_EQ(first.last, (fake_pool::indices{{0, 3}, {5, 1}}));
+}
+
+TEST_F(LoggedFile, a_word_with_lines_that_find_no_room_is_refused_and_the_others_are_not) {
+  const std::vector<std::byte> content(line, std::byte{1});
+  std::vector<line_store> many;
+  for (std::size_t i = 10; i < 20; ++i) many.push_back({first.bytes() + i * line, content.data()});
+  const std::vector<line_store> few{many.front()};
+  first.room = 4;
+  std::thread large;
+  std::thread small;
+  std::thread plain;
+  std::thread fence;
+  first.meanwhile = [&] {
+    large = std::thread(
+        [&] { EXPECT_THROW(logged_file::publish(first.word(2), 7, many), out_of_space); });
+    small = std::thread([&] { logged_file::publish(first.word(3), 8, few); });
+    plain = std::thread([&] { logged_file::publish(first.word(4), 9); });
+    fence = std::thread([&] { EXPECT_EQ(failure_of_persist(first, 30 * line), ""); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // most of them come in time
+  };
+  EXPECT_EQ(failure_of_persist(first), "");
+  for (std::thread* each : {&large, &small, &plain, &fence}) each->join();
+  EXPECT_EQ(first.word(2), 0U);
+  EXPECT_EQ(first.word(3), 8U);
+  EXPECT_EQ(first.word(4), 9U);
+  first.room = 20;
+  logged_file::publish(first.word(2), 7, many);
+  EXPECT_EQ(first.word(2), 7U);
+}
+
+TEST_F(LoggedFile, who_waits_for_a_word_that_is_refused_is_told) {
+  first.room = 0;
+  std::atomic<unsigned> refused{0};
+  const auto publish = [&] {
+    try {
+      logged_file::publish(first.word(2), 7);
+    } catch (const out_of_space&) {
+      ++refused;
+    }
+  };
+  std::vector<std::thread> crew;
+  for (int i = 0; i < 4; ++i) crew.emplace_back(publish);
+  for (std::thread& each : crew) each.join();
+  EXPECT_EQ(refused, 4U);
+  first.room = 1;
+  publish();
+  EXPECT_EQ(refused, 4U);
+  EXPECT_EQ(first.word(2), 7U);
+}
+
+TEST_F(LoggedFile, asks_the_log_for_the_room_of_a_publication) {
+  first.room = 5;
+  EXPECT_TRUE(logged_file::provide(first.at(line), 4));
+  EXPECT_FALSE(logged_file::provide(first.at(line), 5)) << "the word has a line, too";
+  static const std::byte elsewhere{};
+  EXPECT_TRUE(logged_file::provide(&elsewhere, 5));
 }
 
 TEST_F(LoggedFile, a_word_goes_with_the_lines_that_were_staged_before_it) {

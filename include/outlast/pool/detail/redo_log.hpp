@@ -54,6 +54,8 @@ void remove_log(const std::string& pool_path, found_log&& log);
 ///   I1  what a batch holds is in the pool's file before the log says that it begins behind it.
 ///   I2  no page of a batch that was acknowledged is written again before that.
 ///   I3  the pool's file differs from the last crash's recovery in write-backs of lines alone.
+///   I4  the generations in its first page tell which batches it has, and of which it may have
+///       something, at each moment at which somebody may copy it: see log_start.
 class redo_log final : public domain::line_log {
  public:
   /// For the mapped, locked `pool`: goes on with `found`, or creates a log, durably. `wanted`: for
@@ -69,6 +71,7 @@ class redo_log final : public domain::line_log {
                            std::span<const domain::word_store> words) override;
   [[nodiscard]] int tidy() override;
   [[nodiscard]] int checkpoint() override;
+  [[nodiscard]] bool provide(std::uint64_t lines) override;
   [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) override;
   [[nodiscard]] int sync_through() override;
   [[nodiscard]] domain::log_counters counters() const noexcept override;
@@ -87,6 +90,8 @@ class redo_log final : public domain::line_log {
 
   [[nodiscard]] int append_alone(std::span<const domain::line_range> lines,
                                  std::span<const domain::word_store> words);
+  [[nodiscard]] int append_in_parts(std::span<const domain::line_range> lines);
+  [[nodiscard]] bool provide_space(std::uint64_t end) noexcept;
   void create();
   void allocate(int fd) const;
   [[nodiscard]] pool_format::batch_header plan(std::span<const domain::line_range> lines);
@@ -97,6 +102,9 @@ class redo_log final : public domain::line_log {
   [[nodiscard]] int checkpoint_alone();
   void lengthen() noexcept;
   [[nodiscard]] int write_page(std::uint32_t page);
+  [[nodiscard]] int write_first_page(const pool_format::page_generations& generations);
+  void copy_page(std::uint32_t page, std::span<std::byte> to) const;
+  [[nodiscard]] int write_copy(std::uint32_t page, std::span<const std::byte> copy);
   [[nodiscard]] int write_batch(std::span<const std::byte> batch);
   [[nodiscard]] int write_ahead(std::uint64_t end);
   [[nodiscard]] int write_at(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -124,14 +132,16 @@ class redo_log final : public domain::line_log {
   bool created_ = false;
   unsigned newest_start_;
   std::uint64_t sequence_;
-  std::uint64_t generation_;  // of the state in the pool's file
+  std::uint64_t generation_;  // of the last batch
+  std::uint64_t complete_;    // of the last one before the log begins
   std::uint64_t head_ = pool_format::first_batch_offset;
   std::uint64_t written_end_ = pool_format::first_batch_offset;  // what is behind was never written
   std::uint64_t limit_;
-  std::uint64_t most_;                // that the limit may become
-  std::uint64_t last_bytes_ = 0;      // of the last batch
-  int failed_ = 0;                    // errno of a batch that failed
-  std::vector<std::uint32_t> pages_;  // that the log concerns, some of them twice
+  std::uint64_t most_;                    // that the limit may become
+  std::atomic<std::uint64_t> space_end_;  // what is before it exists on the file system
+  std::uint64_t last_bytes_ = 0;          // of the last batch
+  int failed_ = 0;                        // errno of a batch that failed
+  std::vector<std::uint32_t> pages_;      // that the log concerns, some of them twice
   std::vector<pool_format::line_run> runs_;
   std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch

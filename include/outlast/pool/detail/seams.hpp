@@ -12,7 +12,8 @@
 
 namespace outlast::pool_detail {
 
-/// The device under the two files of pools of domain::logged_file. All return 0 or an errno.
+/// The device under the two files of pools of domain::logged_file. write() and sync() return 0 or
+/// an errno.
 class log_device {
  public:
   virtual ~log_device() = default;
@@ -21,6 +22,8 @@ class log_device {
                     std::size_t size);
   /// Makes durable what was written.
   virtual int sync(const std::string& path, int fd);
+  /// Drops what the cache holds of the file and the device has: it is read from there again.
+  virtual void forget(const std::string& path, int fd);
 };
 
 struct seams {

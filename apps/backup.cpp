@@ -6,6 +6,7 @@
 #include <apps/db/meter.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
@@ -271,6 +272,8 @@ std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
   const mapped_file* const device = pool.file.is_device() ? &pool.file : nullptr;
   const std::uint64_t copied =
       copy_and_compare({pool.file.descriptor(), path, device, pool.header.file_bytes()}, to);
+  pool_detail::adopt_copy(to.name(), to.descriptor());
+  to.sync();
   if (has_log) {
     unfinished_copy log(log_name);
     copy_and_compare({.fd = pool.log.file.get(), .path = pool_detail::log_path_of(path)}, log);

@@ -195,6 +195,16 @@ ordered_json describe_usage(const file_view& view, const parsed_header& header, 
           {"fragmentation", share(used.pages[0] - used.largest_free_pages, used.pages[0])}};
 }
 
+/// Null if it was closed, or by those that record nothing.
+ordered_json describe_file(const file_view& view) {
+  const std::optional<file_identity> recorded = view.opened_in();
+  if (!recorded) return nullptr;
+  return {{"device", hexadecimal(recorded->device)},
+          {"inode", recorded->inode},
+          {"born_ns", recorded->born},
+          {"this_file", !view.torn_by_copying()}};
+}
+
 ordered_json describe_findings(const std::vector<finding>& findings) {
   ordered_json list = ordered_json::array();
   for (const finding& one : findings) {
@@ -214,6 +224,7 @@ ordered_json describe(const std::string& path, const file_view& view) {
   all.update(describe_header(header));
   all["guarantee"] = view.guarantee();
   all["open_in_process"] = view.holder();
+  all["opened_in_file"] = describe_file(view);
   if (header.file_bytes() > view.bytes().size()) {
     all["problem"] = "the file is " + std::to_string(header.file_bytes() - view.bytes().size()) +
                      " bytes shorter than its header says";
@@ -248,6 +259,9 @@ void print_for_people(const ordered_json& all) {
   std::cout << all.at("file").get<std::string>() << '\n';
   for (const auto& [key, value] : all.items()) {
     if (!value.is_structured() && key != "file") print_value(key, value);
+  }
+  if (all.contains("opened_in_file") && all.at("opened_in_file").is_object()) {
+    print_value("opened_in_file", all.at("opened_in_file"));
   }
   if (!all.contains("usage")) return;
   std::cout << "usage:\n";

@@ -32,6 +32,7 @@ class category_type final : public std::error_category {
       case errc::io_failure: return "the device reported an error";
       case errc::bad_argument: return "bad argument";
       case errc::closed: return "the pool is closed";
+      case errc::torn_by_copying: return "the pool is a copy that was made while it was open";
     }
     return "unknown error";
   }

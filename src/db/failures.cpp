@@ -15,6 +15,7 @@ Status status_of(const ::outlast::error& failure) {
     case errc::truncated:
     case errc::header_damaged:
     case errc::corrupted:
+    case errc::torn_by_copying:
     case errc::torn_by_machine_crash:
     case errc::root_type_mismatch: return Status::Corruption(failure.what());
     case errc::newer_version:

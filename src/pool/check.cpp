@@ -1,6 +1,8 @@
+#include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
@@ -9,6 +11,8 @@
 #include <outlast/pool/region.hpp>
 
 #include <src/pool/dax_device.hpp>
+#include <src/pool/file_calls.hpp>
+#include <src/pool/stored_parts.hpp>
 #include <src/pool/torn.hpp>
 
 #include <fcntl.h>
@@ -19,8 +23,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <set>
 #include <system_error>
+#include <utility>
 
 namespace outlast {
 
@@ -245,17 +251,123 @@ std::vector<finding> check_image(std::span<const std::byte> image, std::uint32_t
   return findings;
 }
 
+namespace {
+
+using pool_detail::fail;
+
+/// A file mapped for reading. Of its tables the stored parts alone are the file's, and zeros of the
+/// process stand for the holes: to read a hole by way of the file is to fill it, in memory or on a
+/// file system that is there.
+class sparse_mapping {
+ public:
+  sparse_mapping(int fd, const std::string& path, std::uint64_t bytes, std::uint64_t tables)
+      : fd_(fd), path_(path), bytes_(bytes) {
+    const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint64_t tables_end = std::min(base::round_up(tables, kernel_page), bytes);
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) fail_to_map();
+    base_ = static_cast<std::byte*>(mapped);
+    try {
+      std::uint64_t done = 0;
+      const auto show = [&](std::uint64_t first, std::uint64_t end) {
+        first = std::max(done, first / kernel_page * kernel_page);
+        done = std::min(base::round_up(end, kernel_page), tables_end);
+        if (first < done) show_part(first, done);
+      };
+      // Pages that are dirty in the cache are no holes, whatever the file system calls them.
+      const bool told = pool_detail::known_file_system(fd) || pool_detail::sync_data(fd) == 0;
+      if (!told || !pool_detail::for_each_stored(fd, 0, tables_end, show)) show(done, tables_end);
+      if (tables_end < bytes) map_part(tables_end, bytes);
+      if (::mprotect(base_, bytes_, PROT_READ) != 0) fail_to_map();
+    } catch (...) {
+      ::munmap(base_, bytes_);
+      throw;
+    }
+  }
+  ~sparse_mapping() {
+    if (base_ != nullptr) ::munmap(base_, bytes_);
+  }
+  sparse_mapping(const sparse_mapping&) = delete;
+  sparse_mapping& operator=(const sparse_mapping&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {base_, bytes_}; }
+  [[nodiscard]] const std::byte* release() noexcept { return std::exchange(base_, nullptr); }
+
+ private:
+  static constexpr unsigned most_mappings = 4096;  // of 65,530 that a process may have
+
+  [[noreturn]] void fail_to_map() const {
+    throw error(errc::io_failure, path_,
+                "cannot map the file: " + std::generic_category().message(errno) +
+                    pool_detail::sentence_of_address_limit());
+  }
+
+  void show_part(std::uint64_t first, std::uint64_t end) {
+    if (++mappings_ <= most_mappings) return map_part(first, end);
+    for (std::uint64_t at = first; at < end;) {
+      const ssize_t got = ::pread(fd_, base_ + at, end - at, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(path_, "read the file", errno);
+      if (got == 0) return;
+      at += static_cast<std::uint64_t>(got);
+    }
+  }
+
+  void map_part(std::uint64_t first, std::uint64_t end) {
+    if (::mmap(base_ + first, end - first, PROT_READ, MAP_SHARED | MAP_FIXED, fd_,
+               static_cast<off_t>(first)) == MAP_FAILED) {
+      fail_to_map();
+    }
+  }
+
+  int fd_;
+  const std::string& path_;
+  std::uint64_t bytes_;
+  std::byte* base_ = nullptr;
+  unsigned mappings_ = 0;
+};
+
+/// Where the tables of the pool in a file end, or its first page if it holds none.
+std::uint64_t end_of_tables(int fd, const std::string& path) {
+  header_page page{};
+  ssize_t got = 0;
+  do {
+    got = ::pread(fd, static_cast<void*>(&page), sizeof page, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) fail(path, "read the file", errno);
+  const header_reading reading =
+      read_header(std::as_bytes(std::span(&page, 1)).first(static_cast<std::size_t>(got)));
+  return reading.header ? reading.header->fixed.first_data_offset : page_bytes;
+}
+
+}  // namespace
+
+std::vector<finding> check_open_file(int fd, std::uint64_t bytes, std::uint32_t used_pages) {
+  const std::string path;
+  const sparse_mapping mapping(fd, path, bytes, end_of_tables(fd, path));
+  return check_image(mapping.bytes(), used_pages);
+}
+
 file_view::file_view(const std::string& path)
     : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (fd_ < 0) {
     const errc code = errno == ENOENT ? errc::not_found : errc::not_a_pool;
     throw error(code, path, "cannot open the file: " + std::generic_category().message(errno));
   }
+  try {
+    map();
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+void file_view::map() {
   struct stat status{};
   const std::optional<pool_detail::dax_device> device = pool_detail::dax_device_of(fd_);
   if (::fstat(fd_, &status) != 0 || !(S_ISREG(status.st_mode) || device)) {
-    ::close(fd_);
-    throw error(errc::not_a_pool, path,
+    throw error(errc::not_a_pool, path_,
                 "this is no regular file, and no DAX device; a pool is one of them");
   }
   size_ =
@@ -263,12 +375,14 @@ file_view::file_view(const std::string& path)
   stored_ = device ? device->bytes : static_cast<std::uint64_t>(status.st_blocks) * 512;
   holder_ = pool_detail::lock_holder(fd_);
   if (size_ == 0) return;
+  if (!device) {
+    base_ = sparse_mapping(fd_, path_, size_, end_of_tables(fd_, path_)).release();
+    return;
+  }
   void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);
   if (mapped == MAP_FAILED) {
-    const int error_number = errno;
-    ::close(fd_);
-    throw error(errc::io_failure, path,
-                "cannot map the file: " + std::generic_category().message(error_number));
+    throw error(errc::io_failure, path_,
+                "cannot map the device: " + std::generic_category().message(errno));
   }
   base_ = static_cast<const std::byte*>(mapped);
 }
@@ -276,6 +390,28 @@ file_view::file_view(const std::string& path)
 file_view::~file_view() {
   if (base_ != nullptr) ::munmap(const_cast<std::byte*>(base_), size_);
   ::close(fd_);
+}
+
+namespace {
+
+pool_detail::pool_reader reader_of(std::span<const std::byte> image) {
+  return [image](std::uint64_t offset, void* to, std::size_t size) {
+    std::memcpy(to, image.data() + offset, size);
+  };
+}
+
+}  // namespace
+
+std::optional<file_identity> file_view::opened_in() const {
+  const header_reading reading = read_header(bytes());
+  if (!reading.header || reading.header->file_bytes() > size_) return std::nullopt;
+  return pool_detail::recorded_identity(*reading.header, reader_of(bytes()));
+}
+
+bool file_view::torn_by_copying() const {
+  const header_reading reading = read_header(bytes());
+  return reading.header && reading.header->file_bytes() <= size_ &&
+         pool_detail::torn_by_copying(*reading.header, reader_of(bytes()), fd_);
 }
 
 std::uint32_t file_view::used_pages() const {
@@ -324,6 +460,9 @@ std::vector<finding> check_file(const std::string& path) {
   std::vector<finding> findings = check_image(view.bytes(), view.used_pages());
   add_log(path, view.bytes(), findings);
   add_torn(view.bytes(), findings);
+  if (view.torn_by_copying()) {
+    findings.push_back({severity::error, pool_detail::sentence_of_copy()});
+  }
   if (view.in_use()) {
     findings.push_back(
         {severity::warning, "the pool is open in process " + std::to_string(view.holder()) +

@@ -4,6 +4,7 @@
 #include <src/pool/file_calls.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,18 @@ std::string directory_of(const std::string& path) {
   return directory.empty() ? "." : directory;
 }
 
+/// Nothing if there is no limit.
+std::optional<std::uint64_t> limit_of(__rlimit_resource_t resource) noexcept {
+  struct rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return std::uint64_t{limit.rlim_cur};
+}
+
+/// The names of descriptors are there, by which an unnamed file gets its name.
+bool descriptors_have_names(int fd) noexcept {
+  return ::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK) == 0;
+}
+
 }  // namespace
 
 std::string text_of(int error_number) { return std::generic_category().message(error_number); }
@@ -30,6 +43,13 @@ void fail(const std::string& path, const std::string& action, int error_number) 
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
+      if (const auto longest = longest_file(); error_number == EFBIG && longest) {
+        throw error(errc::no_space, path,
+                    "cannot " + action + ": the process may make files of " +
+                        std::to_string(*longest) +
+                        " bytes at most (RLIMIT_FSIZE), and this one is longer; raise that limit "
+                        "(ulimit -f), or ask for a smaller capacity");
+      }
       throw error(errc::no_space, path,
                   "cannot " + action + ": " + text_of(error_number) +
                       "; make room on the file system or ask for a smaller pool");
@@ -60,12 +80,53 @@ void fail(const std::string& path, const std::string& action, int error_number) 
   }
 }
 
+std::optional<std::uint64_t> longest_file() noexcept { return limit_of(RLIMIT_FSIZE); }
+
+void require_allowed_length(const std::string& path, const std::string& action,
+                            std::uint64_t bytes) {
+  if (const auto longest = longest_file(); longest && bytes > *longest) fail(path, action, EFBIG);
+}
+
+std::string sentence_of_address_limit() {
+  const std::optional<std::uint64_t> limit = limit_of(RLIMIT_AS);
+  if (!limit) return {};
+  return "; the process may have " + std::to_string(*limit >> 20) +
+         " MiB of address space at most (RLIMIT_AS): raise that limit (ulimit -v), or choose a "
+         "smaller capacity";
+}
+
 int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
   if (const int failed = test_seams().fallocate_fails) return failed;
+  if (const auto longest = longest_file(); longest && offset + size > *longest) {
+    struct stat status{};
+    if (::fstat(fd, &status) != 0) return errno;
+    if (offset + size > static_cast<std::uint64_t>(status.st_size)) return EFBIG;
+  }
   for (;;) {
     if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
     if (errno != EINTR) return errno;
   }
+}
+
+void write_all(const std::string& path, int fd, const void* bytes, std::size_t size,
+               std::uint64_t offset) {
+  require_allowed_length(path, "write the file", offset + size);
+  auto* from = static_cast<const char*>(bytes);
+  while (size != 0) {
+    const ssize_t written = ::pwrite(fd, from, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, "write the file", errno);
+    from += written;
+    size -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
+int sync_data(int fd) {
+  if (test_seams().on_sync) {
+    if (const int failed = test_seams().on_sync()) return failed;
+  }
+  return ::fdatasync(fd) == 0 ? 0 : errno;
 }
 
 void sync_directory(const std::string& path) {
@@ -93,6 +154,7 @@ nascent_file::nascent_file(const std::string& path, std::string action, unsigned
   if (!test_seams().no_unnamed_files) {
     fd_ = unique_fd(::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   }
+  if (fd_.get() >= 0 && !descriptors_have_names(fd_.get())) fd_.reset();
   if (fd_.get() < 0) open_named(mode);
 }
 

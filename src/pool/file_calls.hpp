@@ -4,6 +4,7 @@
 #include <outlast/pool/detail/mapped_file.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace outlast::pool_detail {
@@ -14,8 +15,25 @@ namespace outlast::pool_detail {
 /// fits: "cannot `action`: ...".
 [[noreturn]] void fail(const std::string& path, const std::string& action, int error_number);
 
-/// 0 or an errno. The system call itself: the library's emulation is not safe under a mapping.
+/// How long the process may make files (RLIMIT_FSIZE); nothing if it is free to. Beyond that the
+/// kernel kills a process that has not asked before.
+[[nodiscard]] std::optional<std::uint64_t> longest_file() noexcept;
+/// Throws error{no_space}, "cannot `action`: ...", if a file of `bytes` is longer than that.
+void require_allowed_length(const std::string& path, const std::string& action,
+                            std::uint64_t bytes);
+/// What RLIMIT_AS has to do with address space that is not to be had: "" if it is not set.
+[[nodiscard]] std::string sentence_of_address_limit();
+
+/// 0 or an errno; EFBIG where the process may not make the file so long. The system call itself:
+/// the library's emulation is not safe under a mapping.
 [[nodiscard]] int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
+
+/// Writes all of it. Throws as `fail` does.
+void write_all(const std::string& path, int fd, const void* bytes, std::size_t size,
+               std::uint64_t offset);
+
+/// Syncs a file's data with its device. 0 or an errno.
+[[nodiscard]] int sync_data(int fd);
 
 /// Makes durable what names the directory of `path` holds.
 void sync_directory(const std::string& path);

@@ -196,6 +196,10 @@ void seal(state_slot& slot) noexcept {
   slot.checksum = checksum_of(&slot, offsetof(state_slot, checksum));
 }
 
+void seal(file_identity& identity) noexcept {
+  identity.checksum = checksum_of(&identity, offsetof(file_identity, checksum));
+}
+
 void seal(root_identity& identity) noexcept {
   identity.checksum = checksum_of(&identity, offsetof(root_identity, checksum));
 }
@@ -206,6 +210,11 @@ void seal(region_identity& identity) noexcept {
 
 bool intact(const state_slot& slot) noexcept {
   return slot.checksum == checksum_of(&slot, offsetof(state_slot, checksum));
+}
+
+bool intact(const file_identity& identity) noexcept {
+  return identity.word == 0 &&
+         identity.checksum == checksum_of(&identity, offsetof(file_identity, checksum));
 }
 
 bool intact(const root_identity& identity) noexcept {

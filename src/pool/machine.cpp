@@ -178,6 +178,12 @@ pool_format::boot_id current_boot_id() {
   return parse_uuid({text.data(), size < 0 ? 0 : static_cast<std::size_t>(size)});
 }
 
+bool may_be_this_boot(const pool_format::boot_id& recorded) {
+  const pool_format::boot_id now = current_boot_id();
+  constexpr pool_format::boot_id unknown{};
+  return recorded == now || recorded == unknown || now == unknown;
+}
+
 std::array<std::uint8_t, 16> random_uuid() {
   std::array<std::uint8_t, 16> uuid{};
   if (::getrandom(uuid.data(), uuid.size(), 0) != static_cast<ssize_t>(uuid.size())) {
@@ -309,11 +315,34 @@ std::string guarantee_of_file(int fd, const std::string& path) {
   return guarantee_sentence(mapping, mapping, mapping, path, in_memory_file_system(fd));
 }
 
+namespace {
+
+/// 0 if the kernel does not tell.
+long file_system_of(int fd) {
+  if (test_seams().file_system) return *test_seams().file_system;
+  struct statfs status{};
+  return ::fstatfs(fd, &status) == 0 ? static_cast<long>(status.f_type) : 0;
+}
+
+}  // namespace
+
 bool in_memory_file_system(int fd) {
   if (dax_device_of(fd)) return false;  // its name may lie on one
-  struct statfs status{};
-  if (::fstatfs(fd, &status) != 0) return false;
-  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+  const long type = file_system_of(fd);
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+}
+
+bool known_file_system(int fd) {
+  if (dax_device_of(fd)) return false;
+  switch (static_cast<unsigned long>(file_system_of(fd))) {
+    case TMPFS_MAGIC:
+    case EXT4_SUPER_MAGIC:  // that of ext2 and ext3, too
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC: return true;
+    default: return false;
+  }
 }
 
 }  // namespace outlast::pool_detail

@@ -3,6 +3,7 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <src/domain/file_syncs.hpp>
 #include <src/pool/dax_device.hpp>
@@ -68,19 +69,6 @@ void require_mappable_and_writable(const std::string& path, int fd) {
   }
 }
 
-void write_all(const std::string& path, int fd, const void* bytes, std::size_t size,
-               std::uint64_t offset) {
-  auto* from = static_cast<const char*>(bytes);
-  while (size != 0) {
-    const ssize_t written = ::pwrite(fd, from, size, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, "write the file", errno);
-    from += written;
-    size -= static_cast<std::size_t>(written);
-    offset += static_cast<std::uint64_t>(written);
-  }
-}
-
 void write_zeros(const std::string& path, int fd, std::uint64_t offset, std::uint64_t size) {
   // Pages one by one: large writes make large folios, and a later sync of a page writes all of one.
   const std::vector<char> zeros(pool_format::page_bytes);
@@ -91,6 +79,7 @@ void write_zeros(const std::string& path, int fd, std::uint64_t offset, std::uin
 }
 
 void set_length(const std::string& path, int fd, std::uint64_t bytes) {
+  require_allowed_length(path, "set the file's length", bytes);
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) fail(path, "set the file's length", errno);
 }
 
@@ -158,6 +147,40 @@ void unique_fd::reset() noexcept {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+unfinished_pool::unfinished_pool(std::string path, int fd, bool logged)
+    : path_(std::move(path)), fd_(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), logged_(logged) {}
+
+unfinished_pool& unfinished_pool::operator=(unfinished_pool&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(logged_, other.logged_);
+  return *this;
+}
+
+unfinished_pool::~unfinished_pool() {
+  if (fd_.get() < 0) return;
+  struct stat own{};
+  struct stat named{};
+  const bool mine = ::fstat(fd_.get(), &own) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+                    own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  if (!mine || !try_lock(fd_.get())) return;  // whoever has opened it meanwhile keeps it
+  try {
+    remove_file();
+  } catch (const std::exception&) {  // no memory: the file stays
+  }
+}
+
+void unfinished_pool::remove_file() const {
+  const std::string log = log_path_of(path_);
+  pool_format::header_page page{};
+  const bool has_log =
+      logged_ && ::pread(fd_.get(), static_cast<void*>(&page), sizeof page, 0) == sizeof page &&
+      batches_in_log(path_, page.fixed.uuid).has_value();
+  (void)::unlink(path_.c_str());
+  if (has_log) (void)::unlink(log.c_str());
+  (void)::flock(fd_.get(), LOCK_UN);
+}
+
 mapped_file::mapped_file(std::string path, unique_fd fd)
     : path_(std::move(path)), fd_(std::move(fd)), guard_(std::make_unique<fork_guard>(fd_.get())) {
   if (const std::optional<dax_device> device = dax_device_of(fd_.get())) {
@@ -199,6 +222,10 @@ mapped_file mapped_file::open(const std::string& path) {
   if (fd.get() < 0) fail(path, "open the pool", errno);
   require_mappable_and_writable(path, fd.get());
   if (!try_lock(fd.get())) throw_locked(path, fd.get());
+  // A creation that did not come to its end has taken the name back.
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) fail(path, "examine the file", errno);
+  if (status.st_nlink == 0) fail(path, "open the pool", ENOENT);
   return mapped_file(path, std::move(fd));
 }
 
@@ -219,7 +246,9 @@ mapped_file mapped_file::create(const std::string& path, const pool_format::head
   write_all(path, fresh.fd(), &header, sizeof header, 0);
   sync_file(path, fresh.fd());
   unique_fd fd = fresh.publish();
+  unfinished_pool mine(path, fd.get(), false);
   sync_directory(path);
+  mine.keep();
   return mapped_file(path, std::move(fd));
 }
 
@@ -284,10 +313,11 @@ void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,
     ::munmap(probe, unusable.bytes);
     if (reserve(first, reserve_bytes)) return;
   }
+  const std::string limit = sentence_of_address_limit();
   throw error(errc::address_taken, path_,
               "no " + std::to_string(reserve_bytes >> 20) +
-                  " MiB of address space are free for the pool; choose a smaller capacity, or lift "
-                  "the process's limit (ulimit -v)");
+                  " MiB of address space are free for the pool" +
+                  (limit.empty() ? std::string("; choose a smaller capacity") : limit));
 }
 
 void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
@@ -443,14 +473,13 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
 }
 
 void mapped_file::sync(std::uint64_t bytes) const {
-  if (test_seams().on_sync) test_seams().on_sync();
   if (is_device()) {
+    if (test_seams().on_sync) (void)test_seams().on_sync();
     // Where caches survive, what was stored does.
     write_back(base_, kind_ == domain::kind::cache_persistent ? 0 : std::min(bytes, mapped_));
     return;
   }
-  const int failed =
-      domain::sync_of_open_file(base_, [this] { return ::fdatasync(fd_.get()) == 0 ? 0 : errno; });
+  const int failed = domain::sync_of_open_file(base_, [this] { return sync_data(fd_.get()); });
   if (failed != 0) fail(path_, "sync the pool with its device", failed);
 }
 

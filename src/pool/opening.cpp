@@ -3,11 +3,14 @@
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/page_line.hpp>
 
 #include <src/pool/dax_device.hpp>
+#include <src/pool/file_calls.hpp>
+#include <src/pool/stored_parts.hpp>
 #include <src/pool/torn.hpp>
 
 #include <unistd.h>
@@ -36,7 +39,8 @@ std::uint64_t seed_of(const std::array<std::uint8_t, 16>& uuid) noexcept {
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
   throw error(errc::address_taken, path,
               std::string("the address range from ") + text +
-                  " is in use in this process; leave base_address at 0 to let the pool choose");
+                  " is in use in this process; leave base_address at 0 to let the pool choose" +
+                  sentence_of_address_limit());
 }
 
 void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
@@ -117,8 +121,26 @@ void require_whole(const mapped_file& file, const parsed_header& header) {
                   std::to_string(header.file_bytes()) + "; its end was cut off; restore a backup");
 }
 
+/// A copy of a pool that was not closed, which the options let pass. Refuses it otherwise.
+bool is_copy(const mapped_file& file, const parsed_header& header, const pool_options& options) {
+  if (file.is_device() || file.length() < header.file_bytes()) return false;
+  const auto read = [&](std::uint64_t offset, void* to, std::size_t size) {
+    file.read(offset, to, size);
+  };
+  if (!torn_by_copying(header, read, file.descriptor())) return false;
+  if (options.open_torn || options.salvage) return true;
+  throw error(errc::torn_by_copying, file.path(), sentence_of_copy());
+}
+
 void require_untorn(bool torn, const pool_options& options, const std::string& path) {
   if (!torn || options.salvage) return;
+  if (current_boot_id() == boot_id{}) {
+    throw error(errc::torn_by_machine_crash, path,
+                "the pool was not closed and survives the death of processes only, and whether the "
+                "machine has gone down since cannot be told: /proc/sys/kernel/random/boot_id "
+                "cannot be read; mount /proc, or, where the machine ran on, open the pool with "
+                "pool_options::salvage");
+  }
   throw error(errc::torn_by_machine_crash, path,
               "the machine went down while the pool was open, and this pool survives the death of "
               "processes only: its pages may be of different ages; restore a backup, or open it "
@@ -174,30 +196,22 @@ parsed_header judge_file(const mapped_file& file) {
   return judge_header(first, file.path());
 }
 
-/// Calls `visit(first, end)` for the stored parts of [begin, end) of a file.
-template <class Visit>
-bool for_each_stored(int fd, std::uint64_t begin, std::uint64_t end, Visit&& visit) {
-  while (begin < end) {
-    const off_t data = ::lseek(fd, static_cast<off_t>(begin), SEEK_DATA);
-    if (data < 0) return errno == ENXIO;  // ENXIO: nothing but a hole is left
-    if (static_cast<std::uint64_t>(data) >= end) return true;
-    const off_t hole = ::lseek(fd, data, SEEK_HOLE);
-    if (hole < 0) return false;
-    visit(static_cast<std::uint64_t>(data), std::min(end, static_cast<std::uint64_t>(hole)));
-    begin = static_cast<std::uint64_t>(hole);
-  }
-  return true;
+bool has_log(const parsed_header& header) {
+  return header.dirty() &&
+         header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::logged_file);
 }
 
-/// Of a pool that has just been created: both, or none.
+/// A session that syncs with the device was cut off during this boot: its successor builds upon
+/// what the device holds, which is not all that the cache calls written if a sync has failed.
+bool trusts_device_alone(const parsed_header& header) {
+  const bool of_file =
+      header.dirty() && header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::file);
+  return (of_file || has_log(header)) && may_be_this_boot(header.state.boot);
+}
+
 void create_log(opened_pool& pool, const pool_options& options) {
-  try {
-    found_log none = bring_in_log(pool.file, pool.header, true, false);
-    pool.log = std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options);
-  } catch (...) {
-    ::unlink(pool.file.path().c_str());
-    throw;
-  }
+  found_log none = bring_in_log(pool.file, pool.header, true, false);
+  pool.log = std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options);
 }
 
 void require_mode(const pool_options& options, const std::string& path) {
@@ -292,8 +306,11 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   const header_page page = make_header(sizes, uuid, base);
   const std::uint64_t bytes = file_bytes_for(sizes.size_bytes, sizes.capacity_bytes);
   mapped_file file = mapped_file::create(path, page, bytes, options.file_mode);
+  unfinished_pool created;
+  if (!device) created = unfinished_pool(path, file.descriptor(), logged);
   opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path),
                      false};
+  result.created = std::move(created);
   pool_options choose = options;
   choose.base_address = 0;
   reserve_for_open(result.file, result.header, choose);
@@ -307,12 +324,22 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   mapped_file file = mapped_file::open(path);
   parsed_header header = judge_file(file);
   require_fitting_device(file, header);
+  const bool copied = is_copy(file, header, options);
+  if (trusts_device_alone(header)) {
+    file.forget_cache();
+    header = judge_file(file);
+  }
+  if (logged || has_log(header)) {
+    // The log's lines are written to the file, not stored to a mapping.
+    require_allowed_length(path, "open the pool", header.file_bytes());
+  }
   found_log log = bring_in_log(file, header, logged, options.salvage);
   header = judge_header(file.first_page(), path);
   require_whole(file, header);
   const bool torn = log.missing || torn_by_machine_crash(header);
   require_untorn(torn, options, path);
-  opened_pool result{std::move(file), header, torn};
+  if (copied) header.state.mark = mark_dirty;
+  opened_pool result{std::move(file), header, torn || copied};
   reserve_for_open(result.file, header, options);
   result.file.prepare_space(header.file_bytes());
   result.file.map(header.file_bytes(), logged);
@@ -340,6 +367,8 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   const auto* const lines = reinterpret_cast<const page_line*>(image + table);
+  // The answer need not know pages that are dirty in the cache.
+  if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
   const bool known =
       for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
         auto page = static_cast<std::uint32_t>((from - table) / sizeof(page_line));

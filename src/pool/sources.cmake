@@ -2,6 +2,7 @@ outlast_sources(outlast_core pool
   check.cpp
   dax_device.cpp
   file_calls.cpp
+  file_identity.cpp
   fork_guard.cpp
   format.cpp
   found_log.cpp
@@ -11,6 +12,7 @@ outlast_sources(outlast_core pool
   machine.cpp
   mapped_file.cpp
   opening.cpp
+  page_cache.cpp
   parallel.cpp
   redo_log.cpp
   twin.cpp

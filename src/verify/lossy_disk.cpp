@@ -135,7 +135,10 @@ lossy_disk::lossy_disk(std::string path)
   read_cache(durable_);
   domain::replace_file_device([this](const std::string& of, std::uint64_t offset,
                                      std::size_t size) { return sync_pages(of, offset, size); });
-  pool_detail::test_seams().on_sync = [this] { sync_everything(); };
+  pool_detail::test_seams().on_sync = [this] {
+    sync_everything();
+    return 0;
+  };
   pool_detail::test_seams().device = under_log_.get();
 }
 

@@ -36,6 +36,7 @@ enum class errc {
   io_failure,             ///< the device reported an error; the pool accepts no more writes
   bad_argument,           ///< a parameter is out of range
   closed,                 ///< the pool was closed
+  torn_by_copying,        ///< a copy of a pool that was open; pool_options::open_torn is explicit
 };
 
 [[nodiscard]] const std::error_category& error_category() noexcept;

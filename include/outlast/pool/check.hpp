@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,13 @@ namespace outlast::pool_format {
     std::span<const std::byte> image,
     std::uint32_t used_pages = std::numeric_limits<std::uint32_t>::max());
 
-/// A pool file, or DAX device, mapped for reading: it is neither locked nor changed.
+/// The same for the first `bytes` of an open file that holds a pool. Holes of its tables are not
+/// read: on a file system in memory that would fill them.
+[[nodiscard]] std::vector<finding> check_open_file(int fd, std::uint64_t bytes,
+                                                   std::uint32_t used_pages);
+
+/// A pool file, or DAX device, mapped for reading: it is neither locked nor changed, and takes no
+/// more space than before whatever is read of its header and tables.
 class file_view {
  public:
   /// Throws error{not_found, not_a_pool, io_failure}.
@@ -37,10 +44,17 @@ class file_view {
   /// Some process has the pool open, as far as /proc/locks tells; `holder` is its id or 0.
   [[nodiscard]] bool in_use() const noexcept { return holder_ != 0; }
   [[nodiscard]] int holder() const noexcept { return holder_; }
+  /// Which file the pool is open in, or was when its process ended: if a domain that maps the file
+  /// has recorded it since the last close.
+  [[nodiscard]] std::optional<file_identity> opened_in() const;
+  /// The pool is a copy of one that was not closed.
+  [[nodiscard]] bool torn_by_copying() const;
   /// What the file would survive: process, adr or cache_persistent.
   [[nodiscard]] std::string guarantee() const;
 
  private:
+  void map();
+
   std::string path_;
   int fd_ = -1;
   const std::byte* base_ = nullptr;

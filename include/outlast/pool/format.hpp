@@ -116,6 +116,25 @@ static_assert(sizeof(header_page) == page_bytes);
 static_assert(offsetof(header_page, slot_0) == slot_offsets[0]);
 static_assert(offsetof(header_page, slot_1) == slot_offsets[1]);
 
+/// Which file a pool was opened in, by a domain that maps the file. It has the line of page 0, which
+/// begins no run: zeros where nothing was recorded, and whoever looks for runs reads the word alone.
+/// Written before the state slots; it counts with the slot of its generation.
+struct alignas(line_bytes) file_identity {
+  std::uint64_t word;        ///< 0, as in every line that begins no run
+  std::uint64_t generation;  ///< of the dirty state that it belongs to
+  std::uint64_t device;      ///< of the file system; comparable during one boot
+  std::uint64_t inode;
+  std::uint64_t born;  ///< when the inode was made, in nanoseconds since 1970; 0: unknown
+  std::uint64_t reserved[2];
+  std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
+};
+static_assert(sizeof(file_identity) == line_bytes);
+static_assert(offsetof(file_identity, generation) == 8);
+static_assert(offsetof(file_identity, device) == 16);
+static_assert(offsetof(file_identity, inode) == 24);
+static_assert(offsetof(file_identity, born) == 32);
+static_assert(offsetof(file_identity, checksum) == 56);
+
 // States of entries: words that differ in many bits, so that damage is no other state.
 inline constexpr std::uint64_t entry_free = 0;
 inline constexpr std::uint64_t entry_creating = word_of("CREATING");
@@ -219,9 +238,11 @@ inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 [[nodiscard]] std::uint64_t header_checksum(const header_page& page) noexcept;
 void seal(header_page& page) noexcept;
 void seal(state_slot& slot) noexcept;
+void seal(file_identity& identity) noexcept;
 void seal(root_identity& identity) noexcept;
 void seal(region_identity& identity) noexcept;
 [[nodiscard]] bool intact(const state_slot& slot) noexcept;
+[[nodiscard]] bool intact(const file_identity& identity) noexcept;
 [[nodiscard]] bool intact(const root_identity& identity) noexcept;
 [[nodiscard]] bool intact(const region_identity& identity) noexcept;
 /// Guards one word against damage.

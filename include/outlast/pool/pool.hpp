@@ -287,6 +287,7 @@ class basic_pool {
   void write_state(const pool_format::state_slot& changed);
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
                                        const pool_format::state_slot& b) noexcept;
+  void record_file(std::uint64_t generation);
   void write_slot(pool_format::state_slot& slot, const pool_format::state_slot& value);
   void sync_data() const;
   void require_usable() const;

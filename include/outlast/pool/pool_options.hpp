@@ -24,6 +24,10 @@ struct pool_options {
   /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
   /// recovered, and data may be lost without notice.
   bool salvage = false;
+  /// Open the copy of a pool that was not closed when it was copied (errc::torn_by_copying): if it
+  /// was open at that moment, its pages are of different ages. Every root is recovered, and data
+  /// may be lost without notice. So does `salvage`.
+  bool open_torn = false;
   /// Under `logged_file`: the space of the log, rounded up to pages. A checkpoint empties it when
   /// it is full; a batch that is larger makes it longer. 0: a quarter of the pool's size, but
   /// 16 MiB at least and 1 GiB at most.

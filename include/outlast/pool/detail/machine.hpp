@@ -14,6 +14,10 @@ namespace outlast::pool_detail {
 /// The identity of the running kernel: another one after every boot. Zeros where it cannot be read.
 [[nodiscard]] pool_format::boot_id current_boot_id();
 
+/// The machine may not have gone down since a mark with this boot id was written: it is this boot's,
+/// or one of the two cannot be told.
+[[nodiscard]] bool may_be_this_boot(const pool_format::boot_id& recorded);
+
 /// 16 random bytes from the kernel.
 [[nodiscard]] std::array<std::uint8_t, 16> random_uuid();
 
@@ -51,5 +55,9 @@ void require_instructions(domain::kind instructions, const std::string& path);
 
 /// The file lies on a file system in memory.
 [[nodiscard]] bool in_memory_file_system(int fd);
+
+/// Its answers to SEEK_DATA know pages that are dirty in the cache, and its inodes keep their
+/// numbers: those that were examined. FUSE and network file systems are none.
+[[nodiscard]] bool known_file_system(int fd);
 
 }  // namespace outlast::pool_detail

@@ -33,6 +33,28 @@ class unique_fd {
   int fd_ = -1;
 };
 
+/// The file that a creation has given its name: removed again, with the redo log beside it, unless
+/// the creation comes to its end. What has that name by then and is another's stays.
+class unfinished_pool {
+ public:
+  unfinished_pool() = default;
+  /// Of the locked file behind `fd`.
+  unfinished_pool(std::string path, int fd, bool logged);
+  unfinished_pool(unfinished_pool&& other) noexcept { *this = std::move(other); }
+  unfinished_pool& operator=(unfinished_pool&& other) noexcept;
+  ~unfinished_pool();
+
+  /// The creation has come to its end.
+  void keep() noexcept { fd_.reset(); }
+
+ private:
+  void remove_file() const;
+
+  std::string path_;
+  unique_fd fd_;  // none: there is nothing to remove
+  bool logged_ = false;
+};
+
 /// What the fork handler has to know about an open pool; lives at a stable address.
 ///
 /// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock
@@ -119,6 +141,14 @@ class mapped_file {
   /// mapping, where nobody need have flushed it. Of a DAX device the first `bytes` alone. Throws
   /// error{io_failure}.
   void sync(std::uint64_t bytes) const;
+
+  /// Makes the cache forget the file before it is mapped, so that what is read is what the device
+  /// holds: the kernel keeps in its cache, as if it were written, what the device refused. What it
+  /// will not forget is written again. Throws error{io_failure}.
+  void forget_cache() const;
+  /// Writes what the cache holds of the file into the cache again, so that the next sync writes it
+  /// to the device, whatever the kernel takes for written.
+  void store_cache_again() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   /// What the mapping survives on: process, adr or cache_persistent.

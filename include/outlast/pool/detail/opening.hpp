@@ -17,8 +17,9 @@ namespace outlast::pool_detail {
 struct opened_pool {
   mapped_file file;
   pool_format::parsed_header header;
-  bool torn;  ///< a machine crash met a pool that survives kills alone; salvage was asked for
+  bool torn;  ///< by a machine crash, or by copying, and what opens it all the same was asked for
   std::unique_ptr<redo_log> log = nullptr;  ///< of domain::logged_file
+  unfinished_pool created = {};             ///< of a pool that is being created, until it is kept
 };
 
 /// Sizes that a pool with these options gets. Throws error{bad_argument, too_small}.

@@ -33,8 +33,14 @@ struct seams {
   std::optional<domain::kind> mapping;         ///< as if the mapping were MAP_SYNC, on this kind
   std::optional<std::uint64_t> dax_alignment;  ///< as if every file were a DAX device, so aligned
   bool everything_is_a_disk = false;           ///< as if no file system were in memory
-  std::function<void()> on_sync;               ///< called when an open pool's file is synced
-  log_device* device = nullptr;                ///< instead of the kernel's files
+  /// Called when an open pool's file is synced; 0, or the errno of that sync.
+  std::function<int()> on_sync;
+  /// Called when an open pool's file was synced and what the cache holds of it was dropped.
+  std::function<void()> on_forget;
+  /// Called with the offset of a page of the cache that is about to be written to it again.
+  std::function<void(std::uint64_t)> on_store_again;
+  std::optional<long> file_system;  ///< instead of the f_type of every file system
+  log_device* device = nullptr;     ///< instead of the kernel's files
 };
 
 /// Change it only while no pool is being opened.

@@ -7,6 +7,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
@@ -37,6 +38,7 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
   mapping_ = file_->mapping_kind();
   choose_domain();
   start(opened.torn);
+  opened.created.keep();
 }
 
 template <domain::persistence_domain D>
@@ -107,7 +109,7 @@ void basic_pool<D>::judge(bool torn) const {
 /// Has the machine run on since the last process died?
 template <domain::persistence_domain D>
 bool basic_pool<D>::machine_went_on() const {
-  if (file_) return state_.boot == pool_detail::current_boot_id();
+  if (file_) return pool_detail::may_be_this_boot(state_.boot);
   if constexpr (requires { D::machine_went_on(); }) return D::machine_went_on();
   return true;
 }
@@ -136,12 +138,14 @@ void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
 }
 
 /// What was written in a session that survives kills alone may not have reached the device yet. The
-/// mark that says so is about to go: the device gets everything before.
+/// mark that says so is about to go: the device gets everything before, and what it has refused
+/// once more.
 template <domain::persistence_domain D>
 void basic_pool<D>::sync_what_kills_survived(bool torn, std::uint32_t lines) const {
   const bool kills_alone =
       was_dirty_ && state_.domain_kind == static_cast<std::uint32_t>(domain::kind::process);
   if (!file_ || !kills_alone || (!torn && effective_ == domain::kind::process)) return;
+  file_->store_cache_again();
   file_->sync(std::uint64_t{lines} * pool_format::page_bytes);
 }
 
@@ -171,6 +175,7 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   pool_format::state_slot next = changed;
   next.generation = state_.generation + 1;
   pool_format::seal(next);
+  if (next.mark == pool_format::mark_dirty) record_file(next.generation);
   const bool second_is_older =
       pool_format::intact(page.slot_0) &&
       (!pool_format::intact(page.slot_1) || page.slot_1.generation < page.slot_0.generation);
@@ -189,6 +194,18 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   if (file_ && !reached_device && !same_state(next, state_)) file_->sync(sizeof page);
   state_ = next;
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
+}
+
+/// For a state of that generation: durable with it. Of a pool behind a log its batches tell whether
+/// the file belongs to them.
+template <domain::persistence_domain D>
+void basic_pool<D>::record_file(std::uint64_t generation) {
+  if (!file_ || domain::logs_lines<D>) return;
+  const auto identity = pool_detail::identity_of(file_->descriptor(), generation);
+  if (!identity) return;  // what an earlier session recorded has another generation
+  auto* const line = at<pool_format::file_identity>(fixed_.line_table_offset);
+  D::write(line, &*identity, sizeof *identity);
+  domain::flush<D>(line, sizeof *line);
 }
 
 template <domain::persistence_domain D>
@@ -320,6 +337,8 @@ void basic_pool<D>::sync_data() const {
   if (log_) {
     log_->write_back_everything(std::uint64_t{page_count()} * pool_format::page_bytes);
   } else if (file_) {
+    // What a session before this one left unsynced may be what the device refused.
+    if (was_dirty_ && effective_ == domain::kind::process) file_->store_cache_again();
     file_->sync(std::uint64_t{pages_->high_water()} * pool_format::page_bytes);
   }
 }
@@ -569,6 +588,9 @@ template <domain::persistence_domain D>
 std::vector<pool_format::finding> basic_pool<D>::check() const {
   const auto lock = usable_alone();
   const std::size_t bytes = std::size_t{page_count()} * pool_format::page_bytes;
+  if (file_ && !log_ && !file_->is_device()) {
+    return pool_format::check_open_file(file_->descriptor(), bytes, pages_->high_water());
+  }
   return pool_format::check_image({base_, bytes}, pages_->high_water());
 }
 

@@ -1,0 +1,38 @@
+// Which file a pool was opened in: a copy is another one.
+#pragma once
+
+#include <outlast/pool/format.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace outlast::pool_detail {
+
+/// The file behind `fd`, for a state of that generation, sealed. Nothing of a device, and where a
+/// file system gives inodes new numbers.
+[[nodiscard]] std::optional<pool_format::file_identity> identity_of(int fd,
+                                                                    std::uint64_t generation);
+
+/// Reads bytes of a pool: (offset, destination, size).
+using pool_reader = std::function<void(std::uint64_t, void*, std::size_t)>;
+
+/// What was recorded of a pool's file, if it counts: the pool is dirty, and has been since then; or
+/// it is clean, and what was recorded is newer than its state.
+[[nodiscard]] std::optional<pool_format::file_identity> recorded_identity(
+    const pool_format::parsed_header& header, const pool_reader& read);
+
+/// The pool is a copy, made while it was open or not closed: of another file than `fd`.
+[[nodiscard]] bool torn_by_copying(const pool_format::parsed_header& header,
+                                   const pool_reader& read, int fd);
+
+/// What that means and what is to be done, for people.
+[[nodiscard]] std::string sentence_of_copy();
+
+/// Records the file `fd` in the copy of a pool in it that was made while nobody had the pool open:
+/// the copy is as whole as the original. Throws as `fail` does.
+void adopt_copy(const std::string& path, int fd);
+
+}  // namespace outlast::pool_detail

@@ -1,0 +1,149 @@
+// A disk under pools of domain::file that fails as Linux shows it: the page that could not be
+// written back is clean from then on, with its new content in the cache.
+#pragma once
+
+#include <outlast/domain/file_device.hpp>
+#include <outlast/pool/detail/seams.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace outlast::test {
+
+/// The file is what the cache holds of it; what the media hold is an image in memory. There is one
+/// at a time, for one pool. A store that changes nothing dirties no page here.
+class failing_disk {
+ public:
+  using image = std::vector<char>;
+
+  /// Puts the file `path` on it, as durable as it is.
+  explicit failing_disk(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC)), media_(content()), written_(media_) {
+    domain::replace_file_device([this](const std::string&, std::uint64_t offset, std::size_t size) {
+      return sync(offset, offset + size);
+    });
+    auto& seams = pool_detail::test_seams();
+    seams.on_sync = [this] { return sync(0, media_.size()); };
+    seams.on_forget = [this] { forget(); };
+    seams.file_system = EXT4_SUPER_MAGIC;  // wherever the test runs
+  }
+  ~failing_disk() {
+    domain::replace_file_device({});
+    auto& seams = pool_detail::test_seams();
+    seams.on_sync = nullptr;
+    seams.on_forget = nullptr;
+    seams.file_system.reset();
+    ::close(fd_);
+  }
+  failing_disk(const failing_disk&) = delete;
+  failing_disk& operator=(const failing_disk&) = delete;
+
+  /// After `more` further syncs that had something to write, the pages of one are refused.
+  void fail_after(std::uint64_t more, int error_number) {
+    fails_at_ = writes_ + more + 1;
+    error_number_ = error_number;
+  }
+  /// The process dies in that sync, before anything is written.
+  void die_after(std::uint64_t more) { dies_at_ = writes_ + more + 1; }
+  void heal() { fails_at_ = dies_at_ = 0; }
+  [[nodiscard]] bool has_died() const { return died_; }
+  [[nodiscard]] bool has_failed() const { return errors_ != 0; }
+
+  /// The kernel writes back what is dirty, of its own accord.
+  void write_back() { (void)write_pages(0, media_.size()); }
+  /// The same where the device refuses it.
+  void refuse_write_back() {
+    fail_after(0, EIO);
+    write_back();
+    heal();
+  }
+
+  /// A process opens the file: it is told of an error that nobody was told of yet.
+  void opened_again() { told_ = anybody_told_; }
+
+  /// The cache is gone: the file is what the media hold.
+  void cut_power() {
+    for (std::size_t at = 0; at < media_.size(); at += page) put(at);
+    written_ = media_;
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+
+  [[nodiscard]] image content() const {
+    struct stat status{};
+    if (fd_ < 0 || ::fstat(fd_, &status) != 0) throw std::runtime_error("cannot look at the pool");
+    image all(static_cast<std::size_t>(status.st_size));
+    if (::pread(fd_, all.data(), all.size(), 0) != status.st_size) {
+      throw std::runtime_error("cannot read the pool");
+    }
+    return all;
+  }
+
+  void put(std::size_t at) {
+    image present(page);
+    (void)!::pread(fd_, present.data(), page, static_cast<off_t>(at));
+    if (std::memcmp(present.data(), &media_[at], page) == 0) return;
+    if (::pwrite(fd_, &media_[at], page, static_cast<off_t>(at)) != page) {
+      throw std::runtime_error("cannot write the pool");
+    }
+  }
+
+  [[nodiscard]] bool is_dirty(std::size_t begin, std::size_t end) const {
+    return std::memcmp(&content()[begin], &written_[begin], end - begin) != 0;
+  }
+
+  bool write_pages(std::size_t begin, std::size_t end) {
+    if (!is_dirty(begin, end)) return true;
+    const image now = content();
+    const bool refused = ++writes_ == fails_at_;
+    std::memcpy(&written_[begin], &now[begin], end - begin);
+    if (!refused) std::memcpy(&media_[begin], &now[begin], end - begin);
+    if (refused) ++errors_;
+    return !refused;
+  }
+
+  /// An open file reports each error once, whoever asks it.
+  int sync(std::size_t begin, std::size_t end) {
+    died_ = died_ || (dies_at_ == writes_ + 1 && is_dirty(begin, end));
+    if (died_ && dies_at_ != 0) return EIO;
+    (void)write_pages(begin, end);
+    if (told_ == errors_) return 0;
+    told_ = anybody_told_ = errors_;
+    return error_number_;
+  }
+
+  void forget() {
+    const image now = content();
+    for (std::size_t at = 0; at < media_.size(); at += page) {
+      const bool dirty = std::memcmp(&now[at], &written_[at], page) != 0;
+      if (!dirty) put(at);
+    }
+    written_ = media_;
+  }
+
+  int fd_;
+  image media_;
+  image written_;  // content that the kernel has tried to write back
+  std::uint64_t writes_ = 0;
+  std::uint64_t fails_at_ = 0;
+  std::uint64_t dies_at_ = 0;
+  bool died_ = false;
+  int error_number_ = EIO;
+  std::uint64_t errors_ = 0;
+  std::uint64_t told_ = 0;
+  std::uint64_t anybody_told_ = 0;
+};
+
+}  // namespace outlast::test

@@ -84,19 +84,20 @@ std::string sentence_of_copy() {
 }
 
 void adopt_copy(const std::string& path, int fd) {
-  const pool_reader read = [&](std::uint64_t offset, void* to, std::size_t size) {
-    const ssize_t got = ::pread(fd, to, size, static_cast<off_t>(offset));
-    if (got < 0) fail(path, "read the copy", errno);
-    if (got != static_cast<ssize_t>(size)) {
-      throw error(errc::truncated, path, "the copy ends inside of its tables");
-    }
+  const auto read = [fd](std::uint64_t offset, void* to, std::size_t size) {
+    return ::pread(fd, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
   };
   header_page page{};
-  read(0, static_cast<void*>(&page), sizeof page);
+  if (!read(0, static_cast<void*>(&page), sizeof page)) return;
   const header_reading reading = read_header(std::as_bytes(std::span(&page, 1)));
-  if (!reading.header || !recorded_identity(*reading.header, read)) return;
-  file_identity mine{};
-  if (const auto found = identity_of(fd, reading.header->state.generation)) mine = *found;
+  if (!reading.header) return;
+  const auto recorded =
+      recorded_identity(*reading.header, [&](std::uint64_t offset, void* to, std::size_t size) {
+        if (!read(offset, to, size)) fail(path, "read the copy", EIO);
+      });
+  if (!recorded) return;
+  const file_identity mine =
+      identity_of(fd, reading.header->state.generation).value_or(file_identity{});
   write_all(path, fd, &mine, sizeof mine, reading.header->fixed.line_table_offset);
 }
 

@@ -7,6 +7,8 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
 
 #include <gtest/gtest.h>
@@ -17,6 +19,8 @@
 #include <string>
 #include <tuple>
 
+#include <fcntl.h>
+
 namespace outlast::test {
 namespace {
 
@@ -26,6 +30,8 @@ namespace fs = std::filesystem;
 std::string copy_of(const temp_directory& folder, const std::string& name) {
   const std::string copy = folder.file("golden.pool");
   fs::copy_file(fs::path(OUTLAST_GOLDEN_POOLS) / (name + ".pool"), copy);
+  const pool_detail::unique_fd file(::open(copy.c_str(), O_RDWR | O_CLOEXEC));
+  pool_detail::adopt_copy(copy, file.get());
   return copy;
 }
 

@@ -1,0 +1,68 @@
+// What the stand tries: an operation on files, the state before it, and how its end is judged.
+#pragma once
+
+#include <tests/files/calls.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace outlast::test::files {
+
+/// What is known when a process has ended, or was ended, in an operation.
+struct end_of_life {
+  bool acknowledged = false;  ///< the operation had returned without an error
+  bool power_cut = false;     ///< all that was not durable may be gone
+};
+
+/// Each member function runs in a child of the test's process. What it finds wrong it returns as a
+/// sentence; "" is right.
+class operation {
+ public:
+  operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+  virtual ~operation() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Do its files outlive a power cut?
+  [[nodiscard]] virtual bool loses_power() const { return true; }
+
+  /// The state before, in the empty directory `root`; the process ends afterwards without a word.
+  virtual void prepare(const std::string& root) = 0;
+  /// In the process of the operation, before it.
+  virtual void begin(const std::string& /*root*/) {}
+  /// The operation. Returns the text of its error.
+  [[nodiscard]] virtual std::string run(const std::string& root) = 0;
+  /// The operation once more, in the same process, after one that failed.
+  [[nodiscard]] virtual std::string run_again(const std::string& root) { return run(root); }
+  /// Lets go of everything.
+  virtual void end() {}
+  /// In a new process, after whatever happened.
+  [[nodiscard]] virtual std::string judge(const std::string& root, const end_of_life& before) = 0;
+};
+
+using operations = std::vector<std::unique_ptr<operation>>;
+
+[[nodiscard]] operations pool_operations();
+[[nodiscard]] operations store_operations();
+[[nodiscard]] operations upgrade_operations();
+
+// ---- For operations ----
+
+/// A file of somebody else's, in a directory in which operations work.
+void put_foreign_file(const std::string& path);
+/// "" if the foreign file is as it was.
+[[nodiscard]] std::string judge_foreign_file(const std::string& path);
+/// The names in a directory, ascending; none if there is no directory.
+[[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
+/// A sentence unless the names in a directory are these, or some of them and of `also`.
+[[nodiscard]] std::string judge_names(const std::string& directory,
+                                      const std::vector<std::string>& wanted,
+                                      const std::vector<std::string>& also = {});
+/// A sentence if a file below the directory whose name holds `part` is open to others than its
+/// owner.
+[[nodiscard]] std::string judge_privacy(const std::string& directory, const std::string& part);
+
+}  // namespace outlast::test::files

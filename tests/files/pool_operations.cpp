@@ -1,0 +1,260 @@
+// What is done with pools: creation, opening, growth, checkpoints, closing.
+#include <tests/files/operation.hpp>
+
+#include <outlast/base/error.hpp>
+#include <outlast/domain.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/pool.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include <sys/stat.h>
+
+namespace outlast::test::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class deed { create, create_by_name, open_clean, open_dirty, grow, checkpoint, close };
+
+constexpr std::size_t small_size = std::size_t{1} << 20;
+constexpr std::size_t grown_size = std::size_t{2} << 20;
+
+pool_options sizes() {
+  pool_options wanted;
+  wanted.size_bytes = small_size;
+  wanted.capacity_bytes = std::size_t{4} << 20;
+  wanted.log_bytes = std::size_t{64} << 10;
+  wanted.file_mode = 0600;
+  return wanted;
+}
+
+/// A pool and two words in it.
+template <class D>
+class two_words {
+ public:
+  /// `make` returns the pool.
+  template <class Make>
+  explicit two_words(Make&& make) : pool_(make()) {
+    const attached_root root = pool_.attach_root("words", "two words of a test", 1, true);
+    index_ = root.index;
+    if (root.state != root_state::fresh) {
+      words_ = reinterpret_cast<std::uint64_t*>(pool_.base() + root.object_offset);
+      return;
+    }
+    words_ = static_cast<std::uint64_t*>(
+        pool_.pages().allocate_run(pool_format::run_kind::large, index_, 1, 1, 4096));
+    write(0, 0);
+    write(1, 0);
+    pool_.publish_root(index_, words_);
+  }
+
+  [[nodiscard]] basic_pool<D>& pool() { return pool_; }
+  [[nodiscard]] std::uint64_t read(unsigned which) const { return words_[which]; }
+  /// Durable at return.
+  void write(unsigned which, std::uint64_t value) {
+    D::write(words_ + which, &value, sizeof value);
+    domain::persist<D>(words_ + which, sizeof value);
+  }
+  void close() {
+    pool_.detach_root(index_, true);
+    pool_.close();
+  }
+
+ private:
+  basic_pool<D> pool_;
+  std::uint64_t* words_ = nullptr;
+  std::uint16_t index_ = 0;
+};
+
+template <class D>
+class pool_operation final : public operation {
+ public:
+  explicit pool_operation(deed what) : what_(what) {}
+
+  [[nodiscard]] std::string name() const override {
+    const std::string of = " of " + std::string(D::name());
+    switch (what_) {
+      case deed::create: return "create a pool" + of;
+      case deed::create_by_name: return "create a pool" + of + " where files have names";
+      case deed::open_clean: return "open a pool" + of;
+      case deed::open_dirty: return "open a pool" + of + " after a kill";
+      case deed::grow: return "grow a pool" + of;
+      case deed::checkpoint: return "make a checkpoint of a pool" + of;
+      case deed::close: return "close a pool" + of;
+    }
+    return {};
+  }
+
+  void prepare(const std::string& root) override {
+    put_foreign_file(root + "/notes");
+    if (is_new()) return;
+    create(root);
+    held_->write(0, 1);
+    if (what_ == deed::open_dirty) {
+      static_cast<void>(held_.release());  // its process ends with it
+    } else {
+      held_->close();
+    }
+  }
+
+  void begin(const std::string& root) override {
+    pool_detail::test_seams().no_unnamed_files = what_ == deed::create_by_name;
+    if (is_new() || is_opening()) return;
+    open(root);
+    held_->write(1, 2);
+  }
+
+  std::string run(const std::string& root) override {
+    return text_of([&] {
+      switch (what_) {
+        case deed::create:
+        case deed::create_by_name:
+          create(root);
+          held_->write(0, 1);
+          held_->write(1, 2);
+          break;
+        case deed::open_clean:
+        case deed::open_dirty:
+          open(root);
+          held_->write(1, 2);
+          break;
+        case deed::grow: held_->pool().grow(grown_size); break;
+        case deed::checkpoint: checkpoint(); break;
+        case deed::close: held_->close(); break;
+      }
+    });
+  }
+
+  std::string run_again(const std::string& root) override {
+    held_.reset();
+    if (is_new()) {
+      if (fs::exists(file_in(root))) return "the creation that failed has left a pool";
+      return run(root);
+    }
+    if (is_opening()) return run(root);
+    const std::string failed = text_of([&] { open(root); });
+    return failed.empty() ? run(root) : failed;
+  }
+
+  void end() override { held_.reset(); }
+
+  std::string judge(const std::string& root, const end_of_life& before) override {
+    std::string wrong = judge_privacy(root, "p");
+    const bool is_there = fs::exists(file_in(root));
+    if (wrong.empty() && !is_there && (!is_new() || before.acknowledged)) wrong = "the pool is gone";
+    if (wrong.empty() && before.power_cut) pool_detail::test_seams().boot.emplace().fill(7);
+    for (int life = 0; wrong.empty() && life < 2; ++life) {
+      std::string found;
+      const std::string thrown = text_of([&] { found = judge_content(root, before, life == 0); });
+      wrong = thrown.empty() ? found : thrown;
+    }
+    if (wrong.empty()) wrong = judge_names(root, {"notes", "p"});
+    return wrong.empty() ? judge_foreign_file(root + "/notes") : wrong;
+  }
+
+ private:
+  [[nodiscard]] static std::string file_in(const std::string& root) { return root + "/p"; }
+  [[nodiscard]] bool is_new() const {
+    return what_ == deed::create || what_ == deed::create_by_name;
+  }
+  [[nodiscard]] bool is_opening() const {
+    return what_ == deed::open_clean || what_ == deed::open_dirty;
+  }
+
+  template <class Body>
+  [[nodiscard]] static std::string text_of(Body&& body) {
+    try {
+      body();
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+    return {};
+  }
+
+  void create(const std::string& root) {
+    held_ = std::make_unique<two_words<D>>(
+        [&] { return basic_pool<D>::create(file_in(root), sizes()); });
+  }
+  void open(const std::string& root) {
+    held_ = std::make_unique<two_words<D>>(
+        [&] { return basic_pool<D>::open(file_in(root), sizes()); });
+  }
+
+  void checkpoint() {
+    if constexpr (domain::logs_lines<D>) {
+      D::checkpoint(reinterpret_cast<const void*>(held_->pool().base()));
+    }
+  }
+
+  /// As the next process opens it. A pool that survives processes alone may be torn by a power cut,
+  /// and says so.
+  void open_again(const std::string& root, const end_of_life& before) {
+    try {
+      held_ = std::make_unique<two_words<D>>([&] {
+        return is_new() ? basic_pool<D>::open_or_create(file_in(root), sizes())
+                        : basic_pool<D>::open(file_in(root), sizes());
+      });
+      return;
+    } catch (const error& failure) {
+      is_torn_ = before.power_cut && std::is_same_v<D, domain::process> &&
+                 failure.reason() == errc::torn_by_machine_crash;
+      if (!is_torn_) throw;
+    }
+    pool_options salvaging = sizes();
+    salvaging.salvage = true;
+    held_ = std::make_unique<two_words<D>>(
+        [&] { return basic_pool<D>::open(file_in(root), salvaging); });
+  }
+
+  [[nodiscard]] std::string judge_content(const std::string& root, const end_of_life& before,
+                                          bool is_first) {
+    open_again(root, before);
+    two_words<D>& found = *held_;
+    if (!is_first && found.pool().was_dirty()) return "the pool that was closed is not clean";
+    if (!is_torn_ && (!is_new() || before.acknowledged) && found.read(0) != 1) {
+      return "the word that was written before is gone";
+    }
+    const bool was_written = before.acknowledged || !(is_new() || is_opening());
+    if (!is_torn_ && found.read(1) != 2 && (was_written || found.read(1) != 0)) {
+      return "the word that was acknowledged is gone";
+    }
+    if (what_ == deed::grow && before.acknowledged && found.pool().size_bytes() != grown_size) {
+      return "the pool has the size that it had before it grew";
+    }
+    found.close();
+    held_.reset();
+    return {};
+  }
+
+  deed what_;
+  bool is_torn_ = false;
+  std::unique_ptr<two_words<D>> held_;
+};
+
+template <class D>
+void add_all(operations& to) {
+  for (const deed each : {deed::create, deed::create_by_name, deed::open_clean, deed::open_dirty,
+                          deed::grow, deed::checkpoint, deed::close}) {
+    if (each == deed::checkpoint && !domain::logs_lines<D>) continue;
+    to.push_back(std::make_unique<pool_operation<D>>(each));
+  }
+}
+
+}  // namespace
+
+operations pool_operations() {
+  operations all;
+  add_all<domain::process>(all);
+  add_all<domain::file>(all);
+  add_all<domain::logged_file>(all);
+  return all;
+}
+
+}  // namespace outlast::test::files

@@ -100,12 +100,14 @@ call_log::verdict call_log::arrive(const arriving_call& call) {
   verdict met;
   if (!armed_) return met;
   if (change_ && call.syncs && change_->is_covered_by(*call.syncs)) lose_power();
-  const bool is_planned = call.name == planned_.at.name && call.role == planned_.at.role;
+  const bool is_planned =
+      call.name == planned_.at.name && (planned_.everywhere || call.role == planned_.at.role);
   if (!is_planned && !record_) return met;
   const unsigned occurrence = counts_[{call.name, call.role}]++;
   if (record_) met.record = recorded_call{{call.name, call.role, occurrence}, call_site(), {}};
   if (!is_planned) return met;
-  const bool later = planned_.from_then_on && occurrence > planned_.at.occurrence;
+  const bool later =
+      planned_.everywhere || (planned_.from_then_on && occurrence > planned_.at.occurrence);
   if (occurrence != planned_.at.occurrence && !later) return met;
   switch (planned_.what) {
     case action::none: return met;

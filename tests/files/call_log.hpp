@@ -34,8 +34,7 @@ class call_log {
   static call_log& of_process();
 
   void watch(const std::string& root, const std::string& kept);
-  void begin(const fault& planned, witness* seen,
-             std::function<void(const recorded_call&)> record);
+  void begin(const fault& planned, witness* seen, std::function<void(const recorded_call&)> record);
   void end_operation();
   void end_faults();
 

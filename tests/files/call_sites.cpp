@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <vector>
@@ -43,9 +42,10 @@ const T* at(const std::vector<char>& image, std::uint64_t offset) {
 /// Of the program's own symbol table, which has local functions, too: by their begin.
 std::map<std::uintptr_t, function_symbol> read_symbols() {
   std::map<std::uintptr_t, function_symbol> all;
-  std::ifstream in("/proc/self/exe", std::ios::binary);
-  const std::vector<char> image{std::istreambuf_iterator<char>(in), {}};
-  if (image.size() < sizeof(ElfW(Ehdr))) return all;
+  std::ifstream in("/proc/self/exe", std::ios::binary | std::ios::ate);
+  std::vector<char> image(static_cast<std::size_t>(in.tellg()));
+  in.seekg(0).read(image.data(), static_cast<std::streamsize>(image.size()));
+  if (!in || image.size() < sizeof(ElfW(Ehdr))) return all;
   const auto* const header = at<ElfW(Ehdr)>(image, 0);
   const auto* const sections = at<ElfW(Shdr)>(image, header->e_shoff);
   const std::uintptr_t base = load_address();
@@ -54,7 +54,7 @@ std::map<std::uintptr_t, function_symbol> read_symbols() {
     const auto* const symbols = at<ElfW(Sym)>(image, sections[i].sh_offset);
     const std::uint64_t names = sections[sections[i].sh_link].sh_offset;
     for (std::uint64_t s = 0; s < sections[i].sh_size / sizeof(ElfW(Sym)); ++s) {
-      const ElfW(Sym) & one = symbols[s];
+      const ElfW(Sym)& one = symbols[s];
       if ((one.st_info & 0xf) != STT_FUNC || one.st_size == 0) continue;
       const std::uintptr_t begin = base + one.st_value;
       all[begin] = {begin + one.st_size, at<char>(image, names + one.st_name)};
@@ -95,8 +95,7 @@ std::string shortened(std::string name) {
 
 /// "" if it is none of the library's.
 std::string name_at(void* address) {
-  static const auto* const all =
-      new std::map<std::uintptr_t, function_symbol>(read_symbols());
+  static const auto* const all = new std::map<std::uintptr_t, function_symbol>(read_symbols());
   const auto where = reinterpret_cast<std::uintptr_t>(address) - 1;  // the call, not what follows
   auto found = all->upper_bound(where);
   if (found == all->begin()) return {};

@@ -40,6 +40,7 @@ struct fault {
   action what = action::none;
   int error_number = 0;       ///< of `fail`
   bool from_then_on = false;  ///< of `fail`: later calls of this name on this role fail, too
+  bool everywhere = false;    ///< of `fail`: every call of this name fails, whatever it is on
   /// Of `reorder`: the power is cut after so many later changes, or, if they are fewer, before what
   /// would have made the call's own effect durable.
   unsigned later_changes = ~0U;

@@ -62,14 +62,10 @@ const std::vector<int>& errors_of(const std::string& name) {
 /// Errors of systems that cannot do it at all, where there is another way.
 const std::vector<int>& refusals_of(const std::string& name) {
   static const std::map<std::string, std::vector<int>> all = {
-      {"fallocate", {EOPNOTSUPP, ENOSYS}},
-      {"fallocate hole", {EOPNOTSUPP}},
-      {"fsync directory", {EINVAL}},
-      {"linkat", {ENOENT}},  // without /proc
-      {"open past the cache", {EINVAL}},
-      {"open unnamed", {EOPNOTSUPP, EISDIR, EINVAL}},
-      {"posix_fadvise", {EINVAL}},
-      {"renameat2", {EINVAL, ENOSYS}},
+      {"fallocate", {EOPNOTSUPP, ENOSYS}}, {"fallocate hole", {EOPNOTSUPP}},
+      {"fsync directory", {EINVAL}},       {"linkat", {ENOENT}},  // without /proc
+      {"open past the cache", {EINVAL}},   {"open unnamed", {EOPNOTSUPP, EISDIR, EINVAL}},
+      {"posix_fadvise", {EINVAL}},         {"renameat2", {EINVAL, ENOSYS}},
   };
   static const std::vector<int> none;
   const auto found = all.find(name);
@@ -137,6 +133,7 @@ const std::vector<reason>& all_reasons() {
       {'u', "nothing can be done about its failure: the caller does not look at it"},
       {'i', "no signal interrupts it"},
       {'w', "there is no other way, and no system lacks it"},
+      {'f', "a system that lacks it lacks it from the first such call on: in that row"},
       {'b', "it moves no bytes that could be fewer"},
       {'c', "it changes nothing: as killed before it"},
       {'d', "it changes neither names nor bytes of files, so nothing comes before or after it"},
@@ -146,7 +143,8 @@ const std::vector<reason>& all_reasons() {
   return all;
 }
 
-choice faults_of(const recorded_call& call, column which, bool loses_power, bool thoroughly) {
+choice faults_of(const recorded_call& call, column which, bool is_first, bool loses_power,
+                 bool thoroughly) {
   const std::string& name = call.id.name;
   switch (which) {
     case column::fails: {
@@ -163,7 +161,11 @@ choice faults_of(const recorded_call& call, column which, bool loses_power, bool
     }
     case column::unsupported: {
       if (refusals_of(name).empty()) return none('w');
-      choice made = failing(call, refusals_of(name), thoroughly);
+      if (!is_first) return none('f');
+      choice made;
+      for (const int each : refusals_of(name)) {
+        made.faults.push_back({call.id, action::fail, each, true, true});
+      }
       made.must_succeed = true;
       return made;
     }

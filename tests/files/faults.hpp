@@ -10,8 +10,15 @@
 
 namespace outlast::test::files {
 
-enum class column { fails, interrupted, unsupported, cut_short, killed_before, killed_after,
-                    reordered };
+enum class column {
+  fails,
+  interrupted,
+  unsupported,
+  cut_short,
+  killed_before,
+  killed_after,
+  reordered
+};
 constexpr std::array<column, 7> all_columns = {
     column::fails,         column::interrupted,  column::unsupported, column::cut_short,
     column::killed_before, column::killed_after, column::reordered};
@@ -27,14 +34,15 @@ struct reason {
 
 /// What stands in a cell before it is tried.
 struct choice {
-  std::vector<fault> faults;     ///< to be tried
-  char letter = ' ';             ///< or why none is
-  bool must_succeed = false;     ///< the call has another way, or is made again
+  std::vector<fault> faults;      ///< to be tried
+  char letter = ' ';              ///< or why none is
+  bool must_succeed = false;      ///< the call has another way, or is made again
   bool must_not_succeed = false;  ///< what it answered would not be durable
 };
 
-/// `thoroughly`: with every error that the call may have, once and from then on.
-[[nodiscard]] choice faults_of(const recorded_call& call, column which, bool loses_power,
-                               bool thoroughly);
+/// `is_first`: of this name in the operation. `thoroughly`: with every error that the call may have,
+/// once and from then on.
+[[nodiscard]] choice faults_of(const recorded_call& call, column which, bool is_first,
+                               bool loses_power, bool thoroughly);
 
 }  // namespace outlast::test::files

@@ -38,7 +38,8 @@ void try_all(const operations& all) {
     EXPECT_GT(one.calls, 0U) << each->name();
   }
   std::cout << '\n';
-  for (const reason& each : all_reasons()) std::cout << each.letter << ": " << each.sentence << '\n';
+  for (const reason& each : all_reasons())
+    std::cout << each.letter << ": " << each.sentence << '\n';
   std::cout << all.size() << " operations, " << sum.calls << " calls, " << sum.rows << " rows, "
             << sum.tries << " faults tried, " << sum.wrong.size() << " wrong, " << sum.empty
             << " cells empty\n";

@@ -108,8 +108,8 @@ kept_change kept_change::of_data(int descriptor, std::uint64_t offset, std::size
   made.length_ = static_cast<std::uint64_t>(status.st_size);
   made.old_.resize(size);  // zeros: what was beyond the file's end
   if (size != 0) {
-    static_cast<void>(!system_calls::pread(made.file_, made.old_.data(), size,
-                                           static_cast<off_t>(offset)));
+    static_cast<void>(
+        !system_calls::pread(made.file_, made.old_.data(), size, static_cast<off_t>(offset)));
   }
   return made;
 }

@@ -26,6 +26,8 @@ class operation {
   virtual ~operation() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Can it tell that something went wrong?
+  [[nodiscard]] virtual bool answers() const { return true; }
   /// Do its files outlive a power cut?
   [[nodiscard]] virtual bool loses_power() const { return true; }
 

@@ -39,9 +39,10 @@ pool_options sizes() {
 template <class D>
 class two_words {
  public:
-  /// `make` returns the pool.
+  /// `make` returns the pool; `is_made`: it has.
   template <class Make>
-  explicit two_words(Make&& make) : pool_(make()) {
+  two_words(Make&& make, bool& is_made) : pool_(make()) {
+    is_made = true;
     const attached_root root = pool_.attach_root("words", "two words of a test", 1, true);
     index_ = root.index;
     if (root.state != root_state::fresh) {
@@ -117,8 +118,7 @@ class pool_operation final : public operation {
         case deed::create:
         case deed::create_by_name:
           create(root);
-          held_->write(0, 1);
-          held_->write(1, 2);
+          write_both();
           break;
         case deed::open_clean:
         case deed::open_dirty:
@@ -134,13 +134,15 @@ class pool_operation final : public operation {
 
   std::string run_again(const std::string& root) override {
     held_.reset();
-    if (is_new()) {
+    if (is_new() && !is_made_) {
       if (fs::exists(file_in(root))) return "the creation that failed has left a pool";
       return run(root);
     }
     if (is_opening()) return run(root);
     const std::string failed = text_of([&] { open(root); });
-    return failed.empty() ? run(root) : failed;
+    if (!failed.empty()) return failed;
+    if (!is_new()) return run(root);
+    return text_of([&] { write_both(); });
   }
 
   void end() override { held_.reset(); }
@@ -148,14 +150,15 @@ class pool_operation final : public operation {
   std::string judge(const std::string& root, const end_of_life& before) override {
     std::string wrong = judge_privacy(root, "p");
     const bool is_there = fs::exists(file_in(root));
-    if (wrong.empty() && !is_there && (!is_new() || before.acknowledged)) wrong = "the pool is gone";
+    if (wrong.empty() && !is_there && (!is_new() || before.acknowledged))
+      wrong = "the pool is gone";
     if (wrong.empty() && before.power_cut) pool_detail::test_seams().boot.emplace().fill(7);
     for (int life = 0; wrong.empty() && life < 2; ++life) {
       std::string found;
       const std::string thrown = text_of([&] { found = judge_content(root, before, life == 0); });
       wrong = thrown.empty() ? found : thrown;
     }
-    if (wrong.empty()) wrong = judge_names(root, {"notes", "p"});
+    if (wrong.empty()) wrong = judge_names(root, {"notes", "p"}, unfinished(root));
     return wrong.empty() ? judge_foreign_file(root + "/notes") : wrong;
   }
 
@@ -166,6 +169,17 @@ class pool_operation final : public operation {
   }
   [[nodiscard]] bool is_opening() const {
     return what_ == deed::open_clean || what_ == deed::open_dirty;
+  }
+
+  /// Where a file has a name before it is complete, a kill leaves it: no later call can tell it from
+  /// that of a creation that is under way.
+  [[nodiscard]] std::vector<std::string> unfinished(const std::string& root) const {
+    std::vector<std::string> all;
+    if (what_ != deed::create_by_name) return all;
+    for (const std::string& each : names_in(root)) {
+      if (each.starts_with(".p.") && each.ends_with(".new")) all.push_back(each);
+    }
+    return all;
   }
 
   template <class Body>
@@ -180,11 +194,15 @@ class pool_operation final : public operation {
 
   void create(const std::string& root) {
     held_ = std::make_unique<two_words<D>>(
-        [&] { return basic_pool<D>::create(file_in(root), sizes()); });
+        [&] { return basic_pool<D>::create(file_in(root), sizes()); }, is_made_);
+  }
+  void write_both() {
+    held_->write(0, 1);
+    held_->write(1, 2);
   }
   void open(const std::string& root) {
     held_ = std::make_unique<two_words<D>>(
-        [&] { return basic_pool<D>::open(file_in(root), sizes()); });
+        [&] { return basic_pool<D>::open(file_in(root), sizes()); }, is_made_);
   }
 
   void checkpoint() {
@@ -197,10 +215,12 @@ class pool_operation final : public operation {
   /// and says so.
   void open_again(const std::string& root, const end_of_life& before) {
     try {
-      held_ = std::make_unique<two_words<D>>([&] {
-        return is_new() ? basic_pool<D>::open_or_create(file_in(root), sizes())
-                        : basic_pool<D>::open(file_in(root), sizes());
-      });
+      held_ = std::make_unique<two_words<D>>(
+          [&] {
+            return is_new() ? basic_pool<D>::open_or_create(file_in(root), sizes())
+                            : basic_pool<D>::open(file_in(root), sizes());
+          },
+          is_made_);
       return;
     } catch (const error& failure) {
       is_torn_ = before.power_cut && std::is_same_v<D, domain::process> &&
@@ -210,7 +230,7 @@ class pool_operation final : public operation {
     pool_options salvaging = sizes();
     salvaging.salvage = true;
     held_ = std::make_unique<two_words<D>>(
-        [&] { return basic_pool<D>::open(file_in(root), salvaging); });
+        [&] { return basic_pool<D>::open(file_in(root), salvaging); }, is_made_);
   }
 
   [[nodiscard]] std::string judge_content(const std::string& root, const end_of_life& before,
@@ -235,6 +255,7 @@ class pool_operation final : public operation {
 
   deed what_;
   bool is_torn_ = false;
+  bool is_made_ = false;
   std::unique_ptr<two_words<D>> held_;
 };
 

@@ -28,8 +28,11 @@ snapshot::snapshot(std::string root, const std::string& kept) : root_(std::move(
       directories_.emplace_back(path, status.st_mode & 0777);
       continue;
     }
-    file one{path, kept + "/" + std::to_string(files_.size()), status.st_mode & 0777,
-             status.st_size, {}};
+    file one{path,
+             kept + "/" + std::to_string(files_.size()),
+             status.st_mode & 0777,
+             status.st_size,
+             {}};
     require(::link(path.c_str(), one.other_name.c_str()) == 0, path);
     const int in = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     for (off_t at = 0; (at = ::lseek(in, at, SEEK_DATA)) >= 0;) {

@@ -17,11 +17,11 @@ struct stand_options {
 };
 
 struct stand_result {
-  std::size_t calls = 0;            ///< that the operation makes
-  std::size_t rows = 0;             ///< of the table
-  std::size_t tries = 0;            ///< of faults
-  std::size_t empty = 0;            ///< cells without an answer
-  std::vector<std::string> wrong;   ///< what was found, a line each
+  std::size_t calls = 0;           ///< that the operation makes
+  std::size_t rows = 0;            ///< of the table
+  std::size_t tries = 0;           ///< of faults
+  std::size_t empty = 0;           ///< cells without an answer
+  std::vector<std::string> wrong;  ///< what was found, a line each
 };
 
 /// `what` is used in child processes alone.

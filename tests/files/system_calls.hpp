@@ -55,9 +55,7 @@ inline int fstat(int descriptor, struct stat* status) { return __real_fstat(desc
 inline int ftruncate(int descriptor, off_t length) { return __real_ftruncate(descriptor, length); }
 inline int link(const char* from, const char* to) { return __real_link(from, to); }
 inline int mkdir(const char* path, mode_t mode) { return __real_mkdir(path, mode); }
-inline int open(const char* path, int flags, mode_t mode) {
-  return __real_open(path, flags, mode);
-}
+inline int open(const char* path, int flags, mode_t mode) { return __real_open(path, flags, mode); }
 inline ssize_t pread(int descriptor, void* to, std::size_t size, off_t offset) {
   return __real_pread(descriptor, to, size, offset);
 }

@@ -60,14 +60,10 @@ bool is_directory(int descriptor) {
 
 arriving_call data_call(const char* name, const std::string& role, int descriptor,
                         std::uint64_t offset, std::size_t size) {
-  return {name,
-          role,
-          effect::data,
-          [=] { return kept_change::of_data(descriptor, offset, size); },
-          {},
-          identity_of(descriptor),
-          offset,
-          size};
+  return {name,         role,
+          effect::data, [=] { return kept_change::of_data(descriptor, offset, size); },
+          {},           identity_of(descriptor),
+          offset,       size};
 }
 
 arriving_call plain(std::string name, const std::string& role) {
@@ -200,27 +196,26 @@ ssize_t __wrap_read(int descriptor, void* to, size_t size) {
 ssize_t __wrap_pwrite(int descriptor, const void* from, size_t size, off_t offset) {
   const auto role = calls().role_of(descriptor);
   if (!role) return __real_pwrite(descriptor, from, size, offset);
-  return around(
-      data_call("pwrite", *role, descriptor, static_cast<std::uint64_t>(offset), size),
-      [=](bool cut) { return __real_pwrite(descriptor, from, cut ? part_of(size) : size, offset); });
+  return around(data_call("pwrite", *role, descriptor, static_cast<std::uint64_t>(offset), size),
+                [=](bool cut) {
+                  return __real_pwrite(descriptor, from, cut ? part_of(size) : size, offset);
+                });
 }
 
 ssize_t __wrap_write(int descriptor, const void* from, size_t size) {
   const auto role = calls().role_of(descriptor);
   if (!role) return __real_write(descriptor, from, size);
   const off_t offset = __real_lseek(descriptor, 0, SEEK_CUR);
-  return around(data_call("write", *role, descriptor, static_cast<std::uint64_t>(offset), size),
-                [=](bool cut) {
-                  return __real_write(descriptor, from, cut ? part_of(size) : size);
-                });
+  return around(
+      data_call("write", *role, descriptor, static_cast<std::uint64_t>(offset), size),
+      [=](bool cut) { return __real_write(descriptor, from, cut ? part_of(size) : size); });
 }
 
 int __wrap_ftruncate(int descriptor, off_t length) {
   const auto role = calls().role_of(descriptor);
   if (!role) return __real_ftruncate(descriptor, length);
-  return around(
-      data_call("ftruncate", *role, descriptor, static_cast<std::uint64_t>(length), 0),
-      [=](bool) { return __real_ftruncate(descriptor, length); });
+  return around(data_call("ftruncate", *role, descriptor, static_cast<std::uint64_t>(length), 0),
+                [=](bool) { return __real_ftruncate(descriptor, length); });
 }
 
 int __wrap_fallocate(int descriptor, int mode, off_t offset, off_t size) {
@@ -250,8 +245,7 @@ int __wrap_msync(void* address, size_t size, int flags) {
   return around(call, [=](bool) { return __real_msync(address, size, flags); });
 }
 
-void* __wrap_mmap(void* address, size_t size, int access, int flags, int descriptor,
-                  off_t offset) {
+void* __wrap_mmap(void* address, size_t size, int access, int flags, int descriptor, off_t offset) {
   const auto real = [=](bool) {
     return __real_mmap(address, size, access, flags, descriptor, offset);
   };

@@ -157,6 +157,11 @@ bool is_left_of_store(const std::vector<std::string>& there) {
          });
 }
 
+bool holds_nothing(const std::vector<std::string>& there) {
+  return std::all_of(there.begin(), there.end(),
+                     [](const std::string& each) { return each == "." || each == ".."; });
+}
+
 }  // namespace
 
 Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
@@ -201,17 +206,17 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
 Status DestroyDB(const std::string& name, const Options& options) {
   Env* const env = options.env;
   std::vector<std::string> there;
-  if (!env->GetChildren(name, &there).ok()) return {};
+  if (const Status listed = env->GetChildren(name, &there); !listed.ok()) {
+    return listed.IsNotFound() ? Status() : listed;
+  }
   const store_paths paths(name);
   if (!env->FileExists(paths.data)) {
     if (env->FileExists(paths.foreign)) {
       return Status::NotSupported(
           name, "holds a database of LevelDB's or RocksDB's own format; nothing was removed");
     }
-    const bool is_empty = std::all_of(there.begin(), there.end(), [](const std::string& each) {
-      return each == "." || each == "..";
-    });
-    if (is_empty) static_cast<void>(env->RemoveDir(name));  // another call was cut off before that
+    if (holds_nothing(there))
+      static_cast<void>(env->RemoveDir(name));  // another call was cut off before that
     if (!is_left_of_store(there)) return {};
   }
   Status status;
@@ -228,8 +233,12 @@ Status DestroyDB(const std::string& name, const Options& options) {
       if (status.ok()) status = removed;
     }
   }
-  static_cast<void>(env->RemoveFile(paths.lock));
-  static_cast<void>(env->RemoveDir(name));  // something else may be in it
+  // Without the lock another call would not take the rest for a store's.
+  if (!status.ok()) return status;
+  status = env->RemoveFile(paths.lock);
+  const Status removed = env->RemoveDir(name);  // something else may be in it
+  const bool is_listed = env->GetChildren(name, &there).ok();
+  if (status.ok() && !removed.ok() && is_listed && holds_nothing(there)) return removed;
   return status;
 }
 

@@ -274,7 +274,11 @@ class posix_env final : public Env {
     return opened<posix_writable_file>(fname, O_WRONLY | O_CREAT | O_APPEND, result);
   }
 
-  bool FileExists(const std::string& fname) override { return ::access(fname.c_str(), F_OK) == 0; }
+  /// What the system cannot tell of is taken for there, and the next call on it tells why.
+  bool FileExists(const std::string& fname) override {
+    if (::access(fname.c_str(), F_OK) == 0) return true;
+    return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP;
+  }
   Status GetChildren(const std::string& dir, std::vector<std::string>* result) override {
     result->clear();
     DIR* const open = ::opendir(dir.c_str());

@@ -31,11 +31,16 @@ void give_permissions(const std::string& file, const std::string& aside) {
 
 }  // namespace
 
-bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool is_there(const std::string& path) {
+  if (::access(path.c_str(), F_OK) == 0) return true;
+  return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP;
+}
 
 unsigned mode_of_file(const std::string& path) {
+  constexpr unsigned owners_alone = 0600;
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 0777U : 0;
+  if (::stat(path.c_str(), &status) == 0) return status.st_mode & 0777U;
+  return errno == ENOENT ? 0 : owners_alone;
 }
 
 void remove_store_files(const std::string& file) {
@@ -47,7 +52,8 @@ void remove_store_files(const std::string& file) {
 void sync_directory(const std::string& directory) {
   const int opened = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) refuse(directory, "open it");
-  const bool synced = ::fsync(opened) == 0;
+  // Some file systems cannot sync a directory and say EINVAL.
+  const bool synced = ::fsync(opened) == 0 || errno == EINVAL;
   const int failure = errno;
   ::close(opened);
   errno = failure;

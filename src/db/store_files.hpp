@@ -5,9 +5,10 @@
 
 namespace outlast::store_detail {
 
-/// Is there a file of that name, of whatever kind?
+/// Is there a file of that name, of whatever kind? Also where the system cannot tell: what is taken
+/// for missing is made anew.
 [[nodiscard]] bool is_there(const std::string& path);
-/// The permissions of a file; 0 if there is none.
+/// The permissions of a file; 0 if there is none, the owner's alone if the system cannot tell.
 [[nodiscard]] unsigned mode_of_file(const std::string& path);
 /// Removes the file of a store, and of its log, if they are there. Throws error{io_failure}.
 void remove_store_files(const std::string& file);

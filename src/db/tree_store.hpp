@@ -362,6 +362,10 @@ std::unique_ptr<store> open_in_file(const store_options& wanted) {
   try {
     std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
     return std::make_unique<tree_store<D>>(std::move(pool), wanted);
+  } catch (const error& refused) {
+    // What is there after all is another's, or a store that the system would not tell of.
+    if (refused.reason() != errc::already_exists) remove_store_files(wanted.file);
+    throw;
   } catch (...) {
     remove_store_files(wanted.file);  // neither was there
     throw;

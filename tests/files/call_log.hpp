@@ -4,6 +4,7 @@
 #include <tests/files/calls.hpp>
 #include <tests/files/kept_change.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,7 +44,7 @@ class call_log {
   [[nodiscard]] std::optional<std::string> role_of(int descriptor) const;
   [[nodiscard]] std::optional<std::string> role_of_mapping(const void* address) const;
   [[nodiscard]] std::optional<identity> file_of_mapping(const void* address) const;
-  [[nodiscard]] bool is_armed() const { return armed_; }
+  [[nodiscard]] bool is_armed() const { return armed_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& kept() const { return kept_; }
 
   void opened(int descriptor, const std::string& role);
@@ -74,7 +75,7 @@ class call_log {
   mutable std::mutex mutex_;
   std::string root_;
   std::string kept_;
-  bool armed_ = false;
+  std::atomic<bool> armed_{false};
   fault planned_;
   witness* seen_ = nullptr;
   std::function<void(const recorded_call&)> record_;

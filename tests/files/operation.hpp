@@ -48,7 +48,7 @@ class operation {
 using operations = std::vector<std::unique_ptr<operation>>;
 
 [[nodiscard]] operations pool_operations();
-[[nodiscard]] operations store_operations();
+[[nodiscard]] operations store_operations(bool on_disk);
 [[nodiscard]] operations upgrade_operations();
 
 // ---- For operations ----

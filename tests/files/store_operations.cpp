@@ -286,16 +286,14 @@ class store_operation final : public operation {
 
 }  // namespace
 
-operations store_operations() {
+operations store_operations(bool on_disk) {
   operations all;
-  for (const bool on_disk : {true, false}) {
-    for (const deed each : {deed::create, deed::open_clean, deed::open_dirty, deed::open_twice,
-                            deed::open_none, deed::close, deed::backup, deed::repair_clean,
-                            deed::repair_dirty, deed::destroy_clean, deed::destroy_dirty}) {
-      all.push_back(std::make_unique<store_operation>(each, on_disk));
-    }
-    all.push_back(std::make_unique<store_operation>(deed::destroy_dirty, on_disk, true));
+  for (const deed each : {deed::create, deed::open_clean, deed::open_dirty, deed::open_twice,
+                          deed::open_none, deed::close, deed::backup, deed::repair_clean,
+                          deed::repair_dirty, deed::destroy_clean, deed::destroy_dirty}) {
+    all.push_back(std::make_unique<store_operation>(each, on_disk));
   }
+  all.push_back(std::make_unique<store_operation>(deed::destroy_dirty, on_disk, true));
   return all;
 }
 

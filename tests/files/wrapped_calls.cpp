@@ -17,6 +17,12 @@ namespace {
 
 call_log& calls() { return call_log::of_process(); }
 
+/// The role of what a call concerns, if it may meet a fault.
+template <class What>
+std::optional<std::string> tried_role_of(What what) {
+  return calls().is_armed() ? calls().role_of(what) : std::nullopt;
+}
+
 template <class Result>
 Result failure() {
   if constexpr (std::is_same_v<Result, void*>) return MAP_FAILED;
@@ -72,20 +78,20 @@ arriving_call plain(std::string name, const std::string& role) {
 
 template <class Real>
 auto on_descriptor(const char* name, int descriptor, Real&& real) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return real(false);
   return around(plain(name, *role), real);
 }
 
 template <class Real>
 auto on_path(const char* name, const char* path, Real&& real) {
-  const auto role = calls().role_of(path);
+  const auto role = tried_role_of(path);
   if (!role) return real(false);
   return around(plain(name, *role), real);
 }
 
 int sync(const char* name, int descriptor, int (*real)(int)) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return real(descriptor);
   arriving_call call = plain(name, *role);
   call.syncs = identity_of(descriptor);
@@ -93,7 +99,7 @@ int sync(const char* name, int descriptor, int (*real)(int)) {
 }
 
 int make_name(const char* name, const char* path, const std::function<int()>& real) {
-  const auto role = calls().role_of(path);
+  const auto role = tried_role_of(path);
   if (!role) return real();
   const std::string made = path;
   return around({name, *role, effect::names, [=] { return kept_change::of_new_name(made); }},
@@ -102,7 +108,7 @@ int make_name(const char* name, const char* path, const std::function<int()>& re
 
 int move_name(const char* name, const char* from, const char* to,
               const std::function<int()>& real) {
-  const auto role = calls().role_of(to);
+  const auto role = tried_role_of(to);
   if (!role) return real();
   const std::string old = from;
   const std::string made = to;
@@ -194,7 +200,7 @@ ssize_t __wrap_read(int descriptor, void* to, size_t size) {
 }
 
 ssize_t __wrap_pwrite(int descriptor, const void* from, size_t size, off_t offset) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return __real_pwrite(descriptor, from, size, offset);
   return around(data_call("pwrite", *role, descriptor, static_cast<std::uint64_t>(offset), size),
                 [=](bool cut) {
@@ -203,7 +209,7 @@ ssize_t __wrap_pwrite(int descriptor, const void* from, size_t size, off_t offse
 }
 
 ssize_t __wrap_write(int descriptor, const void* from, size_t size) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return __real_write(descriptor, from, size);
   const off_t offset = __real_lseek(descriptor, 0, SEEK_CUR);
   return around(
@@ -212,7 +218,7 @@ ssize_t __wrap_write(int descriptor, const void* from, size_t size) {
 }
 
 int __wrap_ftruncate(int descriptor, off_t length) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return __real_ftruncate(descriptor, length);
   return around(data_call("ftruncate", *role, descriptor, static_cast<std::uint64_t>(length), 0),
                 [=](bool) { return __real_ftruncate(descriptor, length); });
@@ -232,13 +238,15 @@ int __wrap_fallocate(int descriptor, int mode, off_t offset, off_t size) {
 }
 
 int __wrap_fsync(int descriptor) {
+  if (!calls().is_armed()) return __real_fsync(descriptor);
   return sync(is_directory(descriptor) ? "fsync directory" : "fsync", descriptor, &__real_fsync);
 }
 
 int __wrap_fdatasync(int descriptor) { return sync("fdatasync", descriptor, &__real_fdatasync); }
 
 int __wrap_msync(void* address, size_t size, int flags) {
-  const auto role = calls().role_of_mapping(address);
+  const auto role =
+      calls().is_armed() ? calls().role_of_mapping(address) : std::optional<std::string>();
   if (!role) return __real_msync(address, size, flags);
   arriving_call call = plain("msync", *role);
   call.syncs = calls().file_of_mapping(address);
@@ -293,7 +301,7 @@ int __wrap_linkat(int from_at, const char* from, int to_at, const char* to, int 
 }
 
 int __wrap_unlink(const char* path) {
-  const auto role = calls().role_of(path);
+  const auto role = tried_role_of(path);
   if (!role) return __real_unlink(path);
   const std::string gone = path;
   return around({"unlink", *role, effect::names,
@@ -302,7 +310,7 @@ int __wrap_unlink(const char* path) {
 }
 
 int __wrap_mkdir(const char* path, mode_t mode) {
-  const auto role = calls().role_of(path);
+  const auto role = tried_role_of(path);
   if (!role) return __real_mkdir(path, mode);
   const std::string made = path;
   return around(
@@ -311,7 +319,7 @@ int __wrap_mkdir(const char* path, mode_t mode) {
 }
 
 int __wrap_rmdir(const char* path) {
-  const auto role = calls().role_of(path);
+  const auto role = tried_role_of(path);
   if (!role) return __real_rmdir(path);
   const std::string gone = path;
   return around(
@@ -350,7 +358,7 @@ off_t __wrap_lseek(int descriptor, off_t offset, int whence) {
 }
 
 int __wrap_posix_fadvise(int descriptor, off_t offset, off_t size, int advice) {
-  const auto role = calls().role_of(descriptor);
+  const auto role = tried_role_of(descriptor);
   if (!role) return __real_posix_fadvise(descriptor, offset, size, advice);
   const int failed = around(plain("posix_fadvise", *role), [=](bool) {
     return __real_posix_fadvise(descriptor, offset, size, advice);

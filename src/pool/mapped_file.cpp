@@ -55,6 +55,14 @@ bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
               "the pool is open: " + who + " holds its lock; close it there first");
 }
 
+/// What is open at `fd` is what `path` names now.
+bool has_name(int fd, const std::string& path) noexcept {
+  struct stat own{};
+  struct stat named{};
+  return ::fstat(fd, &own) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 void require_mappable_and_writable(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
@@ -159,11 +167,8 @@ unfinished_pool& unfinished_pool::operator=(unfinished_pool&& other) noexcept {
 
 unfinished_pool::~unfinished_pool() {
   if (fd_.get() < 0) return;
-  struct stat own{};
-  struct stat named{};
-  const bool mine = ::fstat(fd_.get(), &own) == 0 && ::stat(path_.c_str(), &named) == 0 &&
-                    own.st_dev == named.st_dev && own.st_ino == named.st_ino;
-  if (!mine || !try_lock(fd_.get())) return;  // whoever has opened it meanwhile keeps it
+  // Whoever has opened it meanwhile keeps it.
+  if (!has_name(fd_.get(), path_) || !try_lock(fd_.get())) return;
   try {
     remove_file();
   } catch (const std::exception&) {  // no memory: the file stays
@@ -223,9 +228,7 @@ mapped_file mapped_file::open(const std::string& path) {
   require_mappable_and_writable(path, fd.get());
   if (!try_lock(fd.get())) throw_locked(path, fd.get());
   // A creation that did not come to its end has taken the name back.
-  struct stat status{};
-  if (::fstat(fd.get(), &status) != 0) fail(path, "examine the file", errno);
-  if (status.st_nlink == 0) fail(path, "open the pool", ENOENT);
+  if (!has_name(fd.get(), path)) fail(path, "open the pool", ENOENT);
   return mapped_file(path, std::move(fd));
 }
 

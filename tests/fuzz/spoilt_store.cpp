@@ -2,6 +2,7 @@
 #include <outlast/db/db.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/write_batch.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/tx/heap.hpp>
 #include <tests/fuzz/spoilt_store.hpp>
@@ -66,6 +67,8 @@ class file_of_store {
   void write(const void* from, std::size_t bytes, off_t at) const {
     require_file(::pwrite(file_, from, bytes, at) == static_cast<ssize_t>(bytes));
   }
+  /// What a kill has left is put back as a whole, in another file.
+  void adopt() const { pool_detail::adopt_copy("", file_); }
 
  private:
   int file_;
@@ -91,6 +94,7 @@ struct kept_file {
     const file_of_store file(folder / name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC);
     file.resize(size);
     for (const auto& [begin, bytes] : parts) file.write(bytes.data(), bytes.size(), begin);
+    file.adopt();
   }
 };
 

@@ -93,6 +93,15 @@ class Inspect(PoolTest):
         self.assertTrue(0 < shown["roots"][0]["small_blocks_filled"] <= 1)
         self.assertIn("fragmentation: ", self.does("inspect", self.pool))
 
+    def test_it_shows_in_which_file_a_pool_was_open(self):
+        self.assertIsNone(self.says("inspect", self.pool)["opened_in_file"])
+        self.kill(self.opened())
+        shown = self.says("inspect", self.pool)["opened_in_file"]
+        self.assertEqual((shown["inode"], shown["this_file"]), (os.stat(self.pool).st_ino, True))
+        self.assertIn("opened_in_file: ", self.does("inspect", self.pool))
+        shutil.copy(self.pool, self.copy)
+        self.assertEqual(self.says("inspect", self.copy)["opened_in_file"], shown | {"this_file": False})
+
     def test_what_is_not_there_is_status_2(self):
         self.refuses("inspect", self.folder / "none", says=["none", "No such file"])
         self.refuses("inspect", self.folder, says=["no regular file"])
@@ -125,6 +134,28 @@ class Check(PoolTest):
         self.opened()
         found = self.says("check", self.pool)
         self.assertIn("warning", [each["level"] for each in found["findings"]])
+
+
+    def test_a_copy_of_an_open_pool_is_status_1_and_its_store_is_not_opened(self):
+        self.opened()
+        other = self.folder / "other"
+        other.mkdir()
+        shutil.copy(self.pool, other / "store.pool")
+        self.refuses("check", other / "store.pool", status=1, says=["copy", "outlast backup", "open_torn"])
+        self.refuses("db", "get", other, "a", says=["copy of a pool that was not closed"])
+        self.does("db", "repair", other)
+        self.assertEqual(self.does("db", "get", other, "a"), "1\n")
+
+    def test_it_takes_no_space(self):
+        store = self.folder / "wide"  # as long as stores are unless said otherwise
+        pool = store / "store.pool"
+        self.does("db", "put", "--create", store, "a", "1")
+        before = os.stat(pool).st_blocks
+        self.does("check", pool)
+        self.does("inspect", pool)
+        self.assertEqual(os.stat(pool).st_blocks, before)
+        self.does("db", "check", store)
+        self.assertLess(os.stat(pool).st_blocks - before, 1024)  # what opening the store takes
 
 
 class Backup(PoolTest):

@@ -325,10 +325,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   parsed_header header = judge_file(file);
   require_fitting_device(file, header);
   const bool copied = is_copy(file, header, options);
-  if (trusts_device_alone(header)) {
-    file.forget_cache();
-    header = judge_file(file);
-  }
+  if (trusts_device_alone(header)) file.make_cache_durable();
   if (logged || has_log(header)) {
     // The log's lines are written to the file, not stored to a mapping.
     require_allowed_length(path, "open the pool", header.file_bytes());

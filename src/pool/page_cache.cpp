@@ -8,88 +8,171 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace outlast::pool_detail {
 namespace {
 
-/// A part of a file, mapped to ask what the cache holds of it.
-class cached_pages {
- public:
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
 
-  /// `offset`: a multiple of the kernel's page. Where that cannot be told, all pages are cached.
-  cached_pages(int fd, std::uint64_t offset, std::uint64_t bytes, std::uint64_t page)
-      : held_((bytes + page - 1) / page, 1) {
-    void* const mapped =
-        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
-    if (mapped == MAP_FAILED) return;
-    if (::mincore(mapped, bytes, held_.data()) != 0) std::fill(held_.begin(), held_.end(), 1);
-    ::munmap(mapped, bytes);
+/// Reads a file past the cache, as far as the file system does so.
+class device_reader {
+ public:
+  device_reader(const std::string& path, int fd) {
+    if (!reads_past_the_cache(fd)) return;
+    file_ = unique_fd(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+    struct stat own{};
+    struct stat other{};
+    const bool same = file_.get() >= 0 && ::fstat(fd, &own) == 0 &&
+                      ::fstat(file_.get(), &other) == 0 && own.st_dev == other.st_dev &&
+                      own.st_ino == other.st_ino;
+    if (!same) file_.reset();
   }
 
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    for (std::size_t i = 0; i < held_.size(); ++i) {
-      if ((held_[i] & 1) != 0) visit(i);
+  /// False where it cannot be done. What lies beyond the file's end stays as it is.
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const {
+    if (const auto& stand_in = test_seams().read_device) return stand_in(offset, to);
+    if (file_.get() < 0) return false;
+    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0) return false;
+    return static_cast<std::size_t>(got) == to.size() ||
+           offset + static_cast<std::uint64_t>(got) == length();
+  }
+
+ private:
+  /// By its own word: some open a file so and read it from the cache.
+  static bool reads_past_the_cache([[maybe_unused]] int fd) {
+#ifdef STATX_DIOALIGN
+    struct statx about{};
+    return ::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &about) == 0 &&
+           (about.stx_mask & STATX_DIOALIGN) != 0 && about.stx_dio_offset_align != 0 &&
+           about.stx_dio_offset_align <= pool_format::page_bytes &&
+           about.stx_dio_mem_align <= pool_format::page_bytes;
+#else
+    return false;
+#endif
+  }
+
+  [[nodiscard]] std::uint64_t length() const {
+    struct stat status{};
+    return ::fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+
+  unique_fd file_;
+};
+
+struct alignas(pool_format::page_bytes) aligned_piece {
+  std::byte bytes[piece_bytes];
+};
+
+/// Stores again what the cache holds of a file and its device does not.
+class cache_keeper {
+ public:
+  cache_keeper(const std::string& path, int fd, std::uint64_t length)
+      : path_(path), fd_(fd), length_(length), device_(path, fd) {}
+
+  void keep(std::uint64_t first, std::uint64_t end) {
+    constexpr std::uint64_t window = std::uint64_t{1} << 30;
+    for (std::uint64_t at = first / page_ * page_; at < end; at += window) {
+      keep_window(at, std::min(window, end - at));
     }
   }
 
  private:
-  std::vector<unsigned char> held_;
-};
-
-/// Reads a page by way of the cache and writes the same bytes to it.
-void store_again(const std::string& path, int fd, std::uint64_t offset, std::uint64_t end,
-                 std::vector<char>& page) {
-  for (std::uint64_t at = offset; at < end;) {
-    const std::size_t wanted = std::min<std::uint64_t>(page.size(), end - at);
-    const ssize_t got = ::pread(fd, page.data(), wanted, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "read the file", errno);
-    if (got == 0) return;
-    write_all(path, fd, page.data(), static_cast<std::size_t>(got), at);
-    at += static_cast<std::uint64_t>(got);
+  void keep_window(std::uint64_t offset, std::uint64_t bytes) {
+    const std::vector<unsigned char> held = held_pages(offset, bytes);
+    const std::size_t most = std::max<std::uint64_t>(piece_bytes / page_, 1);
+    for (std::size_t i = 0; i < held.size();) {
+      if ((held[i] & 1) == 0) {
+        ++i;
+        continue;
+      }
+      std::size_t count = 1;
+      while (count < most && i + count < held.size() && (held[i + count] & 1) != 0) ++count;
+      keep_piece(offset + i * page_, count * page_);
+      i += count;
+    }
   }
-}
+
+  /// One byte for each page, odd if the cache holds it; all of them where that cannot be told.
+  [[nodiscard]] std::vector<unsigned char> held_pages(std::uint64_t offset,
+                                                      std::uint64_t bytes) const {
+    std::vector<unsigned char> held((bytes + page_ - 1) / page_, 1);
+    void* const mapped =
+        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, static_cast<off_t>(offset));
+    if (mapped == MAP_FAILED) return held;
+    if (::mincore(mapped, bytes, held.data()) != 0) std::fill(held.begin(), held.end(), 1);
+    ::munmap(mapped, bytes);
+    return held;
+  }
+
+  void keep_piece(std::uint64_t offset, std::uint64_t bytes) {
+    const std::span<std::byte> stored(on_device_->bytes, bytes);
+    // The other way round, what is dirty by then would seem to differ.
+    const bool known = device_.read(offset, stored);
+    const std::size_t size = read_cached(offset, std::min(bytes, length_ - offset));
+    for (std::size_t at = 0; at < size; at += page_) {
+      const std::size_t part = std::min<std::size_t>(page_, size - at);
+      if (known && std::memcmp(&in_cache_->bytes[at], &stored[at], part) == 0) continue;
+      if (test_seams().on_store_again) test_seams().on_store_again(offset + at);
+      write_all(path_, fd_, &in_cache_->bytes[at], part, offset + at);
+    }
+  }
+
+  /// How much there was.
+  std::size_t read_cached(std::uint64_t offset, std::uint64_t bytes) {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got =
+          ::pread(fd_, &in_cache_->bytes[done], bytes - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(path_, "read the file", errno);
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  const std::string& path_;
+  int fd_;
+  std::uint64_t length_;
+  std::uint64_t page_ = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  device_reader device_;
+  std::unique_ptr<aligned_piece> on_device_ = std::make_unique<aligned_piece>();
+  std::unique_ptr<aligned_piece> in_cache_ = std::make_unique<aligned_piece>();
+};
 
 }  // namespace
 
 void mapped_file::store_cache_again() const {
   if (is_device() || in_memory_file_system()) return;
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t length = this->length();
-  std::vector<char> bytes(page);
-  const auto store_part = [&](std::uint64_t first, std::uint64_t end) {
-    first = first / page * page;
-    for (std::uint64_t at = first; at < end; at += cached_pages::most_bytes) {
-      const std::uint64_t size = std::min(cached_pages::most_bytes, end - at);
-      cached_pages(fd_.get(), at, size, page).for_each([&](std::size_t i) {
-        const std::uint64_t offset = at + i * page;
-        if (test_seams().on_store_again) test_seams().on_store_again(offset);
-        store_again(path_, fd_.get(), offset, std::min(offset + page, length), bytes);
-      });
-    }
-  };
-  if (!for_each_stored(fd_.get(), 0, length, store_part)) store_part(0, length);
+  cache_keeper keeper(path_, fd_.get(), length);
+  const auto keep = [&](std::uint64_t first, std::uint64_t end) { keeper.keep(first, end); };
+  if (!for_each_stored(fd_.get(), 0, length, keep)) keep(0, length);
 }
 
-void mapped_file::forget_cache() const {
+void mapped_file::make_cache_durable() const {
   if (is_device() || in_memory_file_system()) return;
-  // An error that nobody was told of yet is told to the first who asks. It is of no consequence
-  // here: what the device holds is going to be read. The second one is about this sync.
-  int failed = sync_data(fd_.get());
-  if (failed != 0) failed = sync_data(fd_.get());
-  if (failed != 0) fail(path_, "sync the pool with its device before it is read", failed);
-  (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED);
-  if (test_seams().on_forget) test_seams().on_forget();
-  store_cache_again();
+  // The first sync may report an error of the past. It may as well have lost what was stored again:
+  // the second one stands behind another look at all of it.
+  int failed = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    store_cache_again();
+    failed = sync_data(fd_.get());
+    if (failed == 0) return;
+  }
+  fail(path_, "sync what an opener before left in the kernel's cache", failed);
 }
 
 }  // namespace outlast::pool_detail

@@ -151,10 +151,10 @@ class FailedSync : public testing::Test {
   }
 
   /// Refuses what the sync number `which` of an insertion writes. False if it has not so many.
-  bool lose_one(std::uint64_t which, int error_number) {
+  bool lose_one(std::uint64_t which, int error_number, bool can_be_read = true) {
     SCOPED_TRACE("sync " + std::to_string(which));
     create();
-    failing_disk disk(path_);
+    failing_disk disk(path_, can_be_read);
     const std::vector<key> acknowledged = first_life([&] { disk.fail_after(which, error_number); });
     if (!disk.has_failed()) return false;
     second_life(disk, acknowledged);
@@ -165,7 +165,7 @@ class FailedSync : public testing::Test {
   bool lose_what_a_kill_left(std::uint64_t which) {
     SCOPED_TRACE("killed in sync " + std::to_string(which));
     create();
-    failing_disk disk(path_);
+    failing_disk disk(path_, which % 2 == 0);
     const std::vector<key> acknowledged = first_life([&] { disk.die_after(which); });
     if (!disk.has_died()) return false;
     disk.heal();
@@ -185,6 +185,12 @@ TYPED_TEST_SUITE(FailedSync, subjects);
 TYPED_TEST(FailedSync, is_not_built_upon_by_the_next_opener) {
   std::uint64_t failed = 0;
   while (this->lose_one(failed, EIO)) ++failed;
+  EXPECT_GE(failed, 1u);
+}
+
+TYPED_TEST(FailedSync, is_not_built_upon_where_nobody_can_read_past_the_cache) {
+  std::uint64_t failed = 0;
+  while (this->lose_one(failed, EIO, false)) ++failed;
   EXPECT_GE(failed, 1u);
 }
 

@@ -5,10 +5,13 @@
 #include <outlast/domain/file_device.hpp>
 #include <outlast/pool/detail/seams.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,27 +25,33 @@
 namespace outlast::test {
 
 /// The file is what the cache holds of it; what the media hold is an image in memory. There is one
-/// at a time, for one pool. A store that changes nothing dirties no page here.
+/// at a time, for one pool. A store of the same bytes dirties no page here, unless the pool tells that it stores them again.
 class failing_disk {
  public:
   using image = std::vector<char>;
 
-  /// Puts the file `path` on it, as durable as it is.
-  explicit failing_disk(const std::string& path)
+  /// Puts the file `path` on it, as durable as it is. `can_be_read`: past the cache.
+  failing_disk(const std::string& path, bool can_be_read)
       : fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC)), media_(content()), written_(media_) {
     domain::replace_file_device([this](const std::string&, std::uint64_t offset, std::size_t size) {
       return sync(offset, offset + size);
     });
     auto& seams = pool_detail::test_seams();
     seams.on_sync = [this] { return sync(0, media_.size()); };
-    seams.on_forget = [this] { forget(); };
+    seams.on_store_again = [this](std::uint64_t offset) { stored_again_.insert(offset); };
+    if (can_be_read) {
+      seams.read_device = [this](std::uint64_t offset, std::span<std::byte> to) {
+        return read_media(offset, to);
+      };
+    }
     seams.file_system = EXT4_SUPER_MAGIC;  // wherever the test runs
   }
   ~failing_disk() {
     domain::replace_file_device({});
     auto& seams = pool_detail::test_seams();
     seams.on_sync = nullptr;
-    seams.on_forget = nullptr;
+    seams.on_store_again = nullptr;
+    seams.read_device = nullptr;
     seams.file_system.reset();
     ::close(fd_);
   }
@@ -101,6 +110,7 @@ class failing_disk {
   }
 
   [[nodiscard]] bool is_dirty(std::size_t begin, std::size_t end) const {
+    if (stored_again_.lower_bound(begin) != stored_again_.lower_bound(end)) return true;
     return std::memcmp(&content()[begin], &written_[begin], end - begin) != 0;
   }
 
@@ -110,6 +120,7 @@ class failing_disk {
     const bool refused = ++writes_ == fails_at_;
     std::memcpy(&written_[begin], &now[begin], end - begin);
     if (!refused) std::memcpy(&media_[begin], &now[begin], end - begin);
+    stored_again_.erase(stored_again_.lower_bound(begin), stored_again_.lower_bound(end));
     if (refused) ++errors_;
     return !refused;
   }
@@ -124,18 +135,18 @@ class failing_disk {
     return error_number_;
   }
 
-  void forget() {
-    const image now = content();
-    for (std::size_t at = 0; at < media_.size(); at += page) {
-      const bool dirty = std::memcmp(&now[at], &written_[at], page) != 0;
-      if (!dirty) put(at);
-    }
-    written_ = media_;
+  /// What is dirty is written back before.
+  bool read_media(std::uint64_t offset, std::span<std::byte> to) {
+    const std::size_t end = std::min(media_.size(), offset + to.size());
+    if (!write_pages(offset, end)) return false;
+    std::memcpy(to.data(), &media_[offset], end - offset);
+    return true;
   }
 
   int fd_;
   image media_;
   image written_;  // content that the kernel has tried to write back
+  std::set<std::uint64_t> stored_again_;
   std::uint64_t writes_ = 0;
   std::uint64_t fails_at_ = 0;
   std::uint64_t dies_at_ = 0;

@@ -558,7 +558,7 @@ TEST_F(synced, what_only_survives_kills_before_another_domain_takes_its_mark_awa
   {
     auto other = basic_pool<domain::file>::open(directory_.file("p"));
   }
-  EXPECT_EQ(syncs_, 2);  // before the cache is dropped: see page_cache.cpp
+  EXPECT_EQ(syncs_, 2);  // what a killed opener left: see page_cache.cpp
 }
 
 TEST_F(synced, at_a_clean_close_whatever_the_mapping) {

@@ -142,13 +142,13 @@ class mapped_file {
   /// error{io_failure}.
   void sync(std::uint64_t bytes) const;
 
-  /// Makes the cache forget the file before it is mapped, so that what is read is what the device
-  /// holds: the kernel keeps in its cache, as if it were written, what the device refused. What it
-  /// will not forget is written again. Throws error{io_failure}.
-  void forget_cache() const;
-  /// Writes what the cache holds of the file into the cache again, so that the next sync writes it
-  /// to the device, whatever the kernel takes for written.
+  /// Writes into the kernel's cache again what it holds of the file and the device does not, so that
+  /// the next sync writes it: the kernel takes for written what the device has refused. Where the
+  /// file cannot be read past the cache, all that the cache holds.
   void store_cache_again() const;
+  /// Does so and syncs: what is read of the file is on the device at return. Throws
+  /// error{io_failure}.
+  void make_cache_durable() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   /// What the mapping survives on: process, adr or cache_persistent.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace outlast::pool_detail {
@@ -35,8 +36,8 @@ struct seams {
   bool everything_is_a_disk = false;           ///< as if no file system were in memory
   /// Called when an open pool's file is synced; 0, or the errno of that sync.
   std::function<int()> on_sync;
-  /// Called when an open pool's file was synced and what the cache holds of it was dropped.
-  std::function<void()> on_forget;
+  /// Instead of reading a file past the cache; false: as if that could not be done.
+  std::function<bool(std::uint64_t offset, std::span<std::byte> to)> read_device;
   /// Called with the offset of a page of the cache that is about to be written to it again.
   std::function<void(std::uint64_t)> on_store_again;
   std::optional<long> file_system;  ///< instead of the f_type of every file system

@@ -89,6 +89,17 @@ class logged_word {
         state.log_at == no_record ? base.log_end : state.log_at + record_bytes(state.log.size());
   }
 
+  /// Once it is placed and before it happens: whether the pool's log has room for it, by itself if
+  /// it has no record, and then with the records that go home before it.
+  [[nodiscard]] bool has_room_for(const State& state) const {
+    return state.log_at != no_record || has_room_for(state, state.log.size());
+  }
+  /// Whether it has room for so many lines without a record, in the place of `state`.
+  [[nodiscard]] bool has_room_for(const State& state, std::size_t lines) const {
+    const std::uint64_t records = log_ == nullptr ? 0 : log_->behind(state.log_end);
+    return D::provide(&on_media_, lines + records / base::cache_line_size + 1);
+  }
+
   /// Before callers are told what `state` answered, which the caller keeps: it survives a kill.
   /// `unless_done`, called with a function, calls that unless the state has been settled, and is
   /// seen by `is_writing` meanwhile; `is_writing(number)`: a thread may be in such a call for a

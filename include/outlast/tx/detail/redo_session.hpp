@@ -448,18 +448,7 @@ class redo_session final : public replica_session<D> {
 
   /// So that nothing in a batch, but the operations themselves, can run out of memory. Needs none
   /// unless a thread has come since prepare().
-  [[nodiscard]] bool make_room(state_type& next, const state_type& base) {
-    try {
-      const std::size_t slots =
-          std::max<std::size_t>(slots_.load(std::memory_order_acquire), base.marks.size());
-      next.marks.resize(slots);
-      next.answers.reserve(slots);
-      next.grants.reserve(slots);
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-  }
+  [[nodiscard]] bool make_room(state_type& next, const state_type& base);
 
   // ---- The owner's side ----
 
@@ -536,8 +525,29 @@ class redo_session final : public replica_session<D> {
     owned.release();
   }
 
+  /// The request that has written most lines.
+  struct largest_request {
+    participant* of = nullptr;
+    std::uint64_t number = 0;
+    std::size_t lines = 0;
+  };
+
   /// Runs all requests that wait and are not done in `base`.
   void run_batch(participant& me, tenure& owned, const state_type& base) {
+    const largest_request largest = run_requests(me, owned, base, [](auto&) { return true; });
+    if constexpr (is_logged) {
+      if (!word_.has_room_for(*me.next_state)) run_what_fits(me, owned, base, largest);
+    }
+  }
+  /// Instead, where the pool's log has no room for all that they write: what is too large by itself
+  /// is answered so.
+  void run_what_fits(participant& me, tenure& owned, const state_type& base,
+                     const largest_request& largest);
+
+  /// Runs those of the `wanted` participants.
+  template <class Wanted>
+  largest_request run_requests(participant& me, tenure& owned, const state_type& base,
+                               Wanted&& wanted) {
     state_type& next = *me.next_state;
     next.number = base.number + 1;
     next.replica = owned.index();
@@ -551,15 +561,17 @@ class redo_session final : public replica_session<D> {
               typename state_type::mark{});
     owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
     transaction update = this->writing(owned.index(), next.log);
-    if (me.slot < next.marks.size()) run_request(me, me, update);
+    largest_request largest;
+    if (me.slot < next.marks.size() && wanted(me)) run_request(me, me, update, largest);
     participants_.for_each([&](participant& each) {
       if (each.slot >= next.marks.size()) return;
-      if (&each != &me) run_request(me, each, update);
+      if (&each != &me && wanted(each)) run_request(me, each, update, largest);
       grant_read(each, next, *owned);
     });
     next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
     ask_for_lines(base.replica, next.log);
     if constexpr (is_logged) word_.place(next, base);
+    return largest;
   }
 
   /// The next batch repeats these lines in the replica `i`, if it is free by then: they are on
@@ -569,7 +581,19 @@ class redo_session final : public replica_session<D> {
     log.for_each([&](line_number line) { hw::prefetch_for_write(this->line_at(i, line)); });
   }
 
-  void run_request(participant& me, participant& of, transaction& update) {
+  void run_request(participant& me, participant& of, transaction& update,
+                   largest_request& largest) {
+    const std::size_t before = me.next_state->log.size();
+    const auto run = [&](const request& wanted, outcome& out) {
+      wanted.run(update, out);
+      const std::size_t lines = me.next_state->log.size() - before;
+      if (lines >= largest.lines) largest = {&of, wanted.number, lines};
+    };
+    answer(me, of, ~std::uint64_t{0}, run);
+  }
+  /// Has `run` answer the request of `of`, if its number is not above `last`.
+  template <class Run>
+  void answer(participant& me, participant& of, std::uint64_t last, Run&& run) {
     state_type& next = *me.next_state;
     // (7) acquire; synchronizes-with (8).
     request* const wanted = D::load(of.wanted, std::memory_order_seq_cst);
@@ -580,28 +604,17 @@ class redo_session final : public replica_session<D> {
     }
     std::uint64_t& applied = next.marks[of.slot].applied;
     if (applied >= wanted->number) return;
+    if (wanted->number > last) return;
     outcome* const out = &of == &me ? me.next_outcome.release() : new (std::nothrow) outcome;
     if (out == nullptr) return;  // another attempt, or its caller, will run it
-    wanted->run(update, *out);
+    run(*wanted, *out);
     out->transition = next.number;
     applied = wanted->number;
     next.answers.push_back({&of, wanted, wanted->number, out});
   }
 
   /// A read that was overtaken gets this replica: it is not taken until that is over.
-  void grant_read(participant& each, state_type& next, replica_type& owned) {
-    // (9) acquire; synchronizes-with (10).
-    const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
-    std::uint64_t& granted = next.marks[each.slot].granted;
-    if (number <= granted) return;
-    try {
-      owned.grants.push_back({&each, number});
-    } catch (const std::bad_alloc&) {
-      return;  // another attempt will
-    }
-    granted = number;
-    next.grants.push_back({&each, number});
-  }
+  void grant_read(participant& each, state_type& next, replica_type& owned);
 
   void flush_all(tenure& owned, const write_set& written) {
     if constexpr (is_logged) return;  // the log gets it from the state

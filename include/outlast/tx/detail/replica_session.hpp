@@ -229,6 +229,10 @@ class replica_session : public durable::root_session<D> {
       if (failure.reason() == errc::roots_exhausted) return nullptr;
       throw;
     }
+    if constexpr (domain::logs_lines<D>) {
+      // What goes home at once is in one batch of the pool's log.
+      if (!D::provide(region->address, region->bytes / base::cache_line_size)) return nullptr;
+    }
     const auto life = pool_detail::random_uuid();
     std::uint64_t chosen = 0;
     std::memcpy(&chosen, life.data(), sizeof chosen);

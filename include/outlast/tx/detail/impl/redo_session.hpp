@@ -2,7 +2,11 @@
 // leaves, what happens behind a log, what frees.
 #pragma once
 
+#include <outlast/base/error.hpp>
 #include <outlast/tx/detail/redo_session.hpp>
+
+#include <exception>
+#include <string>
 
 namespace outlast::tx::detail {
 
@@ -117,6 +121,68 @@ void redo_session<D>::take_back(participant& me, tenure& owned) {
     }
   }
   lost.answers.clear();
+}
+
+template <domain::persistence_domain D>
+bool redo_session<D>::make_room(state_type& next, const state_type& base) {
+  try {
+    const std::size_t slots =
+        std::max<std::size_t>(slots_.load(std::memory_order_acquire), base.marks.size());
+    next.marks.resize(slots);
+    next.answers.reserve(slots);
+    next.grants.reserve(slots);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::grant_read(participant& each, state_type& next, replica_type& owned) {
+  // (9) acquire; synchronizes-with (10).
+  const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
+  std::uint64_t& granted = next.marks[each.slot].granted;
+  if (number <= granted) return;
+  try {
+    owned.grants.push_back({&each, number});
+  } catch (const std::bad_alloc&) {
+    return;  // another attempt will
+  }
+  granted = number;
+  next.grants.push_back({&each, number});
+}
+
+/// Nothing has happened yet: nobody could make durable what the log has no room for.
+template <domain::persistence_domain D>
+void redo_session<D>::run_what_fits(participant& me, tenure& owned, const state_type& base,
+                                    const largest_request& largest) {
+  if constexpr (is_logged) {
+    state_type& next = *me.next_state;
+    const auto run_again = [&](auto&& wanted) {
+      take_back(me, owned);
+      run_requests(me, owned, base, wanted);
+      return word_.has_room_for(next);
+    };
+    if (word_.has_room_for(next, largest.lines) &&
+        run_again([&](participant& each) { return &each == largest.of; })) {
+      return;
+    }
+    if (!run_again([&](participant& each) { return &each != largest.of; })) {
+      // There is another one like it, which the next transition comes to.
+      (void)run_again([](participant&) { return false; });
+    }
+    const auto refuse = [&](const request&, outcome& out) {
+      out.clear();
+      out.failure = std::make_exception_ptr(
+          out_of_space(this->pool_path() +
+                       ": the file system has no room for a transaction that "
+                       "changes " +
+                       std::to_string(largest.lines * base::cache_line_size >> 10) +
+                       " KiB, which the pool's log has to hold in one piece; make room there, or "
+                       "change less at a time"));
+    };
+    if (largest.of != nullptr) answer(me, *largest.of, largest.number, refuse);
+  }
 }
 
 template <domain::persistence_domain D>

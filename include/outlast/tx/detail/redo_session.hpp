@@ -473,21 +473,7 @@ class redo_session final : public replica_session<D> {
   }
 
   /// False if the ring does not hold them any more.
-  [[nodiscard]] bool repeat_logs(participant& me, tenure& owned, state_type& base) {
-    const std::uint64_t from = owned->number.load(std::memory_order_relaxed);
-    if (base.number - from >= ring_size_) return false;
-    for (std::uint64_t number = from + 1; number <= base.number; ++number) {
-      const state_type* const next = number == base.number ? &base : protect_number(me, number);
-      if (next == nullptr) return false;
-      next->log.for_each_after(
-          [&](line_number line) { hw::prefetch_for_write(this->line_at(owned.index(), line)); },
-          [&](line_number line, const line_image& after) {
-            write_line(owned, line, after, flushes_late(next->log));
-          });
-      owned->number.store(number, std::memory_order_relaxed);
-    }
-    return true;
-  }
+  [[nodiscard]] bool repeat_logs(participant& me, tenure& owned, state_type& base);
   [[nodiscard]] const state_type* protect_number(participant& me, std::uint64_t number) {
     std::atomic<state_type*>& place = place_in_ring(number);
     // (19) acquire; synchronizes-with (20).
@@ -614,7 +600,19 @@ class redo_session final : public replica_session<D> {
   }
 
   /// A read that was overtaken gets this replica: it is not taken until that is over.
-  void grant_read(participant& each, state_type& next, replica_type& owned);
+  void grant_read(participant& each, state_type& next, replica_type& owned) {
+    // (9) acquire; synchronizes-with (10).
+    const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
+    std::uint64_t& granted = next.marks[each.slot].granted;
+    if (number <= granted) return;
+    try {
+      owned.grants.push_back({&each, number});
+    } catch (const std::bad_alloc&) {
+      return;  // another attempt will
+    }
+    granted = number;
+    next.grants.push_back({&each, number});
+  }
 
   void flush_all(tenure& owned, const write_set& written) {
     if constexpr (is_logged) return;  // the log gets it from the state

@@ -138,18 +138,20 @@ bool redo_session<D>::make_room(state_type& next, const state_type& base) {
 }
 
 template <domain::persistence_domain D>
-void redo_session<D>::grant_read(participant& each, state_type& next, replica_type& owned) {
-  // (9) acquire; synchronizes-with (10).
-  const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
-  std::uint64_t& granted = next.marks[each.slot].granted;
-  if (number <= granted) return;
-  try {
-    owned.grants.push_back({&each, number});
-  } catch (const std::bad_alloc&) {
-    return;  // another attempt will
+bool redo_session<D>::repeat_logs(participant& me, tenure& owned, state_type& base) {
+  const std::uint64_t from = owned->number.load(std::memory_order_relaxed);
+  if (base.number - from >= ring_size_) return false;
+  for (std::uint64_t number = from + 1; number <= base.number; ++number) {
+    const state_type* const next = number == base.number ? &base : protect_number(me, number);
+    if (next == nullptr) return false;
+    next->log.for_each_after(
+        [&](line_number line) { hw::prefetch_for_write(this->line_at(owned.index(), line)); },
+        [&](line_number line, const line_image& after) {
+          write_line(owned, line, after, flushes_late(next->log));
+        });
+    owned->number.store(number, std::memory_order_relaxed);
   }
-  granted = number;
-  next.grants.push_back({&each, number});
+  return true;
 }
 
 /// Nothing has happened yet: nobody could make durable what the log has no room for.

@@ -27,7 +27,7 @@ Status judge_emptiness(Env* env, const std::string& directory) {
     const std::string path = "/" + name;
     const bool is_left = name == "." || name == ".." || path == known.lock || path == known.log ||
                          path == known.old_log || path == known.copied ||
-                         path == core::log_of(known.copied);
+                         path == core::log_of(known.copied) || core::is_unfinished_file(name);
     if (!is_left) {
       return Status::InvalidArgument(directory,
                                      "a backup wants an empty directory; '" + name + "' is in it");
@@ -37,26 +37,28 @@ Status judge_emptiness(Env* env, const std::string& directory) {
 }
 
 /// A closed store of what `from` holds, in the ordinary memory of an Env.
-void copy_in_memory(core::store& from, store_keeper& keeper, core::store_options wanted,
-                    const std::string& file, const core::progress_told& tell) {
-  wanted.file = file;
-  const std::shared_ptr<core::memory_file> memory = keeper.store_file(file);
-  const std::unique_ptr<core::store> to = core::open_memory_store(wanted, *memory);
-  static_cast<void>(core::copy_store(from, *to, tell));
-  to->close();
+void copy_in_memory(core::store& from, store_keeper& keeper, const core::store_options& wanted,
+                    Env& env, const core::progress_told& tell) {
+  std::shared_ptr<core::memory_file> memory;
+  static_cast<void>(core::copy_store(
+      from, wanted,
+      [&](const core::store_options& made) {
+        memory = keeper.store_file(made.file);
+        return core::open_memory_store(made, *memory);
+      },
+      [&] { static_cast<void>(env.RemoveFile(wanted.file)); }, tell));
 }
 
 /// The same on a file system, written aside and renamed.
-void copy_in_files(core::store& from, core::store_options wanted, const std::string& directory,
-                   const core::progress_told& tell) {
-  const store_paths paths(directory);
+void copy_in_files(core::store& from, core::store_options wanted, const store_paths& paths,
+                   core::medium on, const core::progress_told& tell) {
   wanted.file = paths.copied;
-  core::remove_store_files(paths.copied);
+  core::settle_store(paths.data, {paths.copied});
+  static_cast<void>(core::copy_store(
+      from, wanted, [&](const core::store_options& made) { return core::open_store(made, on); },
+      [&] { core::remove_store_files(paths.copied); }, tell));
   try {
-    const std::unique_ptr<core::store> to = core::open_store(wanted, core::medium_of(directory));
-    static_cast<void>(core::copy_store(from, *to, tell));
-    to->close();
-    core::replace_store(paths.data, paths.copied);
+    core::name_store(paths.data, paths.copied);
   } catch (...) {
     core::remove_store_files(paths.copied);
     throw;
@@ -74,11 +76,11 @@ Status copy_to(opened_store& from, const std::string& directory, const core::pro
   wanted.may_create = true;
   store_keeper* const keeper = keeper_of(env);
   if (keeper == nullptr) {
-    return guarded([&] { copy_in_files(from.in(), wanted, directory, tell); });
+    return guarded(
+        [&] { copy_in_files(from.in(), wanted, paths, core::medium_of(directory), tell); });
   }
-  status = guarded([&] { copy_in_memory(from.in(), *keeper, wanted, paths.data, tell); });
-  if (!status.ok()) static_cast<void>(env->RemoveFile(paths.data));
-  return status;
+  wanted.file = paths.data;
+  return guarded([&] { copy_in_memory(from.in(), *keeper, wanted, *env, tell); });
 }
 
 }  // namespace

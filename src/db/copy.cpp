@@ -2,6 +2,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/store.hpp>
+#include <src/db/filled_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +13,50 @@
 
 namespace outlast::store_detail {
 
-std::uint64_t copy_store(store& from, store& to, const progress_told& tell) {
+namespace {
+
+/// The order in which keys arrive, one at a time, none of them twice: each is behind all before.
+class arrival {
+ public:
+  void set_newest(std::string_view key) { newest_.assign(key); }
+  [[nodiscard]] key_order order() const { return {this, &compare}; }
+
+ private:
+  static int compare(const void* who, std::string_view a, std::string_view b) {
+    const std::string& newest = static_cast<const arrival*>(who)->newest_;
+    const int is_first = a == newest ? 1 : 0;
+    const int is_second = b == newest ? 1 : 0;
+    return is_first - is_second;
+  }
+
+  std::string newest_;
+};
+
+/// A moment of a store that may be full: what ended ones have kept is given back for it.
+std::unique_ptr<moment> now_of(store& of) {
+  try {
+    return of.now();
+  } catch (const out_of_space&) {
+    of.collect();
+    return of.now();
+  }
+}
+
+/// `arriving`: the order of `to` is that; null: `to` has an order of its own.
+std::uint64_t put_all(store& from, store& to, arrival* arriving, const progress_told& tell) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
-  const std::unique_ptr<moment> now = from.now();
+  const std::unique_ptr<moment> now = now_of(from);
   const std::unique_ptr<cursor> at = now->iterate();
   std::uint64_t done = 0;
+  std::size_t untold = 0;
   changes some;
   const auto hand_over = [&] {
+    untold += some.bytes();
     to.apply(std::exchange(some, changes()), false);
-    if (tell) tell(done, all);
+    if (!tell || untold < at_once) return;
+    untold = 0;
+    tell(done, all);
   };
   for (at->seek_to_first(); at->is_valid(); at->next()) {
     const auto [key, stored] = at->here();
@@ -30,11 +65,29 @@ std::uint64_t copy_store(store& from, store& to, const progress_told& tell) {
                        "the value of a key of " + std::to_string(key.size()) +
                            " bytes is not what its checksum says; repair the store");
     }
+    if (arriving != nullptr) arriving->set_newest(key);
     some.put(key, value_in(stored));
     ++done;
-    if (some.bytes() >= at_once) hand_over();
+    if (some.bytes() >= at_once || arriving != nullptr) hand_over();
   }
   if (!some.empty()) hand_over();
+  if (tell && untold != 0) tell(done, all);
+  return done;
+}
+
+}  // namespace
+
+std::uint64_t copy_store(store& from, store_options wanted,
+                         const std::function<std::unique_ptr<store>(const store_options&)>& make,
+                         const std::function<void()>& remove, const progress_told& tell) {
+  arrival arriving;
+  const bool is_unordered = std::exchange(wanted.any_order, false);
+  if (is_unordered) wanted.order = arriving.order();
+  std::uint64_t done = 0;
+  fill_new_store(
+      std::move(wanted), make,
+      [&](store& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, tell); },
+      remove);
   return done;
 }
 

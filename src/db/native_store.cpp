@@ -6,6 +6,7 @@
 #include <src/db/tree_store.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace outlast::store_detail {
@@ -15,7 +16,29 @@ namespace {
 using native_store = tree_store<domain::native>;
 using native_pool = basic_pool<domain::native>;
 
+/// The refusal of a pool in memory, which has no name there.
+[[noreturn]] void refuse_named(const error& refused, const std::string& file) {
+  std::string sentence = refused.what();
+  const std::string kind = ": " + refused.code().message();
+  if (sentence.ends_with(kind)) sentence.resize(sentence.size() - kind.size());
+  throw error(refused.reason(), file, sentence);
+}
+
 }  // namespace
+
+std::unique_ptr<store> open_image(const store_options& wanted, std::unique_ptr<read_image> image) {
+  pool_options options;
+  options.salvage = wanted.salvage;
+  try {
+    std::shared_ptr<native_pool> pool =
+        native_pool::in_memory(image->memory.data(), image->memory.bytes(), false, options);
+    const bool is_copy = image->on == medium::disk;
+    return std::make_unique<native_store>(std::move(pool), wanted, is_copy, std::move(image));
+  } catch (const error& refused) {
+    if (!refused.path().empty()) throw;
+    refuse_named(refused, wanted.file);
+  }
+}
 
 std::unique_ptr<store> open_native_store(const store_options& wanted) {
   return open_in_file<domain::native>(wanted);

@@ -76,10 +76,15 @@ void begin_messages(const std::string& name, const Options& options, locked_dire
   got.messages = got.own_logger.get();
 }
 
+/// Is a store there, or one that a repair has completed and not named yet?
+bool holds_store(Env* env, const store_paths& paths) {
+  return env->FileExists(paths.data) || env->FileExists(paths.completed);
+}
+
 /// May the store be opened, or made, as the options say?
 Status judge_presence(const std::string& name, const Options& options) {
   const store_paths paths(name);
-  if (!options.env->FileExists(paths.data)) {
+  if (!holds_store(options.env, paths)) {
     if (options.env->FileExists(paths.foreign)) {
       return Status::NotSupported(
           name,
@@ -88,7 +93,8 @@ Status judge_presence(const std::string& name, const Options& options) {
     if (!options.create_if_missing) {
       return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
     }
-  } else if (keeper_of(options.env) == nullptr && !core::is_there(paths.data)) {
+  } else if (keeper_of(options.env) == nullptr && !core::is_there(paths.data) &&
+             !core::is_there(paths.completed)) {
     return not_where_it_is(name);
   } else if (options.error_if_exists) {
     return Status::InvalidArgument(name, "exists (error_if_exists is true)");
@@ -96,12 +102,22 @@ Status judge_presence(const std::string& name, const Options& options) {
   return {};
 }
 
+/// Completes or takes back what calls have left that were cut off.
+void settle(const std::string& name, Env* env) {
+  if (keeper_of(env) != nullptr) return;
+  const store_paths paths(name);
+  core::settle_store(paths.data, {paths.rescued, paths.copied});
+}
+
 core::store_options core_options(const std::string& name, const Options& options,
                                  const StoreOptions& more) {
   core::store_options wanted;
   wanted.file = store_paths(name).data;
-  wanted.order = order_of(options.comparator);
-  wanted.order_name = options.comparator->Name();
+  wanted.any_order = options.comparator == nullptr;
+  if (!wanted.any_order) {
+    wanted.order = order_of(options.comparator);
+    wanted.order_name = options.comparator->Name();
+  }
   wanted.may_create = options.create_if_missing;
   wanted.window = more.window;
   wanted.capacity_bytes = more.capacity_bytes;
@@ -141,6 +157,51 @@ std::unique_ptr<core::store> open_core(const std::string& name, const Options& o
   return core::open_store(wanted, core::medium_of(name));
 }
 
+/// Makes a DB of what open() opens, once it is checked as the options say.
+template <class Opening>
+Status finish_opening(const std::string& name, const Options& options, locked_directory& directory,
+                      std::shared_ptr<core::memory_file>& memory, DB** dbptr, Opening&& open) {
+  Logger* const messages = directory.messages;
+  Status status;
+  const Status thrown = guarded([&] {
+    std::unique_ptr<core::store> in = open();
+    if (options.paranoid_checks) {
+      if (const std::string wrong = in->check(); !wrong.empty()) {
+        status = Status::Corruption(store_paths(name).data, wrong);
+        static_cast<void>(guarded([&] { in->close(); }));  // it stays as it was found
+        return;
+      }
+    }
+    *dbptr =
+        new opened_store(name, options, std::move(directory.lock), std::move(directory.own_logger),
+                         messages, std::move(memory), std::move(in));
+  });
+  if (!thrown.ok()) status = thrown;
+  if (!status.ok()) Log(messages, "%s does not open: %s", name.c_str(), status.ToString().c_str());
+  return status;
+}
+
+/// What a repair did, for people.
+void tell_of_repair(Logger* to, const std::string& name, const Status& status,
+                    const core::rescue_report& report) {
+  const auto number = [](std::uint64_t of) { return static_cast<unsigned long long>(of); };
+  Log(to, "%s: %s; %llu keys kept%s%s", name.c_str(),
+      status.ok() ? "repaired" : status.ToString().c_str(), number(report.found.keys),
+      report.was_wrong.empty() ? "" : "; it was: ", report.was_wrong.c_str());
+  for (const std::string& each : report.left_out) Log(to, "%s: %s", name.c_str(), each.c_str());
+  if (report.found.damaged_values != 0) {
+    Log(to, "%s: %llu keys lost, whose values are not what their checksums say", name.c_str(),
+        number(report.found.damaged_values));
+  }
+  if (report.found.missing_keys != 0) {
+    Log(to, "%s: %llu keys lost, which could not be found", name.c_str(),
+        number(report.found.missing_keys));
+  }
+  if (report.kept.empty()) return;
+  Log(to, "%s: the store as it was is kept in %s; remove it when nothing is missed", name.c_str(),
+      report.kept.c_str());
+}
+
 /// Does a directory without data hold what a store, or the end of one, has left, and nothing else?
 bool is_left_of_store(const std::vector<std::string>& there) {
   const store_paths known("");
@@ -153,7 +214,8 @@ bool is_left_of_store(const std::vector<std::string>& there) {
            return name == "." || name == ".." || is(name, known.lock) || is(name, known.log) ||
                   is(name, known.old_log) || is(name, core::log_of(known.data)) ||
                   is(name, known.rescued) || is(name, core::log_of(known.rescued)) ||
-                  is(name, known.copied) || is(name, core::log_of(known.copied));
+                  is(name, known.copied) || is(name, core::log_of(known.copied)) ||
+                  is(name, known.lost) || core::is_unfinished_file(name);
          });
 }
 
@@ -183,24 +245,35 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
   status = judge_presence(name, options);  // others may have been faster
   if (!status.ok()) return status;
   begin_messages(name, options, directory);
-  Logger* const messages = directory.messages;
-  const Status thrown = guarded([&] {
-    std::shared_ptr<core::memory_file> memory;
-    std::unique_ptr<core::store> in =
-        open_core(name, options, core_options(name, options, more), memory);
-    if (options.paranoid_checks) {
-      if (const std::string wrong = in->check(); !wrong.empty()) {
-        status = Status::Corruption(store_paths(name).data, wrong);
-        return;
-      }
-    }
-    *dbptr =
-        new opened_store(name, options, std::move(directory.lock), std::move(directory.own_logger),
-                         messages, std::move(memory), std::move(in));
+  std::shared_ptr<core::memory_file> memory;
+  return finish_opening(name, options, directory, memory, dbptr, [&] {
+    settle(name, options.env);
+    return open_core(name, options, core_options(name, options, more), memory);
   });
-  if (!thrown.ok()) status = thrown;
-  if (!status.ok()) Log(messages, "%s does not open: %s", name.c_str(), status.ToString().c_str());
-  return status;
+}
+
+Status DB::OpenForReading(const Options& options, const std::string& name, DB** dbptr) {
+  *dbptr = nullptr;
+  if (options.env == nullptr) return Status::InvalidArgument("a store wants an Env");
+  if (keeper_of(options.env) != nullptr) {
+    return Status::NotSupported(name, "lies in ordinary memory; it is not opened to be read alone");
+  }
+  Options existing = options;
+  existing.create_if_missing = false;
+  existing.error_if_exists = false;
+  Status status = judge_presence(name, existing);
+  if (!status.ok()) return status;
+  locked_directory directory;
+  status = lock_directory(name, options.env, directory);
+  if (!status.ok()) return status;
+  directory.messages = options.info_log;
+  std::shared_ptr<core::memory_file> none;
+  return finish_opening(name, existing, directory, none, dbptr, [&] {
+    const store_paths paths(name);
+    if (core::is_there(paths.lost) || !core::is_there(paths.data)) settle(name, options.env);
+    return core::open_to_read(core_options(name, existing, StoreOptions()), core::medium_of(name),
+                              options.paranoid_checks);
+  });
 }
 
 Status DestroyDB(const std::string& name, const Options& options) {
@@ -210,7 +283,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
     return listed.IsNotFound() ? Status() : listed;
   }
   const store_paths paths(name);
-  if (!env->FileExists(paths.data)) {
+  if (!holds_store(env, paths)) {
     if (env->FileExists(paths.foreign)) {
       return Status::NotSupported(
           name, "holds a database of LevelDB's or RocksDB's own format; nothing was removed");
@@ -225,12 +298,24 @@ Status DestroyDB(const std::string& name, const Options& options) {
     if (!lock.status().ok()) return lock.status();
     // The data last: as long as they are there another call goes on, and a log never lies beside
     // another store's data.
+    std::vector<std::string> files;
+    if (keeper_of(env) == nullptr) {
+      status = guarded([&] { files = core::list_kept_files(paths.data); });
+    }
+    for (const std::string& each : there) {
+      if (core::is_unfinished_file(each)) files.push_back(name + "/" + each);
+    }
     for (const std::string& file :
-         {core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued), paths.copied,
-          core::log_of(paths.copied), paths.log, paths.old_log, paths.data}) {
+         {paths.lost, core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued),
+          paths.copied, core::log_of(paths.copied), paths.log, paths.old_log, paths.completed,
+          paths.data}) {
+      files.push_back(file);
+    }
+    for (const std::string& file : files) {
       if (!env->FileExists(file)) continue;
-      const Status removed = env->RemoveFile(file);
-      if (status.ok()) status = removed;
+      const bool is_folder = file == paths.lost;
+      const Status removed = is_folder ? env->RemoveDir(file) : env->RemoveFile(file);
+      if (status.ok() && !is_folder) status = removed;  // something else may be in the folder
     }
   }
   // Without the lock another call would not take the rest for a store's.
@@ -245,8 +330,11 @@ Status DestroyDB(const std::string& name, const Options& options) {
 Status RepairDB(const std::string& dbname, const Options& options) {
   if (keeper_of(options.env) != nullptr) return {};  // it has not left the process
   const store_paths paths(dbname);
-  if (!options.env->FileExists(paths.data)) {
+  if (!holds_store(options.env, paths)) {
     return Status::InvalidArgument(dbname, "holds no store to repair");
+  }
+  if (options.comparator == nullptr) {
+    return Status::InvalidArgument("a repair wants the comparator of the store");
   }
   locked_directory directory;
   Status status = lock_directory(dbname, options.env, directory);
@@ -258,10 +346,7 @@ Status RepairDB(const std::string& dbname, const Options& options) {
     wanted.may_create = false;
     report = core::rescue_store(wanted, core::medium_of(dbname), paths.rescued);
   });
-  Log(directory.messages, "%s: %s; %llu keys kept%s%s", dbname.c_str(),
-      status.ok() ? "repaired" : status.ToString().c_str(),
-      static_cast<unsigned long long>(report.keys),
-      report.was_wrong.empty() ? "" : "; it was: ", report.was_wrong.c_str());
+  tell_of_repair(directory.messages, dbname, status, report);
   return status;
 }
 

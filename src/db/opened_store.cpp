@@ -306,6 +306,10 @@ bool opened_store::GetProperty(const Slice& property, std::string* value) {
       *value = describe();
       return true;
     }
+    if (name == "outlast.comparator") {
+      *value = in_->shape().order_name;
+      return true;
+    }
     if (name == "outlast.guarantee") {
       *value = in_->guarantee();
       return true;

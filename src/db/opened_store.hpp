@@ -23,15 +23,19 @@ struct store_paths {
         old_log(directory + "/LOG.old"),
         rescued(directory + "/store.rescued"),
         copied(directory + "/store.copied"),
+        completed(::outlast::store_detail::completed_of(data)),
+        lost(::outlast::store_detail::kept_files_of(data)),
         foreign(directory + "/CURRENT") {}
 
   std::string data;
   std::string lock;
   std::string log;
   std::string old_log;
-  std::string rescued;  ///< what RepairDB() writes, before it becomes the data
-  std::string copied;   ///< what Checkpoint() writes, before it becomes the data
-  std::string foreign;  ///< that LevelDB's stores have, and ours have not
+  std::string rescued;    ///< what RepairDB() writes, before it becomes the data
+  std::string copied;     ///< what Checkpoint() writes, before it becomes the data
+  std::string completed;  ///< what a repair has completed, until it becomes the data
+  std::string lost;       ///< where it keeps what it has replaced
+  std::string foreign;    ///< that LevelDB's stores have, and ours have not
 };
 
 /// InvalidArgument if one is longer than a store keeps.

@@ -1,40 +1,64 @@
 // A store that does not open any more, or is damaged, becomes one of what can still be read.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
+#include <src/db/filled_store.hpp>
 #include <src/db/store_files.hpp>
+#include <src/db/tree_store.hpp>
 
+#include <exception>
 #include <memory>
 #include <string>
 
 namespace outlast::store_detail {
 
+namespace {
+
+/// What a system that has no room says, and that nothing was lost.
+[[noreturn]] void refuse_full(const std::string& file, const std::string& why) {
+  throw error(errc::no_space, file,
+              "there is no room beside it for the repaired store (" + why +
+                  "); nothing was changed; make room, and repair it then");
+}
+
+}  // namespace
+
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside) {
+  settle_store(wanted.file, {aside});
   store_options damaged = wanted;
   damaged.salvage = true;
   damaged.may_create = false;
-  const std::unique_ptr<store> from = open_store(damaged, on);
   rescue_report report;
-  report.was_wrong = from->check();
-  // Also if it finds nothing: what the heap says of its free blocks only a change would tell.
-  remove_store_files(aside);
-  store_options sound = from->shape();
-  sound.file = aside;
-  sound.may_create = true;
-  sound.salvage = false;
   try {
-    {
-      const std::unique_ptr<store> to = open_store(sound, on);
-      report.keys = from->rescue(*to);
-      to->close();
+    auto image = std::make_unique<read_image>(wanted.file, on, true);
+    report.left_out = image->memory.left_out();
+    const std::unique_ptr<store> from = open_image(damaged, std::move(image));
+    report.was_wrong = from->check();
+    // Also if it finds nothing: what the heap says of its free blocks only a change would tell.
+    store_options sound = from->shape();
+    sound.file = aside;
+    sound.may_create = true;
+    sound.salvage = false;
+    fill_new_store(
+        sound, [&](const store_options& made) { return open_store(made, on); },
+        [&](store& to) { report.found = from->rescue(to); }, [&] { remove_store_files(aside); });
+    if (report.found.keys == 0 && !(report.was_wrong.empty() && report.left_out.empty())) {
+      throw corruption(wanted.file,
+                       "nothing in it can be read: " +
+                           (report.was_wrong.empty() ? report.left_out.front() : report.was_wrong));
     }
-    if (report.keys == 0 && !report.was_wrong.empty()) {
-      throw corruption(wanted.file, "nothing in it can be read: " + report.was_wrong);
-    }
+    report.kept = replace_and_keep(wanted.file, aside);
   } catch (...) {
-    remove_store_files(aside);
-    throw;
+    const std::exception_ptr failed = std::current_exception();
+    settle_store(wanted.file, {aside});
+    try {
+      std::rethrow_exception(failed);
+    } catch (const out_of_space& full) {
+      refuse_full(wanted.file, full.what());
+    } catch (const error& refused) {
+      if (refused.reason() != errc::no_space) throw;
+      refuse_full(wanted.file, refused.what());
+    }
   }
-  replace_store(wanted.file, aside);
   return report;
 }
 

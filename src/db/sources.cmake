@@ -19,6 +19,8 @@ set(outlast_db_sources
 outlast_sources(outlast_library db
   ${outlast_db_sources}
   copy.cpp
+  file_image.cpp
+  kept_files.cpp
   logged_store.cpp
   native_store.cpp
   rescue.cpp

@@ -90,4 +90,11 @@ std::unique_ptr<store> open_store(const store_options& wanted, medium on) {
   return on == medium::memory ? open_native_store(wanted) : open_logged_store(wanted);
 }
 
+std::unique_ptr<store> open_to_read(const store_options& wanted, medium on, bool examine) {
+  auto image = std::make_unique<read_image>(wanted.file, on, wanted.salvage);
+  if (examine) image->findings = image->memory.findings();
+  image->guarantee = "What an update or a read answered survives. " + image->memory.guarantee();
+  return open_image(wanted, std::move(image));
+}
+
 }  // namespace outlast::store_detail

@@ -4,8 +4,8 @@
 #include <src/pool/file_calls.hpp>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <system_error>
 
@@ -15,21 +15,21 @@
 
 namespace outlast::store_detail {
 
-namespace {
-
-[[noreturn]] void refuse(const std::string& path, const std::string& action) {
-  throw error(errc::io_failure, path,
+void refuse_file(const std::string& path, const std::string& action) {
+  throw error(errno == ENOSPC || errno == EDQUOT ? errc::no_space : errc::io_failure, path,
               "cannot " + action + ": " + std::generic_category().message(errno));
 }
 
-/// What takes the place of `file` is its owner's, too. There may be no such file.
+std::string folder_of(const std::string& file) {
+  const std::size_t end = file.rfind('/');
+  return end == std::string::npos ? "." : file.substr(0, end);
+}
+
 void give_permissions(const std::string& file, const std::string& aside) {
   const pool_detail::unique_fd old(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   const pool_detail::unique_fd fresh(::open(aside.c_str(), O_RDONLY | O_CLOEXEC));
   if (old.get() >= 0 && fresh.get() >= 0) pool_detail::give_permissions_of(old.get(), fresh.get());
 }
-
-}  // namespace
 
 bool is_there(const std::string& path) {
   if (::access(path.c_str(), F_OK) == 0) return true;
@@ -45,27 +45,27 @@ unsigned mode_of_file(const std::string& path) {
 
 void remove_store_files(const std::string& file) {
   for (const std::string& each : {file, log_of(file)}) {
-    if (::unlink(each.c_str()) != 0 && errno != ENOENT) refuse(each, "remove it");
+    if (::unlink(each.c_str()) != 0 && errno != ENOENT) refuse_file(each, "remove it");
   }
 }
 
 void sync_directory(const std::string& directory) {
   const int opened = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) refuse(directory, "open it");
+  if (opened < 0) refuse_file(directory, "open it");
   // Some file systems cannot sync a directory and say EINVAL.
   const bool synced = ::fsync(opened) == 0 || errno == EINVAL;
   const int failure = errno;
   ::close(opened);
   errno = failure;
-  if (!synced) refuse(directory, "sync it");
+  if (!synced) refuse_file(directory, "sync it");
 }
 
-void replace_store(const std::string& file, const std::string& aside) {
+void name_store(const std::string& file, const std::string& aside) {
   give_permissions(file, aside);
-  if (std::rename(aside.c_str(), file.c_str()) != 0) refuse(file, "replace it by '" + aside + "'");
-  // With the log of the old one it would be another store.
-  if (::unlink(log_of(file).c_str()) != 0 && errno != ENOENT) refuse(log_of(file), "remove it");
-  sync_directory(std::filesystem::path(file).parent_path().string());
+  if (std::rename(aside.c_str(), file.c_str()) != 0) {
+    refuse_file(file, "rename '" + aside + "' to it");
+  }
+  sync_directory(folder_of(file));
 }
 
 }  // namespace outlast::store_detail

@@ -11,6 +11,7 @@
 #include <outlast/tx/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
 #include <outlast/tx/seq/bplus_tree.hpp>
+#include <src/db/file_image.hpp>
 #include <src/db/store_files.hpp>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace outlast::store_detail {
 
@@ -37,6 +39,10 @@ static_assert(sizeof(store_facts) == 32);
 /// On a mapping that survives, and through a log: as open_store() on the two media.
 [[nodiscard]] std::unique_ptr<store> open_native_store(const store_options& wanted);
 [[nodiscard]] std::unique_ptr<store> open_logged_store(const store_options& wanted);
+/// To be read, as open_to_read().
+struct read_image;
+[[nodiscard]] std::unique_ptr<store> open_image(const store_options& wanted,
+                                                std::unique_ptr<read_image> image);
 
 using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
 
@@ -58,6 +64,17 @@ using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
   return made;
 }
 
+/// What a store is read from, and what was found in it before the pool in it was opened.
+struct read_image {
+  read_image(const std::string& file, medium where, bool salvage)
+      : on(where), memory(file, where, salvage) {}
+
+  medium on;
+  file_image memory;
+  std::vector<std::string> findings;
+  std::string guarantee;
+};
+
 /// A pool in which no store was ever completed: nothing in it was acknowledged.
 template <domain::persistence_domain D>
 [[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
@@ -78,10 +95,11 @@ class tree_store final : public store {
   using managed = tx::managed_tree<tx::redo_opt<D>, tree>;
 
  public:
-  /// `is_volatile`: the pool lies in ordinary memory.
+  /// `is_volatile`: the pool lies in ordinary memory. `image`: it lies there, to be read.
   tree_store(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
-             bool is_volatile = false)
+             bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
+        image_(std::move(image)),
         pool_(std::move(pool)),
         all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order,
                                        wanted.salvage)),
@@ -92,6 +110,7 @@ class tree_store final : public store {
   }
 
   void put(std::string_view key, std::string_view value, bool sync) override {
+    require_writable();
     std::string bytes;
     bytes.reserve(key.size() + value.size() + checksum_bytes);
     bytes.append(key).append(value);
@@ -104,14 +123,17 @@ class tree_store final : public store {
     finish(sync);
   }
   void erase(std::string_view key, bool sync) override {
+    require_writable();
     all_->change([key = std::string(key), order = order_](tree& t) { t.erase(key, order); });
     finish(sync);
   }
   void apply(changes&& all, bool sync) override {
+    require_writable();
     all_->change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
     finish(sync);
   }
   bool apply_if(premises&& read, changes&& all, bool sync) override {
+    require_writable();
     const bool hold =
         all_->change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
           if (!read.hold_in(t.now(order), order)) return false;
@@ -122,21 +144,25 @@ class tree_store final : public store {
     return hold;
   }
   bool holds(const premises& read) override {
+    require_order();
     return all_->read([&](const tree& t) { return read.hold_in(t.now(order_), order_); });
   }
   void sync() override { all_->manager().sync(); }
 
   answer get(std::string_view key, std::string& value, bool verify) override {
+    require_order();
     return all_->read(
         [&](const tree& t) { return take(t.now(order_).find_entry(key), value, verify); });
   }
   std::unique_ptr<moment> now() override {
+    if (opened_with_.any_order) return std::make_unique<moment_as_stored>(*this);
     return std::make_unique<seen_moment>(all_->take_snapshot());
   }
 
   key_order order() const override { return order_; }
   std::size_t keys() override { return all_->size(); }
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
+    require_order();
     return all_->read([&](const tree& t) {
       const auto now = t.now(order_);
       const double part = now.part_before(to) - now.part_before(from);
@@ -144,21 +170,26 @@ class tree_store final : public store {
                        : static_cast<std::uint64_t>(part * static_cast<double>(used_bytes()));
     });
   }
-  void collect() override { all_->collect(); }
+  void collect() override {
+    if (image_ == nullptr) all_->collect();
+  }
   std::string check() override;
-  std::size_t rescue(store& to) override;
+  rescue_counts rescue(store& to) override;
   store_options shape() const override;
-  std::string guarantee() const override { return all_->manager().guarantee(); }
+  std::string guarantee() const override {
+    return image_ == nullptr ? all_->manager().guarantee() : image_->guarantee;
+  }
   std::size_t data_bytes() override {
     return all_->read([](const tree&) { return used_bytes(); });
   }
   std::size_t file_bytes() const override {
-    return bytes_of_file(pool_->path()) + bytes_of_file(log_of(pool_->path()));
+    return bytes_of_file(path()) + bytes_of_file(log_of(path()));
   }
   std::size_t volatile_bytes() override { return is_volatile_ ? 2 * data_bytes() : 0; }
   /// For verification.
   [[nodiscard]] auto& manager() noexcept { return all_->manager(); }
   void close() override {
+    if (image_ != nullptr) return;  // nothing is to be written
     all_->manager().sync();
     all_.reset();
     pool_->close();
@@ -167,6 +198,8 @@ class tree_store final : public store {
  private:
   class seen_cursor;
   class seen_moment;
+  class cursor_as_stored;
+  class moment_as_stored;
 
   static tx::options options_for(const store_options& wanted) {
     tx::options made;
@@ -177,6 +210,20 @@ class tree_store final : public store {
     return made;
   }
   void judge(const store_options& wanted);
+  /// "" in the memory of a program.
+  [[nodiscard]] const std::string& path() const {
+    return image_ == nullptr ? pool_->path() : opened_with_.file;
+  }
+  void require_writable() const {
+    if (image_ == nullptr) return;
+    throw error(errc::read_only, path(), "the store was opened to be read; nothing was changed");
+  }
+  void require_order() const {
+    if (!opened_with_.any_order) return;
+    throw error(errc::bad_argument, path(),
+                "the store's keys are in the order of the comparator '" + opened_with_.order_name +
+                    "', without which none can be looked for");
+  }
 
   /// Of keys that an order takes for equal the last one is kept: checksums are of its bytes.
   static void put_in(tree& t, std::string_view key, std::string_view stored, key_order order) {
@@ -216,6 +263,7 @@ class tree_store final : public store {
   }
 
   bool is_volatile_;
+  std::unique_ptr<read_image> image_;  // null: the store can be written
   std::shared_ptr<basic_pool<D>> pool_;
   std::unique_ptr<managed> all_;
   tx::root<store_facts> facts_;
@@ -255,6 +303,52 @@ class tree_store<D, Tree>::seen_moment final : public moment {
   typename managed::snapshot of_;
 };
 
+/// Keys as they lie, of a store that does not change.
+template <domain::persistence_domain D, class Tree>
+class tree_store<D, Tree>::cursor_as_stored final : public cursor {
+ public:
+  explicit cursor_as_stored(tree_store& of) : of_(of) {
+    of.all_->read([this](const tree& t) {
+      all_.clear();
+      all_.reserve(t.size());
+      t.for_each(
+          [this](std::string_view key, std::string_view stored) { all_.push_back({key, stored}); },
+          of_.order_);
+    });
+    at_ = all_.size();
+  }
+
+  bool is_valid() const override { return at_ < all_.size(); }
+  entry_view here() const override { return all_[at_]; }
+  void seek_to_first() override { at_ = 0; }
+  void seek_to_last() override { at_ = all_.empty() ? 0 : all_.size() - 1; }
+  void seek(std::string_view /*key*/) override { of_.require_order(); }
+  void next() override { ++at_; }
+  void prev() override { at_ = at_ == 0 ? all_.size() : at_ - 1; }
+
+ private:
+  tree_store& of_;
+  std::vector<entry_view> all_;  // of the image
+  std::size_t at_ = 0;
+};
+
+template <domain::persistence_domain D, class Tree>
+class tree_store<D, Tree>::moment_as_stored final : public moment {
+ public:
+  explicit moment_as_stored(tree_store& of) : of_(of) {}
+
+  answer get(std::string_view /*key*/, std::string& /*value*/, bool /*verify*/) const override {
+    of_.require_order();
+    return answer::absent;
+  }
+  std::unique_ptr<cursor> iterate() const override {
+    return std::make_unique<cursor_as_stored>(of_);
+  }
+
+ private:
+  tree_store& of_;
+};
+
 /// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
 template <domain::persistence_domain D, class Tree>
 void tree_store<D, Tree>::judge(const store_options& wanted) {
@@ -273,12 +367,13 @@ void tree_store<D, Tree>::judge(const store_options& wanted) {
     return f.version.get();
   });
   if (version != store_facts::known_version) {
-    throw error(errc::newer_version, pool_->path(),
+    throw error(errc::newer_version, path(),
                 "the store has format " + std::to_string(version) + ", this program knows " +
                     std::to_string(store_facts::known_version) + "; use a newer one");
   }
-  if (name == wanted.order_name) return;
-  throw error(errc::bad_argument, pool_->path(),
+  opened_with_.order_name = name;
+  if (name == wanted.order_name || wanted.any_order) return;
+  throw error(errc::bad_argument, path(),
               "the store's keys are in the order of the comparator '" + name + "', not of '" +
                   wanted.order_name + "'; open it with that one");
 }
@@ -286,7 +381,7 @@ void tree_store<D, Tree>::judge(const store_options& wanted) {
 template <domain::persistence_domain D, class Tree>
 store_options tree_store<D, Tree>::shape() const {
   store_options like = opened_with_;
-  like.file_mode = mode_of_file(pool_->path());
+  like.file_mode = mode_of_file(path());
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
     like.capacity_bytes = region.bytes;
@@ -296,28 +391,42 @@ store_options tree_store<D, Tree>::shape() const {
 }
 
 template <domain::persistence_domain D, class Tree>
-std::size_t tree_store<D, Tree>::rescue(store& to) {
+rescue_counts tree_store<D, Tree>::rescue(store& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   // A thread is in one operation at a time, and this one reads `*this` all the while.
   const auto write = [&to](changes all) {
     std::async(std::launch::async, [&] { to.apply(std::move(all), false); }).get();
   };
-  std::size_t kept = 0;
-  changes some;
+  const std::uint64_t most = shape().capacity_bytes;
+  rescue_counts found;
   all_->read([&](const tree& t) {
+    found = {};
+    changes some;
+    const std::uint64_t counted = t.size();
     t.visit_readable([&](std::string_view key, std::string_view stored) {
-      if (!is_intact(key, stored)) return;
+      if (!is_intact(key, stored)) {
+        ++found.damaged_values;
+        return;
+      }
       some.put(key, value_in(stored));
-      ++kept;
+      ++found.keys;
       if (some.bytes() >= at_once) write(std::exchange(some, changes()));
     });
+    if (!some.empty()) write(std::move(some));
+    const std::uint64_t seen = found.keys + found.damaged_values;
+    // The count may be what is damaged.
+    found.missing_keys = counted > seen && counted <= most ? counted - seen : 0;
   });
-  if (!some.empty()) to.apply(std::move(some), false);
-  return kept;
+  return found;
 }
 
 template <domain::persistence_domain D, class Tree>
 std::string tree_store<D, Tree>::check() {
+  if (image_ != nullptr && !image_->findings.empty()) {
+    std::string all;
+    for (const std::string& each : image_->findings) all += (all.empty() ? "" : "; ") + each;
+    return all;
+  }
   std::size_t readable = 0;
   std::size_t expected = 0;
   std::string damaged;
@@ -335,8 +444,14 @@ std::string tree_store<D, Tree>::check() {
   if (readable != expected) {
     return "of " + std::to_string(expected) + " keys " + std::to_string(readable) + " can be read";
   }
+  if (opened_with_.any_order) return damaged;
   if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
   return damaged;
+}
+
+/// Was a store refused for what is asked of it, and not for what is in it?
+[[nodiscard]] inline bool is_sound(const error& refused) noexcept {
+  return refused.reason() == errc::bad_argument || refused.reason() == errc::newer_version;
 }
 
 /// Opens the store in the file, or makes it. A making that fails leaves no file behind, and one
@@ -348,7 +463,12 @@ std::unique_ptr<store> open_in_file(const store_options& wanted) {
   if (!wanted.may_create || is_there(wanted.file)) {
     std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, options)));
     if (!wanted.may_create || !is_unused(*pool)) {
-      return std::make_unique<tree_store<D>>(std::move(pool), wanted);
+      try {
+        return std::make_unique<tree_store<D>>(pool, wanted);
+      } catch (const error& refused) {
+        if (is_sound(refused)) pool->close();  // it stays as it was found
+        throw;
+      }
     }
     pool->close();
     pool.reset();

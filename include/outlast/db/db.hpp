@@ -70,6 +70,13 @@ class DB {
   static Status Open(const Options& options, const StoreOptions& more, const std::string& name,
                      DB** dbptr);
 
+  /// Opens a store that is there to be read. Nothing of it changes, and neither does its LOG; what
+  /// a crash has left to be completed is completed in memory, as often as it is opened so. A repair
+  /// that was cut off is settled. Every write is an IOError. With a null comparator any store
+  /// opens: its keys come from SeekToFirst() on as they lie, which is in their order, whatever
+  /// that is; what has to look for a key is an InvalidArgument then. Statuses: as Open(). Ours.
+  static Status OpenForReading(const Options& options, const std::string& name, DB** dbptr);
+
   DB() = default;
   DB(const DB&) = delete;
   DB& operator=(const DB&) = delete;
@@ -99,6 +106,7 @@ class DB {
   ///   "leveldb.stats", "leveldb.sstables"  for people
   ///   "leveldb.approximate-memory-usage" bytes of ordinary memory
   ///   "outlast.keys"                     how many there are
+  ///   "outlast.comparator"               the name of the order of keys
   ///   "outlast.file-bytes"               what the file takes of the file system
   ///   "outlast.guarantee"                what survives what, in a few sentences
   virtual bool GetProperty(const Slice& property, std::string* value) = 0;
@@ -109,11 +117,15 @@ class DB {
   virtual void CompactRange(const Slice* begin, const Slice* end) = 0;
 };
 
-/// Removes the files of the store `name`, and its directory if nothing else is in it. OK if there
-/// is none. IOError if it is open.
+/// Removes the files of the store `name`, with what repairs of it have kept, and its directory if
+/// nothing else is in it. OK if there is none. IOError if it is open.
 Status DestroyDB(const std::string& name, const Options& options);
-/// Opens a store that does not open any more, and keeps what can still be read. Corruption if that
-/// is nothing.
+/// Makes of a store that does not open any more, or is damaged, one of what can still be read.
+/// The files that it replaces are kept, as they were, in the folder `lost` of its directory, each
+/// time under another name; they are removed by whoever misses nothing. LOG tells what was kept and
+/// what was lost. Takes space for a second store. Nothing has changed where it fails. It may be cut
+/// off at any time: Open() and RepairDB() find the old store or the new one. Corruption if nothing
+/// can be read.
 Status RepairDB(const std::string& dbname, const Options& options);
 
 }  // namespace OUTLAST_DB_NAMESPACE

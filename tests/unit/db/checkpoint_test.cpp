@@ -101,10 +101,12 @@ TEST_P(backup, takes_the_place_of_one_that_was_interrupted) {
   ASSERT_TRUE(from->Put({}, "key", "value").ok());
   std::filesystem::create_directory(place_.at("to"));
   std::ofstream(place_.at("to") + "/store.copied") << "half of it";
+  std::ofstream(place_.at("to") + "/.store.copied.0123abcd.new") << "less of it";
   std::ofstream(place_.at("to") + "/LOCK");
   DB* none = nullptr;
   EXPECT_TRUE(DB::Open(Options(), place_.at("to"), &none).IsInvalidArgument());
   ASSERT_EQ(Checkpoint(from.get(), place_.at("to")).ToString(), "OK");
+  EXPECT_FALSE(std::filesystem::exists(place_.at("to") + "/.store.copied.0123abcd.new"));
   EXPECT_EQ(contents(*opened(place_.at("to"))).size(), 1u);
 }
 

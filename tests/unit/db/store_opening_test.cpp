@@ -4,6 +4,7 @@
 // on a file system in memory, on a disk, and in ordinary memory.
 #include <outlast/db/comparator.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <tests/support/store_bytes.hpp>
 #include <tests/support/store_home.hpp>
 
 #include <gtest/gtest.h>
@@ -23,7 +24,6 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -479,26 +479,6 @@ TEST_P(StoreFiles, is_destroyed_without_what_is_not_its_own) {
 }
 
 // ---- Damage ----
-
-/// Changes one byte at `of`, `offset` bytes behind its begin, everywhere in the file: each replica.
-int spoil(const std::string& path, std::string_view of, std::size_t offset) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  EXPECT_GE(file, 0);
-  int found = 0;
-  for (off_t begin = 0; (begin = ::lseek(file, begin, SEEK_DATA)) >= 0;) {
-    const off_t end = ::lseek(file, begin, SEEK_HOLE);
-    std::string bytes(static_cast<std::size_t>(end - begin), '\0');
-    EXPECT_EQ(::pread(file, bytes.data(), bytes.size(), begin), end - begin);
-    for (std::size_t at = 0; (at = bytes.find(of, at)) != std::string::npos; at += of.size()) {
-      const char other = static_cast<char>(bytes[at + offset] ^ 0x10);
-      EXPECT_EQ(::pwrite(file, &other, 1, begin + static_cast<off_t>(at + offset)), 1);
-      ++found;
-    }
-    begin = end;
-  }
-  ::close(file);
-  return found;
-}
 
 TEST_P(StoreFiles, finds_a_flipped_byte_of_a_value_where_it_is_asked_to) {
   ASSERT_EQ(home.open().ToString(), "OK");

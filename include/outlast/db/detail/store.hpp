@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace outlast::store_detail {
 
@@ -73,6 +74,16 @@ struct store_options {
   unsigned file_mode = 0;         ///< when it is created, as pool_options::file_mode
   /// Open a file that a crash of the machine may have torn.
   bool salvage = false;
+  /// Of a store that is opened to be read: whatever the order of its keys is called. They come as
+  /// they lie, which is in their order, and what has to compare keys is refused.
+  bool any_order = false;
+};
+
+/// What can still be read of a store.
+struct rescue_counts {
+  std::uint64_t keys = 0;            ///< that were kept
+  std::uint64_t damaged_values = 0;  ///< whose keys were not kept
+  std::uint64_t missing_keys = 0;    ///< that the store counts, and that were not found
 };
 
 /// An open store.
@@ -112,9 +123,9 @@ class store {
   virtual void collect() = 0;
   /// What is wrong with it; "" if nothing is. Visits everything.
   [[nodiscard]] virtual std::string check() = 0;
-  /// Puts all keys that can still be read, and whose values are intact, into `to`, and answers how
-  /// many these are. Believes no pointer that it follows.
-  virtual std::size_t rescue(store& to) = 0;
+  /// Puts all keys that can still be read, and whose values are intact, into `to`. Believes no
+  /// pointer that it follows.
+  virtual rescue_counts rescue(store& to) = 0;
   /// What it was opened with, and a store like it is made with.
   [[nodiscard]] virtual store_options shape() const = 0;
   /// What survives what, in a few sentences.
@@ -145,26 +156,53 @@ enum class medium {
 /// error{bad_argument} for another order's, error{root_type_mismatch}, corruption.
 [[nodiscard]] std::unique_ptr<store> open_store(const store_options& wanted, medium on);
 
+/// Opens a store to be read: its files stay as they are, and what a crash has left to be completed
+/// is completed in memory. Writes throw error{read_only}. `examine`: check() looks at the pool that
+/// it lies in, too. Throws as open_store(), error{not_found}.
+[[nodiscard]] std::unique_ptr<store> open_to_read(const store_options& wanted, medium on,
+                                                  bool examine = false);
+
 /// The file of the store's log, which is beside its own while it is open, and after a crash.
 [[nodiscard]] std::string log_of(const std::string& file);
 
 /// What rescue_store() did.
 struct rescue_report {
-  std::uint64_t keys = 0;  ///< that are there now
-  std::string was_wrong;   ///< "": nothing was
+  rescue_counts found;
+  std::string was_wrong;              ///< "": nothing was
+  std::vector<std::string> left_out;  ///< what of the files could not be used, in sentences
+  std::string kept;                   ///< where the files are that were replaced
 };
-/// Opens the store though it may be damaged, makes another one of what can be read, in `aside`, and
-/// puts it in its place. After a crash the store is the old or the new one. Throws as
-/// open_store(), and corruption if nothing can be read.
+/// Makes another store of what can be read of one that may be damaged, in `aside`, and puts it in
+/// its place; the files that it replaces are kept, as they were, in the folder `lost` beside it.
+/// Until then it changes nothing. After a crash settle_store() makes of it the old store or the
+/// new one. Throws as open_to_read(), corruption if nothing can be read, error{no_space} if there
+/// is no room for a second store.
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
+
+/// Where the files are that repairs of the store in `file` have replaced.
+[[nodiscard]] std::string kept_files_of(const std::string& file);
+/// The files there that a repair has put there, as paths.
+[[nodiscard]] std::vector<std::string> list_kept_files(const std::string& file);
+/// A new store that a repair has completed, while it takes the place of the old one.
+[[nodiscard]] std::string completed_of(const std::string& file);
+/// Is that the name of a file that a crash has left before it got its own?
+[[nodiscard]] bool is_unfinished_file(std::string_view name);
+/// Completes, or takes back, what a crash has cut off: removes `leftovers`, the files of stores
+/// that were never completed, and others beside them that were not, and what a repair of the store
+/// in `file` has left, which may not be there. The caller is alone. Throws error{io_failure}.
+void settle_store(const std::string& file, const std::vector<std::string>& leftovers);
 
 /// Is told how many keys of about how many are done.
 using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Puts what `from` holds at one moment into `to`, and answers how many keys that are. Others may
-/// write meanwhile. Durable once `to` is closed. Throws what these throw, and corruption at a value
-/// that is not intact.
-std::uint64_t copy_store(store& from, store& to, const progress_told& tell = {});
+/// Makes the store `wanted` of what `from` holds at one moment, closes it, and answers how many
+/// keys that are. Others may write meanwhile. It can hold more than `wanted` says if it has to: the
+/// same keys may take more space in it, and `tell` is told from the beginning again. Throws what
+/// these throw, and corruption at a value that is not intact. `make` makes an empty store, `remove`
+/// removes one that did not get everything.
+std::uint64_t copy_store(store& from, store_options wanted,
+                         const std::function<std::unique_ptr<store>(const store_options&)>& make,
+                         const std::function<void()>& remove, const progress_told& tell = {});
 
 /// The file of a store in ordinary memory.
 struct memory_file {

@@ -1,0 +1,425 @@
+#include <outlast/base/anonymous_memory.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/detail/opening.hpp>
+#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/log_format.hpp>
+#include <src/db/file_image.hpp>
+#include <src/db/store_files.hpp>
+#include <src/pool/file_calls.hpp>
+#include <src/pool/torn.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace outlast::store_detail {
+
+using namespace pool_format;
+
+namespace {
+
+constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
+
+pool_detail::unique_fd open_to_read(const std::string& path) {
+  return pool_detail::unique_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+std::uint64_t length_of(const std::string& path, int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) pool_detail::fail(path, "examine the file", errno);
+  if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
+  throw error(errc::not_a_pool, path, "this is no regular file; a store lies in one");
+}
+
+/// What the pool takes of addresses, as far as it can grow.
+std::uint64_t space_of(const parsed_header& header) noexcept {
+  return file_bytes_for(header.fixed.capacity_bytes, header.fixed.capacity_bytes);
+}
+
+/// Fewer bytes than asked for where the file ends. -1: the device does not give them back.
+ssize_t try_to_read(int fd, std::uint64_t offset, void* to, std::size_t size) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got =
+        ::pread(fd, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+/// The batches of a log, in their order. Changes nothing in it.
+class batches {
+ public:
+  batches(std::string path, int fd, const pool_uuid& uuid, std::uint64_t first)
+      : path_(std::move(path)),
+        fd_(fd),
+        uuid_(uuid),
+        length_(length_of(path_, fd)),
+        sequence_(first) {}
+
+  /// Valid until the next call; none at the end.
+  [[nodiscard]] std::optional<std::span<const std::byte>> next() {
+    if (!read_at(offset_, sequence_)) return std::nullopt;
+    offset_ += bytes_.size();
+    ++sequence_;
+    return bytes_;
+  }
+  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
+  /// At the end: are there intact ones behind one that is not?
+  [[nodiscard]] bool goes_on() {
+    for (std::uint64_t at = offset_; at < length_; at += page_bytes) {
+      batch_header header;
+      if (read(at, &header, sizeof header) != sizeof header) break;
+      if (header.sequence > sequence_ && read_at(at, header.sequence)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::size_t read(std::uint64_t offset, void* to, std::size_t size) const {
+    const ssize_t got = try_to_read(fd_, offset, to, size);
+    if (got < 0) pool_detail::fail(path_, "read the file", errno);
+    return static_cast<std::size_t>(got);
+  }
+  bool read_at(std::uint64_t offset, std::uint64_t sequence) {
+    batch_header header;
+    if (offset >= length_ || read(offset, &header, sizeof header) != sizeof header ||
+        !plausible(header, uuid_, sequence, length_ - offset)) {
+      return false;
+    }
+    bytes_.resize(header.bytes);
+    return read(offset, bytes_.data(), bytes_.size()) == bytes_.size() && intact_batch(bytes_);
+  }
+
+  std::string path_;
+  int fd_;
+  pool_uuid uuid_;
+  std::uint64_t length_;
+  std::uint64_t offset_ = first_batch_offset;
+  std::uint64_t sequence_;
+  std::vector<std::byte> bytes_;
+};
+
+[[noreturn]] void refuse_log(const std::string& file, const std::string& log, errc reason,
+                             const std::string& why) {
+  throw error(reason, file,
+              "the redo log '" + log + "' " + why + "; nothing was touched" +
+                  (reason == errc::newer_version ? "; open the store with a newer Outlast"
+                                                 : "; put the right log there, or remove it if it "
+                                                   "belongs to a store that is gone"));
+}
+
+}  // namespace
+
+file_image::file_image(const std::string& file, medium on, bool salvage)
+    : file_(file), on_(on), fd_(open_to_read(file)) {
+  if (fd_.get() < 0) pool_detail::fail(file, "open the pool", errno);
+  bytes_ = length_of(file, fd_.get());
+  if (::flock(fd_.get(), LOCK_SH | LOCK_NB) != 0) {
+    throw error(errc::already_open, file, "the pool is open in another process, or in this one");
+  }
+  std::vector<std::byte> first(std::min<std::size_t>(bytes_, page_bytes));
+  const ssize_t got = try_to_read(fd_.get(), 0, first.data(), first.size());
+  if (got < 0) pool_detail::fail(file, "read the file", errno);
+  first.resize(static_cast<std::size_t>(got));
+  const parsed_header header = pool_detail::judge_header(first, file);
+  bytes_ = base::round_up(std::max<std::size_t>(bytes_, page_bytes), page_bytes);
+  try {
+    bring_in(header, salvage);
+    const parsed_header now = pool_detail::judge_header({base_, bytes_}, file);
+    if (now.file_bytes() > bytes_) {
+      throw error(errc::truncated, file,
+                  "the file has " + std::to_string(bytes_) + " bytes and the pool needs " +
+                      std::to_string(now.file_bytes()) + "; its end was cut off; restore a backup");
+    }
+    if (!pool_detail::torn_by_machine_crash(now)) return;
+    if (!salvage) {
+      throw error(errc::torn_by_machine_crash, file,
+                  "the machine went down while the store was open, and it survives the death of "
+                  "processes only: its pages may be of different ages; restore a backup, or "
+                  "repair it to keep what can be read");
+    }
+    left_out_.emplace_back(
+        "the machine went down while it was open: what it holds may be of different ages");
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+file_image::~file_image() { release(); }
+
+void file_image::release() noexcept {
+  if (base_ != nullptr) ::munmap(std::exchange(base_, nullptr), bytes_);
+}
+
+/// File and log, at an address that no root's pointers can be mistaken at.
+void file_image::bring_in(const parsed_header& header, bool salvage) {
+  std::vector<root_bases> recorded = recorded_bases(header);
+  const auto is_usable = [&](root_bases each) {
+    each.front() = reinterpret_cast<std::uintptr_t>(base_);
+    return tell_apart(each, space_of(header));
+  };
+  for (unsigned tries = 0;; ++tries) {
+    reserve(header, recorded);
+    left_out_.clear();
+    bring_in_file(salvage);
+    has_log_ = bring_in_log(header, salvage);
+    // The log may have brought others. Damaged ones are refused when the pool is opened.
+    recorded = recorded_bases(header);
+    if (tries == 2 || std::all_of(recorded.begin(), recorded.end(), is_usable)) return;
+    release();
+  }
+}
+
+/// Of the roots that are there, in the image if there is one, or else in the file.
+std::vector<file_image::root_bases> file_image::recorded_bases(const parsed_header& header) const {
+  const std::uint64_t table = header.fixed.root_table_offset;
+  const std::uint64_t size = header.fixed.root_count * sizeof(root_entry);
+  if (table > bytes_ || size > bytes_ - table) return {};  // the file is cut off
+  const auto entries = std::make_unique<root_entry[]>(header.fixed.root_count);
+  auto* const to = static_cast<void*>(entries.get());
+  if (base_ != nullptr) {
+    std::memcpy(to, base_ + table, size);
+  } else if (try_to_read(fd_.get(), table, to, size) < 0) {
+    pool_detail::fail(file_, "read the file", errno);
+  }
+  std::vector<root_bases> recorded;
+  for (std::uint32_t i = 0; i < header.fixed.root_count; ++i) {
+    if (entries[i].state.load(std::memory_order_relaxed) != entry_live) continue;
+    root_bases& known = recorded.emplace_back();
+    std::transform(std::begin(entries[i].bases), std::end(entries[i].bases), known.begin() + 1,
+                   [](const auto& word) { return word.load(std::memory_order_relaxed); });
+    if (!tell_apart(known, space_of(header))) recorded.pop_back();  // the pool will be refused
+  }
+  return recorded;
+}
+
+/// Where it was, if that is free: then no root has to be moved.
+void file_image::reserve(const parsed_header& header, const std::vector<root_bases>& recorded) {
+  const std::uint64_t space = space_of(header);
+  const auto is_usable = [&](std::uintptr_t address) {
+    return std::all_of(recorded.begin(), recorded.end(), [&](root_bases each) {
+      each.front() = address;
+      return tell_apart(each, space);
+    });
+  };
+  std::vector<std::uintptr_t> wanted = {header.state.base_address};
+  for (const root_bases& each : recorded) {
+    wanted.insert(wanted.end(), each.begin() + 1, each.end());
+  }
+  std::uint64_t seed = 0;
+  std::memcpy(&seed, header.fixed.uuid.data(), sizeof seed);
+  const auto candidates =
+      pool_detail::candidate_bases(seed, std::max<std::uint64_t>(bytes_, space));
+  wanted.insert(wanted.end(), candidates.begin(), candidates.end());
+  for (const std::uintptr_t address : wanted) {
+    const bool is_possible = address != 0 && address % page_bytes == 0 && is_usable(address);
+    if (is_possible && reserve_at(address)) return;
+  }
+  if (reserve_anywhere(is_usable)) return;
+  throw error(errc::address_taken, file_,
+              "no " + std::to_string(bytes_ >> 20) +
+                  " MiB of address space are free for the store; lift the process's limit "
+                  "(ulimit -v)");
+}
+
+/// Where the kernel finds room.
+bool file_image::reserve_anywhere(const std::function<bool(std::uintptr_t)>& is_usable) {
+  constexpr std::size_t gib = std::size_t{1} << 30;
+  constexpr unsigned attempts = 16;
+  // Rooms that are of no use stay taken until the end, or they would be found again.
+  std::vector<base::anonymous_memory> rooms;
+  for (unsigned attempt = 0; attempt < attempts; ++attempt) {
+    std::optional<base::anonymous_memory> room;
+    try {
+      room.emplace(bytes_ + gib);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    const auto first = base::round_up(reinterpret_cast<std::uintptr_t>(room->data()), gib);
+    if (!is_usable(first)) {
+      rooms.push_back(std::move(*room));
+      continue;
+    }
+    room.reset();
+    if (reserve_at(first)) return true;
+  }
+  return false;
+}
+
+bool file_image::reserve_at(std::uintptr_t address) {
+  auto* const wanted = reinterpret_cast<void*>(address);
+  void* const got =
+      ::mmap(wanted, bytes_, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == MAP_FAILED) return false;
+  if (got == wanted) {
+    base_ = static_cast<std::byte*>(got);
+    return true;
+  }
+  ::munmap(got, bytes_);  // an old kernel took the address for a hint
+  return false;
+}
+
+std::vector<std::string> file_image::findings() const {
+  std::vector<std::string> wrong;
+  const header_reading reading = read_header({base_, bytes_});
+  // Where the log has brought lines, the file's holes no longer tell which pages were never used.
+  const std::uint32_t used = reading.header && !has_log_
+                                 ? pool_detail::used_pages(fd_.get(), base_, *reading.header)
+                                 : std::numeric_limits<std::uint32_t>::max();
+  for (const finding& one : check_image({base_, bytes_}, used)) {
+    if (one.level == severity::note) continue;
+    wrong.push_back(file_ + ": " + std::string(name_of(one.level)) + ": " + one.sentence);
+  }
+  return wrong;
+}
+
+std::string file_image::guarantee() const {
+  if (on_ == medium::memory) return pool_detail::guarantee_of_file(fd_.get(), file_);
+  constexpr auto kind = domain::kind::logged_file;
+  return pool_detail::guarantee_sentence(kind, domain::kind::process, kind, file_, false);
+}
+
+/// What the file has stored; its holes are zeros already.
+void file_image::bring_in_file(bool salvage) {
+  const std::uint64_t length = length_of(file_, fd_.get());
+  const bool reads = salvage && on_ == medium::disk;  // a mapping dies of what cannot be read
+  constexpr std::uint64_t least_hole = std::uint64_t{64} << 10;
+  std::uint64_t begin = 0;
+  while (begin < length) {
+    const off_t data = ::lseek(fd_.get(), static_cast<off_t>(begin), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // nothing but a hole is left
+    std::uint64_t from = data < 0 ? begin : static_cast<std::uint64_t>(data);
+    std::uint64_t to = length;
+    for (off_t at = data; at >= 0;) {
+      at = ::lseek(fd_.get(), at, SEEK_HOLE);
+      if (at < 0) break;
+      to = static_cast<std::uint64_t>(at);
+      at = ::lseek(fd_.get(), at, SEEK_DATA);
+      if (at < 0 || static_cast<std::uint64_t>(at) - to > least_hole) break;
+    }
+    from = from / page_bytes * page_bytes;
+    to = base::round_up(to, page_bytes);
+    reads ? read_part(from, std::min(to, length)) : map_part(from, to);
+    begin = to;
+  }
+}
+
+void file_image::map_part(std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t size = std::min<std::uint64_t>(end, bytes_) - begin;
+  if (::mmap(base_ + begin, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+             fd_.get(), static_cast<off_t>(begin)) == MAP_FAILED) {
+    pool_detail::fail(file_, "map the pool", errno);
+  }
+}
+
+/// Leaves out as little as possible of what cannot be read.
+void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 20;
+  std::uint64_t unread = 0;
+  for (std::uint64_t at = begin; at < end; at += at_once) {
+    const std::uint64_t size = std::min(at_once, end - at);
+    if (try_to_read(fd_.get(), at, base_ + at, size) >= 0) continue;
+    for (std::uint64_t page = at; page < at + size; page += page_bytes) {
+      const std::uint64_t part = std::min<std::uint64_t>(page_bytes, at + size - page);
+      if (try_to_read(fd_.get(), page, base_ + page, part) >= 0) continue;
+      std::fill_n(base_ + page, part, std::byte{});
+      unread += part;
+    }
+  }
+  if (unread == 0) return;
+  left_out_.push_back("the device did not give back " + std::to_string(unread) + " bytes of '" +
+                      file_ + "' from byte " + std::to_string(begin) + " on");
+}
+
+/// What the file lacks of what was acknowledged. False if there is no such log.
+bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
+  const std::string path = pool_detail::log_path_of(file_);
+  const bool needed = header.dirty() && header.state.domain_kind == logged;
+  const pool_detail::unique_fd log = open_to_read(path);
+  if (log.get() < 0 && errno != ENOENT) pool_detail::fail(path, "open the redo log", errno);
+  if (log.get() < 0) {
+    if (!needed) return false;
+    if (!salvage) {
+      throw corruption(file_,
+                       "the store was not closed, and what was acknowledged last lies in its redo "
+                       "log '" +
+                           path +
+                           "', which is missing; put it beside the pool again, restore a "
+                           "backup, or repair the store to keep what can be read without");
+    }
+    left_out_.push_back("the redo log '" + path +
+                        "' is missing, and what was written last with it");
+    return false;
+  }
+  std::vector<std::byte> pages(first_batch_offset);
+  const ssize_t got = try_to_read(log.get(), 0, pages.data(), pages.size());
+  pages.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  const log_reading reading = read_log(pages);
+  const bool demanded = needed || on_ == medium::disk;
+  if (reading.problem) {
+    if (!demanded && !reading.ours) return false;
+    const bool is_damaged =
+        reading.problem->code == errc::header_damaged || reading.problem->code == errc::truncated;
+    if (!salvage || !is_damaged) {
+      const errc code = reading.problem->code;
+      refuse_log(file_, path, code == errc::not_a_pool ? errc::refused : code,
+                 "of the pool " + reading.problem->sentence);
+    }
+    left_out_.push_back("the redo log '" + path + "' " + reading.problem->sentence +
+                        "; nothing of it was read");
+    return false;
+  }
+  if (reading.uuid != header.fixed.uuid) {
+    if (!demanded) return false;
+    refuse_log(file_, path, errc::refused, "belongs to another pool");
+  }
+  if (header.state.generation < reading.start->pool_generation) {
+    throw corruption(file_, "the store's file is older than its redo log '" + path +
+                                "' and cannot be brought up to date by it; if it is a backup that "
+                                "you want to use, remove the log");
+  }
+  batches all(path, log.get(), reading.uuid, reading.start->sequence);
+  while (const auto batch = all.next()) {
+    const auto ranges = ranges_of(*batch, bytes_);
+    if (!ranges) {
+      throw corruption(file_, "batch " + std::to_string(all.sequence() - 1) + " of the redo log '" +
+                                  path + "' names bytes outside of the pool; restore a backup");
+    }
+    for (const logged_range& each : *ranges) {
+      std::copy(each.bytes.begin(), each.bytes.end(), base_ + each.pool_offset);
+    }
+  }
+  if (!all.goes_on()) return true;
+  const std::string what = "batch " + std::to_string(all.sequence()) + " of the redo log '" + path +
+                           "' is damaged, and batches behind it are not";
+  if (!salvage) {
+    throw corruption(file_, what +
+                                ": what was acknowledged is lost; restore a backup, or repair "
+                                "the store to keep what comes before");
+  }
+  left_out_.push_back(what + ": these were left out");
+  return true;
+}
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,65 @@
+// What a store's files hold, in ordinary memory: to be read, recovered and rescued from, while the
+// files stay as they are.
+#pragma once
+
+#include <outlast/db/detail/store.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/format.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace outlast::store_detail {
+
+/// The file of a pool, with what its log has to add. Stores to it reach no file.
+///
+/// Holes of the file take neither memory nor space in its file system, also when they are read.
+/// Not thread-safe.
+class file_image {
+ public:
+  /// Throws what basic_pool::open() throws before it changes anything. `salvage`: as of
+  /// pool_options; what the device does not give back is zeros then.
+  file_image(const std::string& file, medium on, bool salvage);
+  ~file_image();
+  file_image(const file_image&) = delete;
+  file_image& operator=(const file_image&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return base_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// What pool_format::check_image() finds wrong with it, as long as no pool was opened in it.
+  [[nodiscard]] std::vector<std::string> findings() const;
+  /// What of the files was left out, in sentences; only where damage is to be gone around.
+  [[nodiscard]] const std::vector<std::string>& left_out() const noexcept { return left_out_; }
+  /// What a store in the file survives.
+  [[nodiscard]] std::string guarantee() const;
+
+ private:
+  /// Which addresses a root's pointers may be relative to; the first is where it is mapped now.
+  using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
+
+  void bring_in(const pool_format::parsed_header& header, bool salvage);
+  [[nodiscard]] std::vector<root_bases> recorded_bases(
+      const pool_format::parsed_header& header) const;
+  void reserve(const pool_format::parsed_header& header, const std::vector<root_bases>& recorded);
+  [[nodiscard]] bool reserve_anywhere(const std::function<bool(std::uintptr_t)>& is_usable);
+  [[nodiscard]] bool reserve_at(std::uintptr_t address);
+  void release() noexcept;
+  void bring_in_file(bool salvage);
+  void map_part(std::uint64_t begin, std::uint64_t end);
+  void read_part(std::uint64_t begin, std::uint64_t end);
+  [[nodiscard]] bool bring_in_log(const pool_format::parsed_header& header, bool salvage);
+
+  std::string file_;
+  medium on_;
+  pool_detail::unique_fd fd_;
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool has_log_ = false;  // what the log holds is a part of it
+  std::vector<std::string> left_out_;
+};
+
+}  // namespace outlast::store_detail

@@ -9,6 +9,7 @@ outlast_app(outlast
     db/import.cpp
     db/leveldb.cpp
     db/meter.cpp
+    db/order.cpp
     db/session.cpp
     db/text.cpp
     inspect.cpp

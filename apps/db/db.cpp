@@ -7,12 +7,11 @@
 #include <apps/db/import.hpp>
 #include <apps/db/leveldb.hpp>
 #include <apps/db/meter.hpp>
+#include <apps/db/order.hpp>
 #include <apps/db/session.hpp>
 #include <apps/db/text.hpp>
-#include <outlast/base/error.hpp>
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/env.hpp>
-#include <outlast/pool/check.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -53,6 +52,7 @@ struct arguments {
   std::string from;
   std::string to;
   std::string prefix;
+  std::string order;  ///< of keys, as --comparator names it
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
   capacity room = 0;
   bool backwards = false;
@@ -67,13 +67,8 @@ std::string bytes_of(const std::string& what, const std::string& text) {
   throw failure(what + " '" + text + "': a backslash is followed by neither a backslash nor xNN");
 }
 
-std::string in_file(const std::string& store) { return store + "/store.pool"; }
-
 void require_store(const std::string& store) {
-  std::error_code unknown;
-  if (!std::filesystem::exists(in_file(store), unknown)) {
-    throw failure(store + ": it holds no store (no file store.pool)");
-  }
+  if (!holds_store(store)) throw failure(store + ": it holds no store (no file store.pool)");
 }
 
 std::string reason() { return std::generic_category().message(errno); }
@@ -93,7 +88,7 @@ std::string read_all(const std::string& file) {
 
 int get(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const auto store = open_store(given.store);
+  const opened_store store = open_to_read(given.store, reading::looks, given.order);
   ReadOptions checked;
   checked.verify_checksums = true;
   std::string value;
@@ -121,13 +116,13 @@ int put(const arguments& given) {
   WriteOptions durable;
   durable.sync = true;
   const auto how = given.create ? opening::made : opening::existing;
-  require(open_store(given.store, how, given.room)->Put(durable, key, value));
+  require(open_to_write(given.store, how, given.room, given.order)->Put(durable, key, value));
   return 0;
 }
 
 int erase(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const auto store = open_store(given.store);
+  const opened_store store = open_to_write(given.store, opening::existing, 0, given.order);
   std::string value;
   const Status status = store->Get(ReadOptions(), key, &value);
   if (status.IsNotFound()) {
@@ -143,11 +138,12 @@ int erase(const arguments& given) {
 
 int scan(const arguments& given) {
   key_range range;
-  range.from = bytes_of("--from", given.from);
+  if (!given.from.empty()) range.from = bytes_of("--from", given.from);
   if (!given.to.empty()) range.to = bytes_of("--to", given.to);
-  range.narrow(bytes_of("--prefix", given.prefix));
-  const auto store = open_store(given.store);
-  visit(*store, range, given.backwards, given.limit, [&](const Slice& key, const Slice& value) {
+  const std::string prefix = bytes_of("--prefix", given.prefix);
+  const opened_store store = open_to_read(given.store, reading::looks, given.order);
+  range.narrow(prefix, *store.order);
+  visit(store, range, given.backwards, given.limit, [&](const Slice& key, const Slice& value) {
     if (given.keys_only) {
       const std::string text = escaped(key.view());
       std::cout << (given.json ? ordered_json{{"key", text}}.dump() : text) << '\n';
@@ -162,14 +158,14 @@ int scan(const arguments& given) {
 }
 
 int dump_store(const arguments& given) {
-  const auto store = open_store(given.store);
+  const opened_store store = open_to_read(given.store, reading::walks, given.order);
   if (given.file.empty() || given.file == "-") {
-    dump(*store, std::cout, "standard output", given.json);
+    dump(store, std::cout, "standard output", given.json);
     return 0;
   }
   std::ofstream out(given.file, std::ios::binary | std::ios::trunc);
   if (!out) throw failure(given.file + ": " + reason());
-  dump(*store, out, given.file, given.json);
+  dump(store, out, given.file, given.json);
   return 0;
 }
 
@@ -193,16 +189,19 @@ int load_store(const arguments& given) {
     const auto size = std::filesystem::file_size(given.file, unknown);
     bytes = unknown ? 0 : size;
   }
-  const auto store = open_store(given.store, opening::made, given.room);
+  const auto into = [&](const std::string& order_name) {
+    return open_to_write(given.store, opening::made, given.room, given.order, order_name);
+  };
   const std::uint64_t keys =
-      load(*store, is_file ? opened : std::cin, is_file ? given.file : "standard input", bytes);
+      load(into, is_file ? opened : std::cin, is_file ? given.file : "standard input", bytes);
   print_count(given, keys);
   return 0;
 }
 
 int stats(const arguments& given) {
-  const auto store = open_store(given.store);
+  const opened_store store = open_to_read(given.store, reading::walks, given.order);
   const ordered_json all{{"store", given.store},
+                         {"comparator", text_of(*store, "outlast.comparator")},
                          {"keys", number_of(*store, "outlast.keys")},
                          {"data_bytes", number_of(*store, "outlast.data-bytes")},
                          {"file_bytes", number_of(*store, "outlast.file-bytes")},
@@ -219,31 +218,31 @@ int stats(const arguments& given) {
   return 0;
 }
 
-/// What is wrong with a store. Opens it, and so completes what a crash has left.
-std::vector<std::string> examine(const std::string& store) {
-  require_store(store);
-  std::vector<std::string> found;
+/// What is wrong with a store, which stays as it is.
+std::vector<std::string> examine(const arguments& given) {
+  require_store(given.store);
   Options paranoid;
   paranoid.paranoid_checks = true;
+  paranoid.comparator = nullptr;
   DB* opened = nullptr;
-  const Status status = DB::Open(paranoid, store, &opened);
+  Status status = DB::OpenForReading(paranoid, given.store, &opened);
   delete opened;
-  if (status.IsCorruption()) {
-    found.push_back(status.ToString());
-  } else {
-    require(status);
-  }
-  for (const pool_format::finding& one : pool_format::check_file(in_file(store))) {
-    if (one.level != pool_format::severity::note) {
-      found.push_back(in_file(store) + ": " + std::string(pool_format::name_of(one.level)) + ": " +
-                      one.sentence);
+  if (status.ok()) {
+    // All but the order of the keys is sound.
+    paranoid.comparator = open_to_read(given.store, reading::walks, given.order).order;
+    opened = nullptr;
+    if (paranoid.comparator != nullptr) {
+      status = DB::OpenForReading(paranoid, given.store, &opened);
     }
+    delete opened;
   }
-  return found;
+  if (status.IsCorruption()) return {status.ToString()};
+  require(status);
+  return {};
 }
 
 int check_store(const arguments& given) {
-  const std::vector<std::string> found = examine(given.store);
+  const std::vector<std::string> found = examine(given);
   if (given.json) {
     std::cout
         << ordered_json{{"store", given.store}, {"sound", found.empty()}, {"found", found}}.dump()
@@ -256,10 +255,10 @@ int check_store(const arguments& given) {
 }
 
 int back_up(const arguments& given) {
-  const auto store = open_store(given.store);
+  const opened_store store = open_to_read(given.store, reading::walks, given.order);
   meter bar("backup", "keys");
   std::uint64_t keys = 0;
-  require(Checkpoint(store.get(), given.other, [&](std::uint64_t done, std::uint64_t all) {
+  require(Checkpoint(&*store, given.other, [&](std::uint64_t done, std::uint64_t all) {
     keys = done;
     bar.tell(done, all);
   }));
@@ -268,7 +267,8 @@ int back_up(const arguments& given) {
 }
 
 int import_store(const arguments& given) {
-  const std::uint64_t keys = import_leveldb(given.library, given.other, given.store, given.room);
+  const std::uint64_t keys =
+      import_leveldb({given.library, given.other, given.order}, given.store, given.room);
   print_count(given, keys);
   return 0;
 }
@@ -285,6 +285,7 @@ class printer final : public Logger {
 int repair(const arguments& given) {
   printer messages;
   Options options;
+  if (holds_store(given.store)) options.comparator = &comparator_in(given.store, given.order);
   options.info_log = &messages;
   require(RepairDB(given.store, options));
   return 0;
@@ -324,6 +325,16 @@ void add_store(CLI::App& command, arguments& given) {
 void add_json(CLI::App& command, arguments& given, const char* says) {
   command.add_flag("--json", given.json, says);
 }
+void add_order(CLI::App& command, arguments& given, const char* says) {
+  command.add_option("--comparator", given.order, says)
+      ->check(CLI::IsMember({orders_given[0], orders_given[1]}));
+}
+/// For commands on a store that is there.
+constexpr const char* order_there =
+    "The order of its keys, where the store's own name for that tells nothing";
+/// For those that may make one.
+constexpr const char* order_made =
+    "The order of its keys: of a store that is made, or where its own name for that tells nothing";
 void add_room(CLI::App& command, arguments& given) {
   command
       .add_option("--capacity", given.room,
@@ -336,12 +347,14 @@ void add_keys(CLI::App& group) {
   arguments* given = nullptr;
   CLI::App* command = add(group, "get", "Print the value of a key", given, get);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   command->add_option("key", given->key)->required();
   command->add_flag("--raw", given->raw, "Print the bytes themselves, without a line's end");
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "put", "Give a key a value, durably", given, put);
   add_store(*command, *given);
+  add_order(*command, *given, order_made);
   command->add_option("key", given->key)->required();
   CLI::Option* const value = command->add_option("value", given->value);
   CLI::Option* const file = command->add_option(
@@ -352,10 +365,12 @@ void add_keys(CLI::App& group) {
 
   command = add(group, "delete", "Remove a key, durably", given, erase);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   command->add_option("key", given->key)->required();
 
   command = add(group, "scan", "Print keys and values in order, a tab between", given, scan);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   command->add_option("--from", given->from, "The first key");
   command->add_option("--to", given->to, "The key before which to stop");
   command->add_option("--prefix", given->prefix, "Only keys that begin so");
@@ -370,12 +385,14 @@ void add_copies(CLI::App& group) {
   CLI::App* command =
       add(group, "dump", "Write all keys and values as text that load reads", given, dump_store);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   command->add_option("file", given->file, "Where to (default: standard output)");
   add_json(*command, *given, "One JSON object a line");
 
   command =
       add(group, "load", "Put what a dump holds; makes the store if need be", given, load_store);
   add_store(*command, *given);
+  add_order(*command, *given, order_made);
   command->add_option("file", given->file, "The dump (default: standard input)");
   add_room(*command, *given);
   add_json(*command, *given, "Print one JSON object");
@@ -385,6 +402,7 @@ void add_copies(CLI::App& group) {
                 "program: outlast::db::Checkpoint()",
                 given, back_up);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   command->add_option("target", given->other, "A directory that is not there, or empty")
       ->required();
   add_json(*command, *given, "Print one JSON object");
@@ -397,6 +415,7 @@ void add_copies(CLI::App& group) {
   command->add_option("leveldb", given->other, "LevelDB's directory, open nowhere else")
       ->required();
   add_store(*command, *given);
+  add_order(*command, *given, order_made);
   command->add_option("--library", given->library, "LevelDB's shared library")
       ->capture_default_str();
   add_room(*command, *given);
@@ -407,15 +426,18 @@ void add_care(CLI::App& group) {
   arguments* given = nullptr;
   CLI::App* command = add(group, "stats", "Print sizes and what survives what", given, stats);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "check", "Check everything in it; status 1 if it is not sound", given,
                 check_store);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "repair", "Keep what can still be read of a damaged store", given, repair);
   add_store(*command, *given);
+  add_order(*command, *given, order_there);
 
   command = add(group, "destroy", "Remove a store's files", given, destroy);
   add_store(*command, *given);

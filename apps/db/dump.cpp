@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <limits>
 #include <optional>
@@ -27,12 +28,13 @@ constexpr std::string_view first_words = "# outlast dump ";
 constexpr std::string_view last_words = "# end, ";
 constexpr std::uint64_t known_version = 1;
 
-std::string first_line(bool json) {
-  const std::string order = BytewiseComparator()->Name();
+/// `order`: the name of the comparator.
+std::string first_line(const std::string& order, bool json) {
   if (json) {
-    return ordered_json{{"outlast_dump", known_version}, {"comparator", order}}.dump();
+    return ordered_json{{"outlast_dump", known_version}, {"comparator", escaped(order)}}.dump();
   }
-  return std::string(first_words) + std::to_string(known_version) + ", comparator " + order;
+  return std::string(first_words) + std::to_string(known_version) + ", comparator " +
+         escaped(order);
 }
 
 std::string last_line(std::uint64_t keys, bool json) {
@@ -47,11 +49,14 @@ class dump_reader {
     std::string line;
     if (!next(line)) refuse("it is empty");
     json_ = line.starts_with('{');
-    if (line == first_line(json_)) return;
     if (!json_ && !line.starts_with(first_words)) refuse("this is no dump of outlast db");
-    refuse("the dump has another version or comparator; this program reads '" + first_line(json_) +
-           "'");
+    order_name_ = bytes_of(json_ ? order_in_json(line) : order_in_text(line));
+    if (line == first_line(order_name_, json_)) return;
+    refuse("the dump has another version or comparator; this program reads '" +
+           first_line(BytewiseComparator()->Name(), json_) + "'");
   }
+
+  [[nodiscard]] const std::string& order_name() const noexcept { return order_name_; }
 
   /// Calls put(key, value) for the next one; false at the end.
   template <class Put>
@@ -89,6 +94,17 @@ class dump_reader {
     if (!bytes) refuse("a backslash is followed by neither a backslash nor xNN");
     return *bytes;
   }
+  static std::string order_in_text(const std::string& line) {
+    constexpr std::string_view before = ", comparator ";
+    const std::size_t at = line.find(before);
+    return at == std::string::npos ? "" : line.substr(at + before.size());
+  }
+  static std::string order_in_json(const std::string& line) {
+    const auto first = ordered_json::parse(line, nullptr, false);
+    const bool has =
+        first.is_object() && first.contains("comparator") && first.at("comparator").is_string();
+    return has ? first.at("comparator").get<std::string>() : "";
+  }
   template <class Put>
   void read_text(std::string_view line, Put& put) {
     const std::size_t tab = line.find('\t');
@@ -108,6 +124,7 @@ class dump_reader {
 
   std::istream& in_;
   const std::string& name_;
+  std::string order_name_;
   bool json_ = false;
   std::uint64_t line_ = 0;
   std::uint64_t bytes_ = 0;
@@ -125,11 +142,11 @@ std::string line_of(const Slice& key, const Slice& value, bool json) {
   return line + '\t' + escaped(value.view());
 }
 
-void dump(DB& store, std::ostream& out, const std::string& name, bool json) {
+void dump(const opened_store& store, std::ostream& out, const std::string& name, bool json) {
   meter bar("dump", "keys");
-  const std::uint64_t about = number_of(store, "outlast.keys");
+  const std::uint64_t about = number_of(*store, "outlast.keys");
   std::uint64_t keys = 0;
-  out << first_line(json) << '\n';
+  out << first_line(text_of(*store, "outlast.comparator"), json) << '\n';
   visit(store, {}, false, std::numeric_limits<std::uint64_t>::max(),
         [&](const Slice& key, const Slice& value) {
           out << line_of(key, value, json) << '\n';
@@ -140,21 +157,28 @@ void dump(DB& store, std::ostream& out, const std::string& name, bool json) {
   if (!out) throw failure(name + ": it takes no more; is its file system full?");
 }
 
-std::uint64_t load(DB& store, std::istream& in, const std::string& name, std::uint64_t bytes) {
+std::uint64_t load(const std::function<opened_store(const std::string&)>& open, std::istream& in,
+                   const std::string& name, std::uint64_t bytes) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   meter bar("load", "bytes");
   dump_reader reader(in, name);
+  const opened_store store = open(reader.order_name());
+  if (store.order->Name() != reader.order_name()) {
+    throw failure(name + ", line 1: its keys are in the order of the comparator '" +
+                  escaped(reader.order_name()) + "', those of the store in that of '" +
+                  escaped(store.order->Name()) + "'");
+  }
   WriteBatch some;
   const auto put = [&](const std::string& key, const std::string& value) { some.Put(key, value); };
   while (reader.read_one(put)) {
     if (some.ApproximateSize() < at_once) continue;
-    require(store.Write(WriteOptions(), &some));
+    require(store->Write(WriteOptions(), &some));
     some.Clear();
     bar.tell(reader.bytes(), bytes);
   }
   WriteOptions durable;
   durable.sync = true;
-  require(store.Write(durable, &some));
+  require(store->Write(durable, &some));
   return reader.keys();
 }
 

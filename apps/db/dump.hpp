@@ -1,15 +1,18 @@
 // A store as text, and back.
 //
 //   # outlast dump 1, comparator leveldb.BytewiseComparator
+//                          the name as text.hpp says
 //   key<TAB>value          bytes as text.hpp says
 //   # end, 1 keys
 //
 // As JSON an object a line: {"outlast_dump":1,"comparator":...}, {"key":...,"value":...}, {"end":1}
 #pragma once
 
+#include <apps/db/session.hpp>
 #include <outlast/db/db.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -21,12 +24,13 @@ namespace outlast::apps::db {
 
 /// Writes what the store holds at one moment. Throws failure if `out` takes no more; it is called
 /// `name`.
-void dump(outlast::db::DB& store, std::ostream& out, const std::string& name, bool json);
+void dump(const opened_store& store, std::ostream& out, const std::string& name, bool json);
 
 /// Puts what a dump holds, and answers how many keys that are. Durable at return. Throws failure,
-/// and leaves what was put before, if `in` is no dump, or not all of one. `bytes`: how long it is;
-/// 0: nobody knows.
-std::uint64_t load(outlast::db::DB& store, std::istream& in, const std::string& name,
-                   std::uint64_t bytes);
+/// and leaves what was put before, if `in` is not all of a dump; before `open`, which opens a store
+/// whose order has the name that it is given, if it is none. `bytes`: how long it is; 0: nobody
+/// knows.
+std::uint64_t load(const std::function<opened_store(const std::string&)>& open, std::istream& in,
+                   const std::string& name, std::uint64_t bytes);
 
 }  // namespace outlast::apps::db

@@ -3,6 +3,7 @@
 #include <apps/db/leveldb.hpp>
 #include <apps/db/meter.hpp>
 #include <apps/db/session.hpp>
+#include <apps/db/text.hpp>
 #include <outlast/db/options.hpp>
 #include <outlast/db/write_batch.hpp>
 
@@ -19,24 +20,30 @@ using namespace outlast::db;
 namespace {
 
 /// Puts everything, and answers how many keys it was. Durable at return.
-std::uint64_t copy(leveldb_database& from, DB& to) {
+std::uint64_t copy(leveldb_database& from, const opened_store& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   meter bar("import", "bytes");
   const std::uint64_t all = from.bytes_before(std::string(64, '\xff'));
   std::uint64_t keys = 0;
   WriteBatch some;
+  std::string last;
   for (; from.is_valid(); from.next()) {
+    if (keys != 0 && to.order->Compare(last, from.key()) >= 0) {
+      throw failure("the keys are in another order than --comparator says: '" + escaped(last) +
+                    "' comes before '" + escaped(from.key()) + "'");
+    }
+    last = from.key();
     some.Put(from.key(), from.value());
     ++keys;
     if (some.ApproximateSize() < at_once) continue;
-    require(to.Write(WriteOptions(), &some));
+    require(to->Write(WriteOptions(), &some));
     some.Clear();
     bar.tell(from.bytes_before(from.key()), all);
   }
   from.require_sound();
   WriteOptions durable;
   durable.sync = true;
-  require(to.Write(durable, &some));
+  require(to->Write(durable, &some));
   return keys;
 }
 
@@ -51,22 +58,22 @@ void require_room_for(const std::string& store) {
 
 }  // namespace
 
-std::uint64_t import_leveldb(const std::string& library, const std::string& from,
-                             const std::string& to, capacity room) {
+std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, capacity room) {
   require_room_for(to);
-  leveldb_database source(library, from);
+  leveldb_database source(from.library, from.directory, from.order);
   std::string target = to;
   while (target.size() > 1 && target.back() == '/') target.pop_back();
   const std::string aside = target + ".importing";
   require(DestroyDB(aside, Options()));  // of an import that was interrupted
   std::uint64_t keys = 0;
   try {
-    const std::unique_ptr<DB> store = open_store(aside, opening::made_or_none, room);
-    keys = copy(source, *store);
+    const opened_store store =
+        open_to_write(aside, opening::made_or_none, room, from.order, source.order().Name());
+    keys = copy(source, store);
     const std::uint64_t there = number_of(*store, "outlast.keys");
     if (there != keys) {
       throw failure(aside + ": it holds " + std::to_string(there) + " keys, not the " +
-                    std::to_string(keys) + " of " + from);
+                    std::to_string(keys) + " of " + from.directory);
     }
   } catch (...) {
     static_cast<void>(DestroyDB(aside, Options()));

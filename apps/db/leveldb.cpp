@@ -1,12 +1,15 @@
 #include <apps/db/leveldb.hpp>
 
+#include <apps/db/order.hpp>
 #include <apps/db/session.hpp>
+#include <outlast/db/slice.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 
@@ -59,6 +62,9 @@ struct calls {
     from.find(iter_value, "leveldb_iter_value");
     from.find(iter_get_error, "leveldb_iter_get_error");
     from.find(approximate_sizes, "leveldb_approximate_sizes");
+    from.find(comparator_create, "leveldb_comparator_create");
+    from.find(comparator_destroy, "leveldb_comparator_destroy");
+    from.find(options_set_comparator, "leveldb_options_set_comparator");
   }
 
   void* (*options_create)();
@@ -82,6 +88,12 @@ struct calls {
   void (*approximate_sizes)(void* db, int count, const char* const* starts,
                             const std::size_t* start_sizes, const char* const* limits,
                             const std::size_t* limit_sizes, std::uint64_t* sizes);
+  void* (*comparator_create)(void* state, void (*destructor)(void*),
+                             int (*compare)(void*, const char* a, std::size_t a_size, const char* b,
+                                            std::size_t b_size),
+                             const char* (*name)(void*));
+  void (*comparator_destroy)(void*);
+  void (*options_set_comparator)(void* options, void* comparator);
 };
 
 }  // namespace leveldb_detail
@@ -90,6 +102,9 @@ namespace {
 
 using leveldb_detail::calls;
 using leveldb_detail::library;
+using outlast::db::BytewiseComparator;
+using outlast::db::Comparator;
+using outlast::db::Slice;
 
 /// Throws failure if there is an error.
 void require_none(const calls& leveldb, const std::string& directory, char* error) {
@@ -104,6 +119,20 @@ void require_none(const calls& leveldb, const std::string& directory, char* erro
   throw failure(directory + ": LevelDB says: " + sentence);
 }
 
+/// The name of a database's comparator, in what LevelDB says of another one; "": it does not.
+std::string order_in(const std::string& refusal) {
+  constexpr std::string_view before = "Invalid argument: ";
+  const std::size_t end = refusal.find(" does not match existing comparator");
+  if (end == std::string::npos || !refusal.starts_with(before)) return {};
+  return refusal.substr(before.size(), end - before.size());
+}
+
+// A comparator as LevelDB's interface for C takes it.
+int compare(void* order, const char* a, std::size_t a_size, const char* b, std::size_t b_size) {
+  return static_cast<const Comparator*>(order)->Compare(Slice(a, a_size), Slice(b, b_size));
+}
+const char* name_of(void* order) { return static_cast<const Comparator*>(order)->Name(); }
+
 /// LevelDB makes a directory that is not there, and files in one that is no database.
 void require_database(const std::string& directory) {
   if (std::filesystem::exists(directory + "/CURRENT")) return;
@@ -113,40 +142,78 @@ void require_database(const std::string& directory) {
 }  // namespace
 
 struct leveldb_database::opened {
-  opened(const std::string& name, const std::string& in) : leveldb(library(name)), directory(in) {
+  opened(const std::string& name, const std::string& in, const std::string& given)
+      : leveldb(library(name)), directory(in), order(&usual_comparator(given)) {
     require_database(directory);
+    char* error = open();
+    if (error != nullptr) open_with_own(error, given);
+    read();
+  }
+  ~opened() {
+    leveldb.iter_destroy(at);
+    leveldb.readoptions_destroy(reading);
+    leveldb.close(db);
+    release();
+  }
+  opened(const opened&) = delete;
+  opened& operator=(const opened&) = delete;
+
+  /// The database's own name for its order is heard from LevelDB alone.
+  void open_with_own(char* refusal, const std::string& given) {
+    const std::string own = order_in(refusal);
+    if (own.empty()) require_none(leveldb, directory, refusal);
+    leveldb.free(refusal);
+    order = contradicts(own, given) ? nullptr : comparator_of(own, given);
+    if (order == nullptr) {
+      throw failure(directory + ": its keys are in the order of the comparator '" + own +
+                    "', which this program does not have; if that is the order of the bytes, or "
+                    "the reverse, --comparator says so; otherwise a program that has it can copy "
+                    "the keys");
+    }
+    require_none(leveldb, directory, open());
+  }
+  /// An error, or null.
+  char* open() {
     options = leveldb.options_create();
     leveldb.options_set_paranoid_checks(options, 1);
+    if (order != BytewiseComparator()) {
+      comparator = leveldb.comparator_create(
+          const_cast<Comparator*>(order), [](void*) {}, &compare, &name_of);
+      leveldb.options_set_comparator(options, comparator);
+    }
     char* error = nullptr;
     db = leveldb.open(options, directory.c_str(), &error);
-    if (error != nullptr) leveldb.options_destroy(options);
-    require_none(leveldb, directory, error);
+    if (error != nullptr) release();
+    return error;
+  }
+  void release() {
+    leveldb.options_destroy(std::exchange(options, nullptr));
+    if (comparator != nullptr) leveldb.comparator_destroy(std::exchange(comparator, nullptr));
+  }
+  void read() {
     reading = leveldb.readoptions_create();
     leveldb.readoptions_set_verify_checksums(reading, 1);
     leveldb.readoptions_set_fill_cache(reading, 0);
     at = leveldb.create_iterator(db, reading);
     leveldb.iter_seek_to_first(at);
   }
-  ~opened() {
-    leveldb.iter_destroy(at);
-    leveldb.readoptions_destroy(reading);
-    leveldb.close(db);
-    leveldb.options_destroy(options);
-  }
-  opened(const opened&) = delete;
-  opened& operator=(const opened&) = delete;
 
   calls leveldb;
   std::string directory;
+  const Comparator* order;
+  void* comparator = nullptr;
   void* options = nullptr;
   void* db = nullptr;
   void* reading = nullptr;
   void* at = nullptr;
 };
 
-leveldb_database::leveldb_database(const std::string& library, const std::string& directory)
-    : opened_(std::make_unique<opened>(library, directory)) {}
+leveldb_database::leveldb_database(const std::string& library, const std::string& directory,
+                                   const std::string& order)
+    : opened_(std::make_unique<opened>(library, directory, order)) {}
 leveldb_database::~leveldb_database() = default;
+
+const Comparator& leveldb_database::order() const noexcept { return *opened_->order; }
 
 bool leveldb_database::is_valid() const { return opened_->leveldb.iter_valid(opened_->at) != 0; }
 void leveldb_database::next() { opened_->leveldb.iter_next(opened_->at); }

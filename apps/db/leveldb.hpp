@@ -1,6 +1,8 @@
 // Databases in LevelDB's own format, read by LevelDB's shared library if it is installed.
 #pragma once
 
+#include <outlast/db/comparator.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,11 +19,16 @@ inline constexpr const char* leveldb_library = "libleveldb.so.1d";
 /// its own messages; keys and values stay as they are.
 class leveldb_database {
  public:
-  /// Throws failure if the library is not there, or LevelDB does not open the directory.
-  leveldb_database(const std::string& library, const std::string& directory);
+  /// `order`: of its keys, as --comparator names it. Throws failure if the library is not there,
+  /// LevelDB does not open the directory, or the tool does not have the database's comparator.
+  leveldb_database(const std::string& library, const std::string& directory,
+                   const std::string& order);
   ~leveldb_database();
   leveldb_database(const leveldb_database&) = delete;
   leveldb_database& operator=(const leveldb_database&) = delete;
+
+  /// The comparator of the database.
+  [[nodiscard]] const outlast::db::Comparator& order() const noexcept;
 
   // A place among the keys of one moment, at the first one to begin with.
   [[nodiscard]] bool is_valid() const;

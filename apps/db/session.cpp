@@ -1,5 +1,8 @@
 #include <apps/db/session.hpp>
 
+#include <apps/db/order.hpp>
+#include <apps/db/text.hpp>
+#include <outlast/db/comparator.hpp>
 #include <outlast/db/iterator.hpp>
 #include <outlast/db/options.hpp>
 
@@ -10,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace outlast::apps::db {
 
@@ -26,8 +30,9 @@ std::optional<std::string> behind(std::string prefix) {
   return prefix;
 }
 
-bool is_before(const Slice& key, const std::optional<std::string>& limit) {
-  return !limit || key.compare(*limit) < 0;
+/// Is `a` before `b` in the order of the store?
+bool is_before(const opened_store& in, const Slice& a, const Slice& b) {
+  return in.order->Compare(a, b) < 0;
 }
 
 /// To the last key before `to`.
@@ -50,18 +55,110 @@ void require(const Status& status) {
   if (!status.ok()) throw failure(status.ToString());
 }
 
-std::unique_ptr<DB> open_store(const std::string& directory, opening how, capacity room) {
-  if (std::error_code unknown; how == opening::existing && !fs::is_directory(directory, unknown)) {
+bool holds_store(const std::string& directory) {
+  std::error_code unknown;
+  return fs::exists(directory + "/store.pool", unknown) ||
+         fs::exists(directory + "/store.repaired", unknown);
+}
+
+namespace {
+
+std::unique_ptr<DB> open_as_it_lies(const std::string& directory, const Comparator* order) {
+  if (std::error_code unknown; !fs::is_directory(directory, unknown)) {
+    throw failure(directory + ": no such directory");
+  }
+  Options options;
+  options.comparator = order;
+  DB* opened = nullptr;
+  require(DB::OpenForReading(options, directory, &opened));
+  return std::unique_ptr<DB>(opened);
+}
+
+/// Are the keys of the store in this order?
+void require_order(const std::string& directory, DB& store, const Comparator& order) {
+  const std::unique_ptr<Iterator> at(store.NewIterator(ReadOptions()));
+  std::string last;
+  bool is_first = true;
+  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+    if (!is_first && order.Compare(last, at->key()) >= 0) {
+      throw failure(directory + ": the keys are in another order than --comparator says: '" +
+                    escaped(last) + "' comes before '" + escaped(at->key().view()) + "'");
+    }
+    is_first = false;
+    last = at->key().ToString();
+  }
+  require(at->status());
+}
+
+[[noreturn]] void refuse_order(const std::string& directory, const std::string& name) {
+  throw failure(directory + ": its keys are in the order of the comparator '" + name +
+                "', which this program does not have; if that is the order of the bytes, or the "
+                "reverse, --comparator says so; otherwise the program that made the store reads "
+                "and writes it");
+}
+
+/// The comparator of a store. Null if the tool does not have it.
+const Comparator* order_of(const std::string& directory, DB& as_it_lies, const std::string& given) {
+  const std::string name = text_of(as_it_lies, "outlast.comparator");
+  if (name.empty()) return &usual_comparator(given);  // no key was ever written to it
+  if (contradicts(name, given)) {
+    throw failure(directory + ": its keys are in the order of the comparator '" + name +
+                  "', not in what --comparator says");
+  }
+  const Comparator* const order = comparator_of(name, given);
+  if (order != nullptr && !given.empty()) require_order(directory, as_it_lies, *order);
+  return order;
+}
+
+}  // namespace
+
+opened_store open_to_read(const std::string& directory, reading how, const std::string& order) {
+  std::unique_ptr<DB> as_it_lies = open_as_it_lies(directory, nullptr);
+  const Comparator* const found = order_of(directory, *as_it_lies, order);
+  if (found == nullptr && how == reading::walks) return {std::move(as_it_lies), nullptr};
+  if (found == nullptr) refuse_order(directory, text_of(*as_it_lies, "outlast.comparator"));
+  as_it_lies.reset();
+  return {open_as_it_lies(directory, found), found};
+}
+
+const Comparator& comparator_in(const std::string& directory, const std::string& order) {
+  Options any;
+  any.comparator = nullptr;
+  DB* opened = nullptr;
+  if (!DB::OpenForReading(any, directory, &opened).ok()) return usual_comparator(order);
+  const std::unique_ptr<DB> as_it_lies(opened);
+  const std::string name = text_of(*as_it_lies, "outlast.comparator");
+  if (name.empty()) return usual_comparator(order);
+  const Comparator* const found = contradicts(name, order) ? nullptr : comparator_of(name, order);
+  if (found == nullptr) refuse_order(directory, name);
+  return *found;
+}
+
+opened_store open_to_write(const std::string& directory, opening how, capacity room,
+                           const std::string& order, const std::string& order_name) {
+  std::error_code unknown;
+  if (how == opening::existing && !fs::is_directory(directory, unknown)) {
     throw failure(directory + ": no such directory");  // to open a store would make it
   }
   Options options;
   options.create_if_missing = how != opening::existing;
   options.error_if_exists = how == opening::made_or_none;
+  if (how != opening::made_or_none && holds_store(directory)) {
+    const std::unique_ptr<DB> as_it_lies = open_as_it_lies(directory, nullptr);
+    options.comparator = order_of(directory, *as_it_lies, order);
+    if (options.comparator == nullptr) {
+      refuse_order(directory, text_of(*as_it_lies, "outlast.comparator"));
+    }
+  } else {
+    options.comparator =
+        order_name.empty() ? &usual_comparator(order) : comparator_of(order_name, order);
+    if (options.comparator == nullptr) refuse_order(directory, order_name);
+  }
   StoreOptions more;
   more.capacity_bytes = room;
   DB* opened = nullptr;
   require(DB::Open(options, more, directory, &opened));
-  return std::unique_ptr<DB>(opened);
+  return {std::unique_ptr<DB>(opened), options.comparator};
 }
 
 std::uint64_t number_of(DB& store, const std::string& property) {
@@ -74,29 +171,37 @@ std::string text_of(DB& store, const std::string& property) {
   return text;
 }
 
-void key_range::narrow(const std::string& prefix) {
-  from = std::max(from, prefix);
-  const std::optional<std::string> end = behind(prefix);
+void key_range::narrow(const std::string& with, const Comparator& order) {
+  prefix = with;
+  const bool is_by_bytes = &order == BytewiseComparator();
+  if (with.empty() || !is_by_bytes) return;  // in another order they may be anywhere
+  from = std::max(from.value_or(""), with);
+  const std::optional<std::string> end = behind(with);
   if (end && (!to || *end < *to)) to = end;
 }
 
-std::uint64_t visit(DB& store, const key_range& range, bool backwards, std::uint64_t limit,
+std::uint64_t visit(const opened_store& store, const key_range& range, bool backwards,
+                    std::uint64_t limit,
                     const std::function<void(const Slice&, const Slice&)>& visit) {
   ReadOptions checked;
   checked.verify_checksums = true;
-  const std::unique_ptr<Iterator> at(store.NewIterator(checked));
+  const std::unique_ptr<Iterator> at(store->NewIterator(checked));
   if (backwards) {
     seek_last(*at, range.to);
+  } else if (range.from) {
+    at->Seek(*range.from);
   } else {
-    at->Seek(range.from);
+    at->SeekToFirst();
   }
   std::uint64_t visited = 0;
   while (visited < limit && at->Valid()) {
-    const bool is_inside =
-        backwards ? at->key().compare(range.from) >= 0 : is_before(at->key(), range.to);
-    if (!is_inside) break;
-    visit(at->key(), at->value());
-    ++visited;
+    const bool is_outside = backwards ? range.from && is_before(store, at->key(), *range.from)
+                                      : range.to && !is_before(store, at->key(), *range.to);
+    if (is_outside) break;
+    if (at->key().starts_with(range.prefix)) {
+      visit(at->key(), at->value());
+      ++visited;
+    }
     backwards ? at->Prev() : at->Next();
   }
   require(at->status());

@@ -263,8 +263,11 @@ class BadStores(StoreTest):
                 at = pool.find(b"leveldb.BytewiseComparator")
 
         self.spoil(rename)
-        self.everything_refuses("'mydata..BytewiseComparator'", "'leveldb.BytewiseComparator'")
-        self.refuses("check", self.store, says=["'mydata..BytewiseComparator'"])
+        for command in (["get", self.store, "key"], ["put", self.store, "key", "v"], ["scan", self.store],
+                        ["delete", self.store, "key"], ["repair", self.store]):
+            self.refuses(*command, says=[self.store, "'mydata..BytewiseComparator'", "--comparator"])
+        self.does("check", self.store)
+        self.assertEqual(self.does("get", "--comparator", "bytewise", self.store, "sound"), b"value\n")
 
     def test_a_damaged_header(self):
         self.spoil(lambda pool: pool.__setitem__(100, 0xff))
@@ -282,9 +285,16 @@ class BadStores(StoreTest):
 
     def test_a_repair_keeps_the_rest(self):
         self.spoil(self.damage_value)
-        self.assertIn(b"1 keys kept", self.does("repair", self.store))
+        said = self.does("repair", self.store)
+        self.assertIn(b"1 keys kept", said)
+        self.assertIn(b"1 keys lost", said)
+        kept = self.folder / "store" / "lost" / "000001.pool"
+        self.assertIn(str(kept).encode(), said)
+        self.assertTrue(b"pre!ious" in kept.read_bytes())
         self.assertEqual(self.does("scan", self.store), b"sound\tvalue\n")
         self.does("check", self.store)
+        self.does("destroy", self.store)
+        self.assertFalse(os.path.exists(self.store))
 
     def test_a_store_in_use(self):
         self.fill([("key", "value")])
@@ -309,7 +319,8 @@ class BadStores(StoreTest):
         for each in pathlib.Path(self.store).iterdir():
             each.chmod(0o666)
         self.pool.chmod(0o444)
-        self.refuses("get", self.store, "key", says=[str(self.pool), "ermission"], **others)
+        self.refuses("put", self.store, "key", "v", says=[str(self.pool), "ermission"], **others)
+        self.assertEqual(outlast("get", self.store, "key", **others), (0, b"value\n", ""))
         self.pool.chmod(0o000)
         self.refuses("get", self.store, "key", says=[str(self.pool), "ermission"], **others)
         (self.folder / "store" / "LOCK").chmod(0o444)
@@ -322,14 +333,133 @@ class BadStores(StoreTest):
         self.refuses("destroy", self.store, says=[self.store, "no store"])
 
 
-class LevelDB:
-    """A database of LevelDB's, made by its library."""
+class OtherOrders(StoreTest):
+    """Stores whose keys are in the order of a program's own comparator: here the reverse."""
 
-    def __init__(self, directory):
+    dump = b"# outlast dump 1, comparator mydata.backwards\nc\t3\nba\t2\nb\t1\n\t0\n# end, 4 keys\n"
+
+    def setUp(self):
+        super().setUp()
+        self.does("load", *ROOM, "--comparator", "reverse", self.store, stdin=self.dump)
+
+    def files(self):
+        """What the directory holds, and when it was changed."""
+        return {each.name: (each.stat().st_mtime_ns, each.stat().st_size)
+                for each in pathlib.Path(self.store).iterdir()}
+
+    def test_what_needs_no_order_works_and_changes_nothing(self):
+        before = self.files()
+        self.assertNotIn("store.pool.redo", before)
+        stats = json.loads(self.does("stats", "--json", self.store))
+        self.assertEqual((stats["keys"], stats["comparator"]), (4, "mydata.backwards"))
+        self.does("check", self.store)
+        self.assertEqual(self.does("dump", self.store), self.dump)
+        self.assertEqual(json.loads(self.does("dump", "--json", self.store).split(b"\n")[0])["comparator"],
+                         "mydata.backwards")
+        target = str(self.folder / "backup")
+        self.assertEqual(self.does("backup", self.store, target), b"4 keys\n")
+        self.assertEqual(self.does("dump", target), self.dump)
+        self.assertEqual(self.does("get", "--comparator", "reverse", target, "ba"), b"2\n")
+        self.assertEqual(self.files(), before)
+
+    def test_the_rest_names_the_comparator_and_changes_nothing(self):
+        before = self.files()
+        for command in (["get", self.store, "b"], ["put", self.store, "b", "v"], ["delete", self.store, "b"],
+                        ["scan", self.store], ["repair", self.store]):
+            self.refuses(*command, says=[self.store, "'mydata.backwards'", "--comparator"])
+        self.refuses("get", "--comparator", "bytewise", self.store, "b", says=["another order", "'c'", "'ba'"])
+        self.refuses("scan", "--comparator", "sideways", self.store, says=["--comparator"])
+        other = str(self.folder / "other")
+        self.refuses("load", *ROOM, other, says=["'mydata.backwards'"], stdin=self.dump)
+        self.assertFalse(os.path.exists(other))
+        self.assertEqual(self.files(), before)
+
+    def test_an_order_that_is_named_is_used(self):
+        order = ["--comparator", "reverse"]
+
+        def keys(*arguments):
+            return self.does("scan", "--keys", *order, self.store, *arguments).decode().split("\n")[:-1]
+
+        self.assertEqual(keys(), ["c", "ba", "b", ""])
+        self.assertEqual(keys("--reverse", "--limit", "2"), ["", "b"])
+        self.assertEqual(keys("--from", "bb", "--to", "b"), ["ba"])
+        self.assertEqual(keys("--prefix", "b"), ["ba", "b"])
+        self.assertEqual(keys("--from", "b", "--reverse"), ["", "b"])
+        self.does("put", *order, self.store, "bb", "4")
+        self.does("delete", *order, self.store, "c")
+        self.assertEqual(self.does("get", *order, self.store, "bb"), b"4\n")
+        self.assertEqual(keys(), ["bb", "ba", "b", ""])
+        self.assertIn(b"4 keys kept", self.does("repair", *order, self.store))
+        self.assertEqual(keys(), ["bb", "ba", "b", ""])
+        self.does("check", *order, self.store)
+
+    def test_an_order_of_a_usual_name_needs_none(self):
+        usual = str(self.folder / "usual")
+        self.does("put", "--create", *ROOM, "--comparator", "reverse", usual, "a", "1")
+        self.does("put", usual, "b", "2")
+        self.assertEqual(self.does("scan", usual), b"b\t2\na\t1\n")
+        self.assertEqual(json.loads(self.does("stats", "--json", usual))["comparator"],
+                         "rocksdb.ReverseBytewiseComparator")
+        self.refuses("get", "--comparator", "bytewise", usual, "a", says=["rocksdb.ReverseBytewiseComparator"])
+        self.refuses("load", usual, stdin=self.dump.replace(b"mydata.backwards", b"leveldb.BytewiseComparator"),
+                     says=["line 1", "leveldb.BytewiseComparator", "rocksdb.ReverseBytewiseComparator"])
+
+
+class OtherOrdersOnADevice(OtherOrders):
+    medium = "."
+
+
+class Reading(StoreTest):
+    def test_what_only_reads_changes_nothing(self):
+        self.fill([(f"key{i}", "x" * 100) for i in range(100)])
+        store = pathlib.Path(self.store)
+        before = {each.name: (each.stat().st_mtime_ns, each.stat().st_blocks) for each in store.iterdir()}
+        for command in (["get", self.store, "key7"], ["scan", self.store], ["dump", self.store],
+                        ["stats", self.store], ["check", self.store],
+                        ["backup", self.store, str(self.folder / "backup")]):
+            self.does(*command)
+        after = {each.name: (each.stat().st_mtime_ns, each.stat().st_blocks) for each in store.iterdir()}
+        self.assertEqual(after, before)
+
+    def test_a_dump_that_is_none_makes_no_store(self):
+        self.refuses("load", *ROOM, self.store, stdin=b"nonsense\n", says=["line 1", "no dump"])
+        self.assertFalse(os.path.exists(self.store))
+
+
+class ReadingOnADevice(Reading):
+    medium = "."
+
+
+class Backwards:
+    """A comparator for LevelDB's interface for C."""
+
+    def __init__(self, library, name):
+        compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                                   ctypes.c_void_p, ctypes.c_size_t)
+        name_of = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+        self.name = ctypes.create_string_buffer(name)
+        self.calls = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None), compare(self.compare),
+                      name_of(lambda _: ctypes.addressof(self.name)))
+        library.leveldb_comparator_create.restype = ctypes.c_void_p
+        self.made = ctypes.c_void_p(library.leveldb_comparator_create(None, *self.calls))
+
+    @staticmethod
+    def compare(_, a, a_size, b, b_size):
+        first, second = ctypes.string_at(a, a_size), ctypes.string_at(b, b_size)
+        return (second > first) - (second < first)
+
+
+class LevelDB:
+    """A database of LevelDB's, made by its library. `order`: the name of its comparator, by which keys run backwards."""
+
+    def __init__(self, directory, order=None):
         self.library = ctypes.CDLL("libleveldb.so.1d")
         for name in ("options_create", "writeoptions_create", "open"):
             getattr(self.library, "leveldb_" + name).restype = ctypes.c_void_p
         options = ctypes.c_void_p(self.library.leveldb_options_create())
+        if order:
+            self.order = Backwards(self.library, order)
+            self.library.leveldb_options_set_comparator(options, self.order.made)
         self.library.leveldb_options_set_create_if_missing(options, ctypes.c_ubyte(1))
         self.error = ctypes.c_char_p()
         opened = self.library.leveldb_open(options, str(directory).encode(), ctypes.byref(self.error))
@@ -391,6 +521,19 @@ class Imports(StoreTest):
             table.write_bytes(data)
         self.refuses("import", str(self.source), self.store, says=["LevelDB says"])
         self.assertEqual([each.name for each in self.folder.iterdir()], ["leveldb"])
+
+    def test_an_order_of_a_programs_own_is_kept(self):
+        made = LevelDB(self.source, b"mydata.backwards")
+        for key in (b"a", b"c", b"b"):
+            made.put(key, key * 2)
+        made.close()
+        self.refuses("import", *ROOM, str(self.source), self.store,
+                     says=[str(self.source), "'mydata.backwards'", "--comparator"])
+        self.assertEqual([each.name for each in self.folder.iterdir()], ["leveldb"])
+        order = ["--comparator", "reverse"]
+        self.assertEqual(self.does("import", *ROOM, *order, str(self.source), self.store), b"3 keys\n")
+        self.assertEqual(self.does("scan", *order, self.store), b"c\tcc\nb\tbb\na\taa\n")
+        self.assertIn(b"comparator mydata.backwards\n", self.does("dump", self.store))
 
     def test_a_missing_library_is_named_with_its_package(self):
         LevelDB(self.source).close()

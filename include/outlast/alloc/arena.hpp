@@ -92,18 +92,28 @@ class arena {
   }
 
   /// Frees a block of this arena, from any thread. What made it unreachable is durable already.
-  /// Needs volatile memory on a thread's first use of a size class.
+  /// Where there is no volatile memory that it takes, as note_lost_block().
   void deallocate(void* block) noexcept {
     const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
-    bin& at_hand = caches_.local().bins[index];
-    if (!at_hand.full()) [[likely]] {
-      at_hand.push(block);
-    } else {
-      deallocate_slowly(block);
+    if (thread_cache* const mine = caches_.local_or_null()) [[likely]] {
+      bin& at_hand = mine->bins[index];
+      if (!at_hand.full()) [[likely]] {
+        at_hand.push(block);
+        return;
+      }
     }
+    deallocate_slowly(block);
   }
   /// The same; the size is not needed.
   void deallocate(void* block, std::size_t) noexcept { deallocate(block); }
+
+  /// A block of this arena is free, and there was no volatile memory to remember that. It stays in
+  /// use until the owner is recovered, which knows_occupancy() asks for.
+  void note_lost_block() noexcept { lost_a_block_.store(true, std::memory_order_relaxed); }
+  /// May the next opening trust what save_occupancy() writes down? False: it has to recover.
+  [[nodiscard]] bool knows_occupancy() const noexcept {
+    return !lost_a_block_.load(std::memory_order_relaxed) && pages_.is_intact();
+  }
 
   /// Bytes that the caller may use of a block: at least what it asked for. Wait-free.
   [[nodiscard]] std::size_t usable_size(const void* block) const;
@@ -287,6 +297,7 @@ class arena {
   volatile_word<D, std::uint64_t> failures_left_{0};
   std::array<std::atomic<std::uint32_t>, class_count + 1> spans_made_ = {};
   std::atomic<std::uint32_t> at_once_{0};
+  std::atomic<bool> lost_a_block_{false};
   base::callee life_;
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <new>
 
 namespace outlast::alloc {
 
@@ -27,11 +28,13 @@ class bin {
   void push(void* block) noexcept { *top_++ = block; }
   [[nodiscard]] void** blocks() noexcept { return bottom_; }
 
-  /// Room for `capacity` blocks, always the same number. May throw std::bad_alloc.
-  void open(std::size_t capacity) {
-    if (slots_ == nullptr) slots_ = std::make_unique<void*[]>(capacity);
+  /// Room for `capacity` blocks, always the same number. False: there is no memory for it.
+  [[nodiscard]] bool open(std::size_t capacity) noexcept {
+    if (slots_ == nullptr) slots_.reset(new (std::nothrow) void*[capacity]);
+    if (slots_ == nullptr) return false;
     bottom_ = top_ = slots_.get();
     limit_ = bottom_ + capacity;
+    return true;
   }
   /// The bin is empty; every operation takes its slow path until it is opened.
   void close() noexcept { limit_ = top_ = bottom_; }

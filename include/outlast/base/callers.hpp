@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace outlast::base {
 
@@ -54,6 +55,7 @@ class callers {
   }
 
   per_thread<announcement> calling_;
+  std::mutex without_memory_;  // held for a call by a thread that got no announcement
   std::mutex mutex_;
   std::deque<cell> cells_;  // stable addresses
 };
@@ -61,7 +63,8 @@ class callers {
 /// A part of an object that others call: its life.
 ///
 /// Thread-safety: `remembered()` and `call_alive()` may be called concurrently with everything but
-/// the destructor. Progress: `call_alive()` is wait-free but for the call; `end()` waits for calls.
+/// the destructor. Progress: `call_alive()` is wait-free but for the call, and for a thread's first
+/// one where there is no volatile memory; `end()` waits for calls.
 class callee {
  public:
   /// What a caller remembers. The default one is of an object that outlives the caller.
@@ -79,7 +82,8 @@ class callee {
   };
 
   /// Throws std::bad_alloc.
-  explicit callee(callers& in) : id_(next_owner_id()), at_(in.take_cell(id_)) {}
+  explicit callee(std::shared_ptr<callers> in)
+      : id_(next_owner_id()), home_(std::move(in)), at_(home_->take_cell(id_)) {}
   /// As end(), where that was not called.
   ~callee() {
     end([] {});
@@ -99,39 +103,38 @@ class callee {
     // (1) seq_cst, before (2): a caller sees that the object is gone, or its announcement is seen.
     at_.id.exchange(ending, std::memory_order_seq_cst);
     if (process_ != forks_until_now()) return;
-    at_.home.calling_.for_each([&](const callers::announcement& each) {
+    home_->calling_.for_each([&](const callers::announcement& each) {
       // (2) seq_cst; synchronizes-with (4): what the call did is done.
       while (each.callee.load(std::memory_order_seq_cst) == &at_) wait();
     });
+    { const std::lock_guard no_call(home_->without_memory_); }
     at_.id.store(0, std::memory_order_release);
   }
 
-  /// Runs `call` unless `whom` has ended; a call does not call another callee. False, and nothing
-  /// has happened, if there is no volatile memory for the calling thread's first call.
+  /// Runs `call` unless `whom` has ended. A call does not call another callee.
   template <class Call>
-  static bool call_alive(const reference& whom, Call&& call) noexcept {
-    if (whom.at_ == nullptr) {
-      call();
-      return true;
-    }
+  static void call_alive(const reference& whom, Call&& call) noexcept {
+    if (whom.at_ == nullptr) return call();
     callers::announcement* mine = nullptr;
     try {
       mine = &whom.at_->home.calling_.local();
     } catch (...) {
-      return false;
+      const std::lock_guard lock(whom.at_->home.without_memory_);
+      if (whom.at_->id.load(std::memory_order_seq_cst) == whom.id_) call();
+      return;
     }
     // (3) full barrier, before the look at the cell: see (1).
     announce(mine->callee, static_cast<const void*>(whom.at_));
     if (whom.at_->id.load(std::memory_order_seq_cst) == whom.id_) call();
     // (4) release; synchronizes-with (2).
     mine->callee.store(nullptr, std::memory_order_release);
-    return true;
   }
 
  private:
   static constexpr std::uint64_t ending = ~std::uint64_t{0};
 
   std::uint64_t id_;
+  std::shared_ptr<callers> home_;  // a handle may outlive its pool
   callers::cell& at_;
   std::uint64_t process_ = forks_until_now();
   bool ended_ = false;

@@ -52,6 +52,21 @@ class per_thread {
     return find(context, cached);
   }
 
+  /// The same for those who can do without: null where there is none and no memory for one. Throws
+  /// nothing, whatever local() would throw.
+  [[nodiscard, gnu::always_inline]] T* local_or_null() noexcept {
+    if (thread_context* const context = current_thread; context != nullptr) [[likely]] {
+      const std::uint64_t id = id_.load(std::memory_order_relaxed);
+      const thread_context::cached_local& cached =
+          context->locals[id % thread_context::cached_locals];
+      if (cached.owner == id) [[likely]] {
+        if (cached.object == nullptr) __builtin_unreachable();  // spares the caller's question
+        return static_cast<T*>(cached.object);
+      }
+    }
+    return find_or_null();
+  }
+
   /// The object of `slot`, or null if that slot never asked.
   [[nodiscard]] T* of_slot(std::uint32_t slot) const noexcept {
     const auto [segment, index] = position(slot);
@@ -113,6 +128,14 @@ class per_thread {
     }
     cached = {id_.load(std::memory_order_relaxed), object};
     return *object;
+  }
+
+  [[gnu::noinline]] T* find_or_null() noexcept {
+    try {
+      return &local();
+    } catch (...) {
+      return nullptr;
+    }
   }
 
   factory make_;

@@ -11,22 +11,28 @@
 namespace outlast::base {
 
 /// A signed sum kept in one line per thread. `add` is wait-free after a thread's first call; `sum`
-/// adds up all lines and is exact only while nobody adds. Volatile.
+/// adds up all lines and is exact only while nobody adds. Volatile. A thread for whose line there
+/// is no memory adds to a line of all: structures count after an operation took effect, and must
+/// not fail there.
 class sharded_count {
  public:
   sharded_count() : shards_([](std::uint32_t) { return std::make_unique<shard>(); }) {}
 
-  /// Adds `change` and returns how often the calling thread has added so far.
-  std::uint64_t add(std::int64_t change) {
-    shard& mine = shards_.local();
-    mine.value.store(mine.value.load(std::memory_order_relaxed) + change,
-                     std::memory_order_relaxed);
-    return ++mine.additions;
+  /// Adds `change` and returns how often the calling thread has added to its line so far.
+  std::uint64_t add(std::int64_t change) noexcept {
+    shard* const mine = shards_.local_or_null();
+    if (mine == nullptr) [[unlikely]] {
+      common_.fetch_add(change, std::memory_order_relaxed);
+      return 0;
+    }
+    mine->value.store(mine->value.load(std::memory_order_relaxed) + change,
+                      std::memory_order_relaxed);
+    return ++mine->additions;
   }
 
   [[nodiscard]] std::int64_t sum() const {
     // Wraps around: where the count begins is read from a file, and may be any number.
-    auto total = static_cast<std::uint64_t>(initial_.load(std::memory_order_relaxed));
+    auto total = static_cast<std::uint64_t>(common_.load(std::memory_order_relaxed));
     shards_.for_each([&](const shard& each) {
       total += static_cast<std::uint64_t>(each.value.load(std::memory_order_relaxed));
     });
@@ -34,7 +40,7 @@ class sharded_count {
   }
 
   /// Starts from `value`. Not thread-safe: before the count is shared.
-  void start_at(std::int64_t value) noexcept { initial_.store(value, std::memory_order_relaxed); }
+  void start_at(std::int64_t value) noexcept { common_.store(value, std::memory_order_relaxed); }
 
  private:
   struct alignas(2 * cache_line_size) shard {
@@ -42,7 +48,7 @@ class sharded_count {
     std::uint64_t additions = 0;
   };
 
-  std::atomic<std::int64_t> initial_{0};
+  std::atomic<std::int64_t> common_{0};  // what it began with, and what has no line of its own
   per_thread<shard> shards_;
 };
 

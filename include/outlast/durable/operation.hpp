@@ -110,7 +110,9 @@ class [[nodiscard]] operation {
  private:
   template <class Node>
   static void dispose(void* context, void* object) noexcept {
-    static_cast<alloc::arena<D>*>(context)->deallocate(object, sizeof(Node));
+    auto* const arena = static_cast<alloc::arena<D>*>(context);
+    if (object == nullptr) return arena->note_lost_block();
+    arena->deallocate(object, sizeof(Node));
   }
 
   struct leaver {

@@ -98,9 +98,17 @@ class root_sessions {
   using session_map = std::map<std::string, std::shared_ptr<root_session<D>>, std::less<>>;
 
   explicit root_sessions(pool_type& pool) : pool_(pool) {
-    pool.on_close([this] { close_all(); });
-    pool.on_drop([this](std::string_view name) { give_up(name); });
-    pool.on_fork_child([this] { forbid_all(); });
+    // The pool may keep some of these although what follows fails.
+    const std::weak_ptr<bool> alive = alive_;
+    pool.on_close([this, alive] {
+      if (!alive.expired()) close_all();
+    });
+    pool.on_drop([this, alive](std::string_view name) {
+      if (!alive.expired()) give_up(name);
+    });
+    pool.on_fork_child([this, alive] {
+      if (!alive.expired()) forbid_all();
+    });
   }
   root_sessions(const root_sessions&) = delete;
   root_sessions& operator=(const root_sessions&) = delete;
@@ -197,7 +205,7 @@ class root_sessions {
   void close_all() {
     for (auto& [name, session] : sessions_) session->collect_all();
     for (auto& [name, session] : sessions_) {
-      const bool clean = session->before_close();
+      const bool clean = session->before_close() && session->arena().knows_occupancy();
       if (clean) session->arena().save_occupancy();
       pool_.detach_root(session->root().index, clean);
     }
@@ -221,6 +229,7 @@ class root_sessions {
   }
 
   pool_type& pool_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::recursive_mutex mutex_;  // before the pool's
   session_map sessions_;        // changed with no_fork
 };

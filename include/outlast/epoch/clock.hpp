@@ -577,10 +577,10 @@ class clock final : private base::thread_exit_listener {
         // (P5) others may write there.
         for (auto each = first; each != last; ++each) each->from->deallocate(each->block);
       };
-      if (!base::callee::call_alive(first->owner, free)) break;  // the next epoch tries again
+      base::callee::call_alive(first->owner, free);
       first = last;
     }
-    left.blocks.erase(left.blocks.begin(), first);
+    left.blocks.clear();
   }
 
   /// Of the thread that ticks. It ends with this.

@@ -26,6 +26,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -107,6 +108,10 @@ class page_space {
   /// Throws the first error that a call without a way to report it has met, if any: the pool must
   /// not be marked clean.
   void require_intact() const;
+  /// Has no such call met one?
+  [[nodiscard]] bool is_intact() const noexcept {
+    return !failure_claimed_.load(std::memory_order_relaxed);
+  }
   /// Remembers the exception being handled for require_intact(), if it is the first.
   void note_failure() noexcept;
 
@@ -132,7 +137,7 @@ class page_space {
   [[nodiscard]] std::string check() const;
 
   /// Of all arenas of the pool, and of what is built over them.
-  [[nodiscard]] base::callers& callers() noexcept { return callers_; }
+  [[nodiscard]] const std::shared_ptr<base::callers>& callers() const noexcept { return callers_; }
 
   /// Of the pool's file; "" in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -267,7 +272,7 @@ class page_space {
   std::atomic<bool> failure_claimed_{false};
   std::atomic<bool> failure_noted_{false};
   std::exception_ptr failure_;  // written by whoever claims it, read once it is noted
-  base::callers callers_;
+  std::shared_ptr<base::callers> callers_ = std::make_shared<base::callers>();
 };
 
 template <domain::persistence_domain D>

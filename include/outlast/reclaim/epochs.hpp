@@ -75,8 +75,12 @@ class epochs final : base::thread_exit_listener {
     record& mine = records_.local();
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     bag& present = mine.bag_for(epoch);
-    if (!present.has_room_for(1)) return;
-    present.objects.push_back({object, context, dispose, owner});
+    const retired gone{object, context, dispose, owner};
+    if (present.has_room_for(1)) {
+      present.objects.push_back(gone);
+    } else {
+      gone.lose();
+    }
     collect_now_and_then(mine, 1);
   }
 
@@ -149,6 +153,10 @@ class epochs final : base::thread_exit_listener {
     void* context;
     disposer dispose;
     base::callee::reference owner;
+
+    void lose() const noexcept {
+      base::callee::call_alive(owner, [this] { dispose(context, nullptr); });
+    }
   };
   struct unlinked {
     retired node;
@@ -159,7 +167,8 @@ class epochs final : base::thread_exit_listener {
     std::vector<retired> objects;
 
     /// False if there is no volatile memory. What is retired then is lost until the next recovery
-    /// finds it: better than an operation that fails although it took effect.
+    /// finds it, and its owner is told so: better than an operation that fails although it took
+    /// effect.
     bool has_room_for(std::size_t more) noexcept {
       if (objects.capacity() - objects.size() >= more) return true;
       try {
@@ -170,7 +179,6 @@ class epochs final : base::thread_exit_listener {
       }
     }
 
-    /// Objects stay if there is no volatile memory for the calling thread's first call.
     void dispose_all() noexcept {
       auto first = objects.begin();
       while (first != objects.end()) {
@@ -179,10 +187,10 @@ class epochs final : base::thread_exit_listener {
         const auto dispose = [&] {
           for (auto each = first; each != last; ++each) each->dispose(each->context, each->object);
         };
-        if (!base::callee::call_alive(first->owner, dispose)) break;
+        base::callee::call_alive(first->owner, dispose);
         first = last;
       }
-      objects.erase(objects.begin(), first);
+      objects.clear();
     }
   };
 
@@ -262,6 +270,8 @@ class epochs final : base::thread_exit_listener {
     if (present.has_room_for(count)) {
       std::transform(first, last, std::back_inserter(present.objects),
                      [](const unlinked& each) { return each.node; });
+    } else {
+      std::for_each(first, last, [](const unlinked& each) { each.node.lose(); });
     }
     owner.awaiting_.erase(first, last);
     owner.flushed_ = 0;
@@ -308,6 +318,8 @@ class epochs final : base::thread_exit_listener {
       D::pfence();
       if (last.has_room_for(gone->awaiting_.size())) {
         for (const unlinked& each : gone->awaiting_) last.objects.push_back(each.node);
+      } else {
+        for (const unlinked& each : gone->awaiting_) each.node.lose();
       }
       gone->awaiting_.clear();
       gone->flushed_ = 0;
@@ -323,8 +335,10 @@ class epochs final : base::thread_exit_listener {
   void leave_orphan(bag& of_the_dead) noexcept {
     if (of_the_dead.objects.empty()) return;
     try {
-      orphans_.push_back(std::exchange(of_the_dead, bag{}));
+      orphans_.emplace_back();
+      std::swap(orphans_.back(), of_the_dead);
     } catch (const std::bad_alloc&) {
+      for (const retired& each : of_the_dead.objects) each.lose();
       of_the_dead.objects.clear();
     }
   }

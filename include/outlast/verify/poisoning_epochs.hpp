@@ -41,6 +41,7 @@ class poisoning_epochs {
  private:
   static void dispose(void* arena, void* node) noexcept {
     auto& blocks = *static_cast<alloc::arena<D>*>(arena);
+    if (node == nullptr) return blocks.note_lost_block();
     std::array<std::byte, 256> pattern;
     pattern.fill(std::byte{0xDB});
     const std::size_t size = blocks.usable_size(node);

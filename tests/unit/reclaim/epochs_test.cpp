@@ -55,7 +55,7 @@ TEST_F(epochs_test, frees_what_was_retired_once_nobody_is_inside) {
 }
 
 TEST_F(epochs_test, forgets_what_an_owner_retired_that_has_ended) {
-  base::callers table;
+  const auto table = std::make_shared<base::callers>();
   base::callee ends(table);
   const base::callee stays(table);
   static constexpr auto count = [](void* context, void*) noexcept {

@@ -28,12 +28,13 @@ void* arena<D>::allocate_slowly(std::size_t bytes, std::size_t align) {
 template <domain::persistence_domain D>
 void* arena<D>::allocate_small(class_index index) {
   bin& at_hand = caches_.local().bins[index];
-  if (fail_in_.load(relaxed) != 0) {  // one by one, so that every allocation is seen
+  // One by one, so that every allocation is seen.
+  const bool counts_down = fail_in_.load(relaxed) != 0;
+  if (counts_down || (at_hand.closed() && !at_hand.open(bin_capacity(index)))) {
     void* block = nullptr;
     (void)take_blocks(index, &block, 1);
     return block;
   }
-  if (at_hand.closed()) at_hand.open(bin_capacity(index));
   // take_blocks() may empty the bins, which are the caller's, but never fills them.
   const std::size_t taken = take_blocks(index, at_hand.blocks(), (at_hand.capacity() + 1) / 2);
   std::reverse(at_hand.blocks(), at_hand.blocks() + taken);  // handed out lowest address first
@@ -123,8 +124,11 @@ void arena<D>::deallocate_slowly(void* block) noexcept {
     } else {
       free_large(block);
     }
+  } catch (const std::bad_alloc&) {
+    note_lost_block();
   } catch (...) {
-    // The block stays in use. The pool is not marked clean, and the next opening sees to it.
+    // The pool is not marked clean, and the next opening sees to it.
+    note_lost_block();
     pages_.note_failure();
   }
 }
@@ -141,9 +145,10 @@ void arena<D>::free_large(void* block) noexcept {
 
 template <domain::persistence_domain D>
 void arena<D>::keep(class_index index, void* block) {
-  if (fail_in_.load(relaxed) != 0) return return_blocks(&block, 1);
-  bin& at_hand = caches_.local().bins[index];
-  if (at_hand.closed()) at_hand.open(bin_capacity(index));
+  thread_cache* const mine = fail_in_.load(relaxed) == 0 ? caches_.local_or_null() : nullptr;
+  if (mine == nullptr) return return_blocks(&block, 1);
+  bin& at_hand = mine->bins[index];
+  if (at_hand.closed() && !at_hand.open(bin_capacity(index))) return return_blocks(&block, 1);
   if (at_hand.full()) make_room(at_hand);
   at_hand.push(block);
 }

@@ -95,6 +95,7 @@ class unwaited_memory {
   using waiting = std::deque<gone>;
 
   static void dispose(void* context, void* object) noexcept {
+    if (object == nullptr) return;
     auto& self = *static_cast<unwaited_memory*>(context);
     auto* const node = static_cast<Node*>(object);
     try {

@@ -200,25 +200,35 @@ class set_memory {
   /// After so many a thread looks for pages without a node, which go back to the pool.
   static constexpr std::size_t freed_between_trims = std::size_t{1} << 15;
 
+  // A node that was lost for want of memory is found by the next opening, however this one ends.
+
   /// What it says reaches the media before what the block says next.
   static void dispose_superseded(void* context, void* object) noexcept {
+    if (object == nullptr) return;
     auto& self = *static_cast<set_memory*>(context);
     self.nodes_.free(static_cast<Node*>(object));
     try {
-      self.count_freed(self.dead_.local(), 1);
+      if (dead_nodes* const mine = self.dead_.local_or_null()) self.count_freed(*mine, 1);
     } catch (...) {
       // No volatile memory, or a device that fails: the pages stay where they are.
     }
   }
   static void dispose_dead(void* context, void* object) noexcept {
+    if (object == nullptr) return;
     auto& self = *static_cast<set_memory*>(context);
     try {
-      dead_nodes& mine = self.dead_.local();
-      mine.nodes.push_back(static_cast<Node*>(object));
-      if (mine.nodes.size() >= self.least_freed_) self.free_dead(mine);
+      dead_nodes* const mine = self.dead_.local_or_null();
+      if (mine == nullptr) return self.free_one(static_cast<Node*>(object));
+      mine->nodes.push_back(static_cast<Node*>(object));
+      if (mine->nodes.size() >= self.least_freed_) self.free_dead(*mine);
     } catch (...) {
-      // No volatile memory, or a device that fails: what was not freed is found by a recovery.
+      // A device that fails: what was not freed is found by the next opening.
     }
+  }
+  /// The same for a node that no thread has room to remember.
+  void free_one(Node* dead) {
+    lines_.settle();
+    nodes_.free(dead);
   }
   /// First, what these nodes outrank is gone.
   void free_dead(dead_nodes& dead) {

@@ -248,12 +248,12 @@ struct towers {
       index::begin(*made);
       return made;
     }
-    void free(tower* its) { blocks_of(its->height()).give(its); }
+    void free(tower* its) noexcept { blocks_of(its->height()).give(its); }
     /// Nobody links the tower any more.
     void remove(tower& its) {
       index_.remove(its, itself{its.key});
       const auto give_back = [](void* self, void* gone) noexcept {
-        static_cast<of*>(self)->free(static_cast<tower*>(gone));
+        if (gone != nullptr) static_cast<of*>(self)->free(static_cast<tower*>(gone));
       };
       reclaimer_.retire(&its, this, give_back, owner_);
     }

@@ -16,10 +16,10 @@
 #include <outlast/pool/volatile_word.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace outlast::sets::detail {
 
@@ -37,29 +37,44 @@ class superseded_lines {
   /// so many calls, if the caller has not waited meanwhile.
   void add(const void* address, site where = site::current()) {
     if (!D::flushes()) return;
-    note& mine = notes_.local();
-    const std::uint64_t written = mine.written.load(std::memory_order_relaxed);
-    if (written - mine.settled.load(std::memory_order_relaxed) == most) {
-      flush_mine(mine, where.at(1));
+    note* const mine = notes_.local_or_null();
+    if (mine == nullptr) {  // no room for word of it
+      domain::flush<D>(address, 1, where.at(1));
       domain::fence<D>(where.at(2));
-      mine.settled.raise_to(written, std::memory_order_relaxed);
+      return;
     }
-    mine.lines[written % most].store(base::line_of(address), std::memory_order_relaxed);
+    const std::uint64_t written = mine->written.load(std::memory_order_relaxed);
+    if (written - mine->settled.load(std::memory_order_relaxed) == most) {
+      flush_mine(*mine, where.at(1));
+      domain::fence<D>(where.at(2));
+      mine->settled.raise_to(written, std::memory_order_relaxed);
+    }
+    mine->lines[written % most].store(base::line_of(address), std::memory_order_relaxed);
     // (1) release; synchronizes-with (2).
-    mine.written.store(written + 1, std::memory_order_release);
+    mine->written.store(written + 1, std::memory_order_release);
   }
 
   /// The caller is about to wait: flushes what it has left word of.
   void flush_before_wait(site where = site::current()) {
     if (!D::flushes()) return;
-    note& mine = notes_.local();
-    if (mine.flushed != mine.written.load(std::memory_order_relaxed)) flush_mine(mine, where);
+    note* const mine = notes_.local_or_null();
+    if (mine == nullptr) return;  // it has left word of none
+    if (mine->flushed != mine->written.load(std::memory_order_relaxed)) flush_mine(*mine, where);
   }
 
   /// What operations that have ended said to be superseded is so durably at return.
   void settle(site where = site::current()) {
     if (!D::flushes()) return;
-    std::vector<std::pair<note*, std::uint64_t>> flushed;
+    std::array<std::pair<note*, std::uint64_t>, settled_at_once> flushed;
+    std::size_t count = 0;
+    const auto wait = [&] {
+      if (count == 0) return;
+      domain::fence<D>(where.at(1));
+      for (std::size_t i = 0; i < count; ++i) {
+        flushed[i].first->settled.raise_to(flushed[i].second, std::memory_order_relaxed);
+      }
+      count = 0;
+    };
     notes_.for_each([&](note& each) {
       // (2) acquire; synchronizes-with (1).
       const std::uint64_t written = each.written.load(std::memory_order_acquire);
@@ -70,17 +85,15 @@ class superseded_lines {
         const std::uintptr_t line = each.lines[at % most].load(std::memory_order_relaxed);
         domain::flush<D>(reinterpret_cast<const void*>(line), 1, where);
       }
-      flushed.emplace_back(&each, written);
+      flushed[count++] = {&each, written};
+      if (count == flushed.size()) wait();
     });
-    if (flushed.empty()) return;
-    domain::fence<D>(where.at(1));
-    for (const auto& [of, written] : flushed) {
-      of->settled.raise_to(written, std::memory_order_relaxed);
-    }
+    wait();
   }
 
  private:
   static constexpr std::uint64_t most = 16;
+  static constexpr std::size_t settled_at_once = 128;  // threads; takes no memory
 
   struct alignas(2 * base::cache_line_size) note {
     volatile_word<D, std::uint64_t> written{0};

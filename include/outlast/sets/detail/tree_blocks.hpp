@@ -4,18 +4,101 @@
 #include <outlast/sets/detail/stored_bytes.hpp>
 #include <outlast/sets/detail/volatile_blocks.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
-#include <memory_resource>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace outlast::sets::detail {
 
+/// Bytes of any number, which come and go. All memory is given back with the object, whatever was
+/// taken. Thread-safety: take() and give() may be called concurrently. Progress: as
+/// volatile_blocks; for more than `greatest` bytes threads may wait for one another.
+template <domain::persistence_domain D>
+class volatile_bytes {
+  struct large {
+    large* next;
+    large* before;
+  };
+
+ public:
+  volatile_bytes() {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      blocks_[i] = std::make_unique<volatile_blocks<blank, D>>(sizes[i]);
+    }
+  }
+  ~volatile_bytes() {
+    for (large* at = large_; at != nullptr;) std::free(std::exchange(at, at->next));
+  }
+  volatile_bytes(const volatile_bytes&) = delete;
+  volatile_bytes& operator=(const volatile_bytes&) = delete;
+
+  /// Throws std::bad_alloc.
+  [[nodiscard]] void* take(std::size_t bytes) {
+    return bytes <= greatest ? of(bytes).take() : take_large(bytes);
+  }
+  /// What take() returned for so many bytes, and nobody uses any more.
+  void give(void* taken, std::size_t bytes) noexcept {
+    bytes <= greatest ? of(bytes).give(taken) : give_large(taken, bytes);
+  }
+
+  /// Of all threads, used or not. For statistics.
+  [[nodiscard]] std::size_t reserved_bytes() const {
+    std::size_t sum = large_bytes_.load(std::memory_order_relaxed);
+    for (const auto& each : blocks_) sum += each->reserved_bytes();
+    return sum;
+  }
+
+ private:
+  /// Only its size matters.
+  struct blank {
+    void* words[2];
+  };
+  static constexpr std::array<std::size_t, 12> sizes = {16,  32,  48,  64,  96,  128,
+                                                        192, 256, 384, 512, 768, 1024};
+  static constexpr std::size_t greatest = sizes.back();
+
+  [[nodiscard]] volatile_blocks<blank, D>& of(std::size_t bytes) const noexcept {
+    const auto* const size = std::lower_bound(sizes.begin(), sizes.end(), bytes);
+    return *blocks_[static_cast<std::size_t>(size - sizes.begin())];
+  }
+
+  void* take_large(std::size_t bytes) {
+    void* const made = std::malloc(sizeof(large) + bytes);
+    if (made == nullptr) throw std::bad_alloc();
+    const std::lock_guard lock(mutex_);
+    large_ = ::new (made) large{large_, nullptr};
+    if (large_->next != nullptr) large_->next->before = large_;
+    large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    return large_ + 1;
+  }
+  void give_large(void* taken, std::size_t bytes) noexcept {
+    large* const gone = static_cast<large*>(taken) - 1;
+    {
+      const std::lock_guard lock(mutex_);
+      (gone->before == nullptr ? large_ : gone->before->next) = gone->next;
+      if (gone->next != nullptr) gone->next->before = gone->before;
+      large_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    std::free(gone);
+  }
+
+  std::array<std::unique_ptr<volatile_blocks<blank, D>>, sizes.size()> blocks_;
+  std::mutex mutex_;
+  large* large_ = nullptr;
+  std::atomic<std::size_t> large_bytes_{0};
+};
+
 /// What copies of keys need beside themselves: nothing.
-template <class Key>
+template <class Key, domain::persistence_domain D>
 class key_copies {
  public:
   using copy = copied_bytes<Key>;
@@ -25,11 +108,9 @@ class key_copies {
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return 0; }
 };
 
-/// The bytes of strings, which outlive those that they were copied from. All memory is given back
-/// with the object. Thread-safety: make() and free() may be called concurrently; threads may wait
-/// for one another there.
-template <>
-class key_copies<std::string> {
+/// The bytes of strings, which outlive those that they were copied from. As volatile_bytes.
+template <domain::persistence_domain D>
+class key_copies<std::string, D> {
  public:
   class copy {
    public:
@@ -44,44 +125,19 @@ class key_copies<std::string> {
   /// Throws std::bad_alloc.
   [[nodiscard]] copy make(reading<std::string>::view key) {
     if (key.empty()) return copy({});
-    auto* const bytes = static_cast<char*>(memory_.allocate(key.size(), 1));
+    auto* const bytes = static_cast<char*>(memory_.take(key.size()));
     std::memcpy(bytes, key.data(), key.size());
     return copy({bytes, key.size()});
   }
   void free(const copy& gone) noexcept {
     if (gone.get().empty()) return;
-    memory_.deallocate(const_cast<char*>(gone.get().data()), gone.get().size(), 1);
+    memory_.give(const_cast<char*>(gone.get().data()), gone.get().size());
   }
   /// For statistics.
-  [[nodiscard]] std::size_t reserved_bytes() const noexcept { return source_.bytes(); }
+  [[nodiscard]] std::size_t reserved_bytes() const { return memory_.reserved_bytes(); }
 
  private:
-  /// The run-time library's allocator, counted.
-  class counted_source final : public std::pmr::memory_resource {
-   public:
-    [[nodiscard]] std::size_t bytes() const noexcept {
-      return bytes_.load(std::memory_order_relaxed);
-    }
-
-   private:
-    void* do_allocate(std::size_t bytes, std::size_t align) override {
-      void* const made = std::pmr::new_delete_resource()->allocate(bytes, align);
-      bytes_.fetch_add(bytes, std::memory_order_relaxed);
-      return made;
-    }
-    void do_deallocate(void* memory, std::size_t bytes, std::size_t align) override {
-      std::pmr::new_delete_resource()->deallocate(memory, bytes, align);
-      bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    }
-    [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-      return this == &other;
-    }
-
-    std::atomic<std::size_t> bytes_{0};
-  };
-
-  counted_source source_;
-  std::pmr::synchronized_pool_resource memory_{&source_};
+  volatile_bytes<D> memory_;
 };
 
 /// Internal nodes of type Node: Node(copy of a key, left, right), which come and go. All memory is
@@ -105,7 +161,7 @@ class tree_blocks {
     }
   }
   /// Nobody uses the node any more.
-  void give(Node* gone) {
+  void give(Node* gone) noexcept {
     copies_.free(gone->key);
     blocks_.give(gone);
   }
@@ -117,7 +173,7 @@ class tree_blocks {
 
  private:
   volatile_blocks<Node, D> blocks_;
-  key_copies<Key> copies_;
+  key_copies<Key, D> copies_;
 };
 
 }  // namespace outlast::sets::detail

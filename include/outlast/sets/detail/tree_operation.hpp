@@ -33,7 +33,7 @@ struct set_tree_nodes {
   };
   static_assert(sizeof(leaf) == sizeof(version));
 
-  using key_copy = typename key_copies<Key>::copy;
+  using key_copy = typename key_copies<Key, D>::copy;
   struct internal : entry {
     internal(key_copy its_key, edge its_left, edge its_right) : key(its_key) {
       left.init(its_left);
@@ -94,7 +94,7 @@ class [[nodiscard]] tree_operation
   void unmake(alloc::arena<D>& arena, leaf* never_linked) noexcept {
     base_type::unmake(arena, never_linked);
   }
-  void unmake(alloc::arena<D>&, internal* never_linked) { internals_.give(never_linked); }
+  void unmake(alloc::arena<D>&, internal* never_linked) noexcept { internals_.give(never_linked); }
   /// The leaf is buried.
   void retire_unlinked(alloc::arena<D>&, leaf* gone, const void*) {
     this->shared().retire_dead(gone);
@@ -128,7 +128,7 @@ class [[nodiscard]] tree_operation
 
  private:
   static void give_back(void* context, void* object) noexcept {
-    static_cast<blocks*>(context)->give(static_cast<internal*>(object));
+    if (object != nullptr) static_cast<blocks*>(context)->give(static_cast<internal*>(object));
   }
 
   blocks& internals_;

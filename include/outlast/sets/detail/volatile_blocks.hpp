@@ -59,11 +59,14 @@ class volatile_blocks {
     return sum;
   }
 
-  /// The block comes from take(), and nobody uses it any more.
-  void give(void* block) {
-    local& own = mine_.local();
-    own.free = ::new (block) vacant{own.free, nullptr};
-    if (++own.count >= 2 * batch) leave(own);
+  /// The block comes from take(), and nobody uses it any more. A thread that has no room to keep
+  /// it leaves it to others.
+  void give(void* block) noexcept {
+    local* const own = mine_.local_or_null();
+    auto* const given = ::new (block) vacant{nullptr, nullptr};
+    if (own == nullptr) return leave(given);
+    given->next = std::exchange(own->free, given);
+    if (++own->count >= 2 * batch) leave(cut_batch(*own));
   }
 
  private:
@@ -104,13 +107,18 @@ class volatile_blocks {
     return left != nullptr;
   }
 
-  /// Leaves `batch` blocks to others.
-  void leave(local& own) {
+  /// Takes `batch` blocks from those of the thread. Returns the first.
+  static vacant* cut_batch(local& own) noexcept {
     vacant* const first = own.free;
     vacant* last = first;
     for (std::size_t i = 1; i < batch; ++i) last = last->next;
     own.free = std::exchange(last->next, nullptr);
     own.count -= batch;
+    return first;
+  }
+
+  /// Leaves the blocks that begin with `first` to others.
+  void leave(vacant* first) noexcept {
     first->next_batch = left_.load(std::memory_order_relaxed);
     // (1) release; synchronizes-with (2).
     while (!left_.compare_exchange(first->next_batch, first, std::memory_order_release)) {

@@ -80,7 +80,13 @@ Status copy_to(opened_store& from, const std::string& directory, const core::pro
         [&] { copy_in_files(from.in(), wanted, paths, core::medium_of(directory), tell); });
   }
   wanted.file = paths.data;
-  return guarded([&] { copy_in_memory(from.in(), *keeper, wanted, *env, tell); });
+  try {
+    copy_in_memory(from.in(), *keeper, wanted, *env, tell);
+    return {};
+  } catch (...) {
+    static_cast<void>(env->RemoveFile(paths.data));
+    return status_of_current();
+  }
 }
 
 }  // namespace

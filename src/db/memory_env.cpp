@@ -161,8 +161,8 @@ class memory_env final : public EnvWrapper, public store_keeper {
   }
   Status NewWritableFile(const std::string& fname, WritableFile** result) override {
     const std::shared_ptr<content> made = found_or_made(fname);
-    made->clear();
     *result = new memory_writable_file(made);
+    made->clear();
     return {};
   }
   Status NewAppendableFile(const std::string& fname, WritableFile** result) override {
@@ -193,11 +193,12 @@ class memory_env final : public EnvWrapper, public store_keeper {
     return {};
   }
   Status RenameFile(const std::string& src, const std::string& target) override {
+    std::string name = target;  // behind this nothing takes memory
     const std::lock_guard lock(mutex_);
     auto moved = files_.extract(src);
     if (moved.empty()) return missing(src);
-    files_.erase(target);
-    moved.key() = target;
+    files_.erase(name);
+    moved.key() = std::move(name);
     files_.insert(std::move(moved));
     return {};
   }
@@ -241,9 +242,9 @@ class memory_env final : public EnvWrapper, public store_keeper {
   }
   std::shared_ptr<content> found_or_made(const std::string& path) {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<content>& there = files_[path];
-    if (there == nullptr) there = std::make_shared<content>();
-    return there;
+    const auto at = files_.find(path);
+    if (at != files_.end()) return at->second;
+    return files_.emplace(path, std::make_shared<content>()).first->second;
   }
   template <class File, class Result>
   Status opened(const std::string& path, Result** result) {

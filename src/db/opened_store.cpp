@@ -185,11 +185,11 @@ std::optional<unsigned> level_in(std::string_view property) {
 
 }  // namespace
 
-opened_store::opened_store(std::string name, const Options& options, directory_lock lock,
-                           std::unique_ptr<Logger> logger, Logger* messages,
-                           std::shared_ptr<core::memory_file> memory,
-                           std::unique_ptr<core::store> in)
-    : name_(std::move(name)),
+opened_store::opened_store(const std::string& name, const Options& options, directory_lock&& lock,
+                           std::unique_ptr<Logger>&& logger, Logger* messages,
+                           std::shared_ptr<core::memory_file>&& memory,
+                           std::unique_ptr<core::store>&& in)
+    : name_(name),  // the only one that takes memory comes first
       env_(options.env),
       verifies_(options.paranoid_checks),
       lock_(std::move(lock)),
@@ -198,15 +198,19 @@ opened_store::opened_store(std::string name, const Options& options, directory_l
       memory_(std::move(memory)),
       in_(std::move(in)) {
   opened_table.store(table_of(this), std::memory_order_relaxed);
-  Log(messages_, "%s is open. %s", name_.c_str(), in_->guarantee().c_str());
+  try {
+    Log(messages_, "%s is open. %s", name_.c_str(), in_->guarantee().c_str());
+  } catch (const std::exception&) {
+    return;  // there is no memory for a message
+  }
 }
 
 opened_store::~opened_store() {
   try {
     const Status closed = guarded([this] { in_->close(); });
     Log(messages_, "%s is closed: %s", name_.c_str(), closed.ToString().c_str());
-  } catch (const std::bad_alloc&) {
-    Log(messages_, "%s is closed", name_.c_str());
+  } catch (const std::exception&) {
+    return;  // there is no memory for a message; the next opening recovers what was not closed
   }
 }
 

@@ -89,11 +89,12 @@ class opened_snapshot final : public Snapshot {
 
 class opened_store final : public DB {
  public:
-  /// `logger`: null if the caller brought the one of the options, which outlives the store.
-  opened_store(std::string name, const Options& options, directory_lock lock,
-               std::unique_ptr<Logger> logger, Logger* messages,
-               std::shared_ptr<::outlast::store_detail::memory_file> memory,
-               std::unique_ptr<::outlast::store_detail::store> in);
+  /// `logger`: null if the caller brought the one of the options, which outlives the store. Takes
+  /// what it is given, or throws std::bad_alloc and has taken nothing.
+  opened_store(const std::string& name, const Options& options, directory_lock&& lock,
+               std::unique_ptr<Logger>&& logger, Logger* messages,
+               std::shared_ptr<::outlast::store_detail::memory_file>&& memory,
+               std::unique_ptr<::outlast::store_detail::store>&& in);
   ~opened_store() override;
 
   Status Put(const WriteOptions& options, const Slice& key, const Slice& value) override;

@@ -281,10 +281,10 @@ class posix_env final : public Env {
   }
   Status GetChildren(const std::string& dir, std::vector<std::string>* result) override {
     result->clear();
-    DIR* const open = ::opendir(dir.c_str());
+    const auto close = [](DIR* open) { ::closedir(open); };
+    const std::unique_ptr<DIR, decltype(close)> open(::opendir(dir.c_str()), close);
     if (open == nullptr) return failed(dir);
-    while (const dirent* const each = ::readdir(open)) result->emplace_back(each->d_name);
-    ::closedir(open);
+    while (const dirent* const each = ::readdir(open.get())) result->emplace_back(each->d_name);
     return {};
   }
   Status RemoveFile(const std::string& fname) override {

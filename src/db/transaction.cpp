@@ -6,13 +6,13 @@
 #include <src/db/opened_store.hpp>
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace OUTLAST_DB_NAMESPACE {
 
@@ -126,7 +126,8 @@ class Transaction::state {
   Status scan(const Slice& from, const Slice* to, const visitor& visit) {
     if (in_ == nullptr) return status_;
     const std::unique_ptr<Iterator> there(in_->NewIterator(options_));
-    core::premises::range seen;
+    std::list<core::premises::range> its(1);
+    core::premises::range& seen = its.front();
     seen.from = from.ToString();
     if (to != nullptr) seen.to = to->ToString();
     const core::key_order order = in_->in().order();
@@ -134,17 +135,27 @@ class Transaction::state {
     const bool is_empty = seen.to && !order(seen.from, *seen.to);
     const auto last = is_empty ? first : seen.to ? written_.lower_bound(*seen.to) : written_.end();
     const writes as_written(first, last, in_order{order});  // `visit` may write
-    merged(*there, as_written, order, seen).walk(visit);
+    try {
+      merged(*there, as_written, order, seen).walk(visit);
+    } catch (...) {
+      // What was visited is a part of what has been read, and the rest is not known: the
+      // transaction does not commit, unless there is nothing more.
+      ranges_.splice(ranges_.end(), its);
+      throw;
+    }
     Status status = there->status();
-    if (status.ok()) ranges_.push_back(std::move(seen));
+    if (status.ok()) ranges_.splice(ranges_.end(), its);
     return status;
   }
 
   void write(std::string_view key, std::optional<std::string> value) {
     if (status_.ok()) status_ = judge_length(key, value ? std::string_view(*value) : "");
     if (!status_.ok()) return;
+    // Made before the older one goes: without memory for it that stays.
+    writes made(written_.key_comp());
+    made.emplace(key, std::move(value));
     if (const auto same = written_.find(key); same != written_.end()) written_.erase(same);
-    written_.emplace(key, std::move(value));
+    written_.merge(made);
   }
 
   Status holds(bool* holds) {
@@ -190,7 +201,7 @@ class Transaction::state {
   ReadOptions options_;
   writes written_;
   std::map<std::string, std::optional<std::string>, std::less<>> seen_;
-  std::vector<core::premises::range> ranges_;
+  std::list<core::premises::range> ranges_;
   Status status_;
 };
 
@@ -212,9 +223,10 @@ void Transaction::Delete(const Slice& key) { state_->write(key.view(), std::null
 Status Transaction::Holds(bool* holds) { return state_->holds(holds); }
 
 Status Transaction::Commit(const WriteOptions& options, bool* committed) {
-  Status status = state_->commit(options, committed);
-  Clear();
-  return status;
+  // Made first: nothing may fail once it is committed, and a commit leaves of this one nothing.
+  auto fresh = std::make_unique<state>(db_, options_);
+  const std::unique_ptr<state> committing = std::exchange(state_, std::move(fresh));
+  return committing->commit(options, committed);
 }
 void Transaction::Clear() { state_ = std::make_unique<state>(db_, options_); }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -23,12 +22,16 @@ void in_parallel(unsigned threads, const std::function<void(unsigned)>& work) {
   };
   std::vector<std::thread> helpers;
   helpers.reserve(threads);
-  for (unsigned i = 1; i < threads; ++i) {
+  const auto begins = [&](unsigned i) {
     try {
       helpers.emplace_back(guarded, i);
-    } catch (const std::system_error&) {
-      guarded(i);  // no thread is to be had
+      return true;
+    } catch (const std::exception&) {
+      return false;  // neither a thread nor memory for one is to be had
     }
+  };
+  for (unsigned i = 1; i < threads; ++i) {
+    if (!begins(i)) guarded(i);
   }
   guarded(0);
   for (std::thread& each : helpers) each.join();

@@ -336,6 +336,7 @@ class basic_pool {
   std::vector<std::function<void(std::string_view)>> drop_actions_;
   std::vector<std::function<void(std::size_t)>> grow_actions_;
   std::vector<service_entry> services_;
+  std::size_t services_in_the_making_ = 0;
   std::atomic<bool> closed_{false};
 };
 
@@ -346,6 +347,14 @@ S& basic_pool<D>::service() {
   for (const service_entry& entry : services_) {
     if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
   }
+  // What a service has told the pool of itself stays, so nothing fails once it is made: there is
+  // room for it, and for those whose constructors ask for it.
+  struct in_the_making {
+    explicit in_the_making(std::size_t& of) : count(of) { ++count; }
+    ~in_the_making() { --count; }
+    std::size_t& count;
+  } const counted(services_in_the_making_);
+  services_.reserve(services_.size() + services_in_the_making_);
   auto made = std::make_unique<S>(*this);
   S& result = *made;
   services_.push_back({std::type_index(typeid(S)),

@@ -20,7 +20,8 @@ template <class D>
 }
 
 /// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when
-/// all have returned. Rethrows one of the exceptions that they threw.
+/// all have returned. Rethrows one of the exceptions that they threw. Throws std::bad_alloc before
+/// the first call.
 void in_parallel(unsigned threads, const std::function<void(unsigned)>& work);
 
 /// Calls `work(i)` for each i below `count`, by several threads, each the next that is left.

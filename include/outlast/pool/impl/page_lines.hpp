@@ -83,17 +83,19 @@ void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) con
 }
 
 /// Judges by the word alone, which is read at once: the other fields may belong to a later run.
+/// Takes memory for a complaint alone: pages are given back in calls that may not fail.
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
-  const std::string where = "the descriptor of page " + std::to_string(page);
+  const auto where = [page] { return "the descriptor of page " + std::to_string(page); };
   if (run.kind == run_kind::free || run.kind > run_kind::region) {
-    return where + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
+    return where() + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
   }
   if ((run.kind == run_kind::region) != (run.owner >= pool_format::region_owner_base)) {
-    return where + " is that of a region whose owner is none, or of another run that a region owns";
+    return where() +
+           " is that of a region whose owner is none, or of another run that a region owns";
   }
   if (run.pages == 0 || run.pages > limit() - page) {
-    return where + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
+    return where() + " claims " + std::to_string(run.pages) + " pages, more than the pool has";
   }
   return "";
 }

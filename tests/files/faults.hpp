@@ -40,8 +40,8 @@ struct choice {
   bool must_not_succeed = false;  ///< what it answered would not be durable
 };
 
-/// `is_first`: of this name in the operation. `thoroughly`: with every error that the call may have,
-/// once and from then on.
+/// `is_first`: of this name in the operation. `thoroughly`: with every error that the call may
+/// have, once and from then on.
 [[nodiscard]] choice faults_of(const recorded_call& call, column which, bool is_first,
                                bool loses_power, bool thoroughly);
 

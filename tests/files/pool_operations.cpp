@@ -171,8 +171,8 @@ class pool_operation final : public operation {
     return what_ == deed::open_clean || what_ == deed::open_dirty;
   }
 
-  /// Where a file has a name before it is complete, a kill leaves it: no later call can tell it from
-  /// that of a creation that is under way.
+  /// Where a file has a name before it is complete, a kill leaves it: no later call can tell it
+  /// from that of a creation that is under way.
   [[nodiscard]] std::vector<std::string> unfinished(const std::string& root) const {
     std::vector<std::string> all;
     if (what_ != deed::create_by_name) return all;

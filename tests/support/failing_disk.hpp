@@ -25,7 +25,8 @@
 namespace outlast::test {
 
 /// The file is what the cache holds of it; what the media hold is an image in memory. There is one
-/// at a time, for one pool. A store of the same bytes dirties no page here, unless the pool tells that it stores them again.
+/// at a time, for one pool. A store of the same bytes dirties no page here, unless the pool tells
+/// that it stores them again.
 class failing_disk {
  public:
   using image = std::vector<char>;

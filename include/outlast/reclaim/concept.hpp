@@ -14,9 +14,10 @@
 
 namespace outlast::reclaim {
 
-/// Gives a retired object's memory back. `context` is whatever `retire` was given. Retires nothing. A
-/// null object stands for one that the reclaimer had no volatile memory to remember, and which it
-/// never hands over again: an owner whose clean close would record its block as allocated notes that.
+/// Gives a retired object's memory back. `context` is whatever `retire` was given. Retires nothing.
+/// A null object stands for one that the reclaimer had no volatile memory to remember, and which it
+/// never hands over again: an owner whose clean close would record its block as allocated notes
+/// that.
 using disposer = void (*)(void* context, void* object) noexcept;
 
 template <class R>

@@ -11,7 +11,7 @@ namespace outlast {
 namespace {
 
 constexpr int first_code = static_cast<int>(errc::not_a_pool);
-constexpr int last_code = static_cast<int>(errc::closed);
+constexpr int last_code = static_cast<int>(errc::torn_by_copying);
 
 TEST(Error, names_the_file_before_the_sentence) {
   const error failure(errc::truncated, "/data/a.pool", "the file ends at 4096 bytes");

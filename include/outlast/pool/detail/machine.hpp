@@ -14,8 +14,8 @@ namespace outlast::pool_detail {
 /// The identity of the running kernel: another one after every boot. Zeros where it cannot be read.
 [[nodiscard]] pool_format::boot_id current_boot_id();
 
-/// The machine may not have gone down since a mark with this boot id was written: it is this boot's,
-/// or one of the two cannot be told.
+/// The machine may not have gone down since a mark with this boot id was written: it is this
+/// boot's, or one of the two cannot be told.
 [[nodiscard]] bool may_be_this_boot(const pool_format::boot_id& recorded);
 
 /// 16 random bytes from the kernel.

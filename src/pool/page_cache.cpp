@@ -1,6 +1,7 @@
 // What the kernel's cache holds of a pool's file, and what of that the device holds.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <src/pool/file_calls.hpp>
@@ -159,7 +160,9 @@ void mapped_file::store_cache_again() const {
   const std::uint64_t length = this->length();
   cache_keeper keeper(path_, fd_.get(), length);
   const auto keep = [&](std::uint64_t first, std::uint64_t end) { keeper.keep(first, end); };
-  if (!for_each_stored(fd_.get(), 0, length, keep)) keep(0, length);
+  if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, keep)) {
+    keep(0, length);  // its answers need not count what the cache alone holds
+  }
 }
 
 void mapped_file::make_cache_durable() const {

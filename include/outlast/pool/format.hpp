@@ -116,9 +116,9 @@ static_assert(sizeof(header_page) == page_bytes);
 static_assert(offsetof(header_page, slot_0) == slot_offsets[0]);
 static_assert(offsetof(header_page, slot_1) == slot_offsets[1]);
 
-/// Which file a pool was opened in, by a domain that maps the file. It has the line of page 0,
-/// which begins no run: zeros where nothing was recorded, and whoever looks for runs reads the word
-/// alone. Written before the state slots; it counts with the slot of its generation.
+/// In which file a pool was opened, by a domain that maps the file. It has the line of page 0,
+/// which begins no run: it is zeros where nothing was recorded, and readers that look for runs read
+/// the word alone. It is written before the state slots and counts with the slot of its generation.
 struct alignas(line_bytes) file_identity {
   std::uint64_t word;        ///< 0, as in every line that begins no run
   std::uint64_t generation;  ///< of the dirty state that it belongs to

@@ -100,7 +100,8 @@ class basic_pool {
   /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}.
   /// Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
-  /// torn_by_machine_crash, corrupted, refused}, and then has changed nothing.
+  /// torn_by_machine_crash, torn_by_copying, corrupted, refused, no_space}, and then has changed
+  /// nothing, but that what a killed opener left may have reached the device.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
   /// Opens the pool if the file exists, otherwise creates it; also while others do the same. On a

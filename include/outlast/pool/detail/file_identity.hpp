@@ -31,9 +31,9 @@ using pool_reader = std::function<void(std::uint64_t, void*, std::size_t)>;
 /// What that means and what is to be done, for people.
 [[nodiscard]] std::string sentence_of_copy();
 
-/// Records the file `fd`, open for reading and writing, in the copy of a pool in it that was made
-/// while nobody could change the pool: the copy is as whole as the original. Does nothing to
-/// another file. Throws error{io_failure, no_space}.
+/// Records the file `fd`, open for reading and writing, in the copy of a pool that it holds and
+/// that was made while nobody could change the pool: the copy is as whole as the original. Leaves
+/// other files alone. Throws error{io_failure, no_space}.
 void adopt_copy(const std::string& path, int fd);
 
 }  // namespace outlast::pool_detail

@@ -14,8 +14,8 @@ namespace outlast::pool_detail {
 /// The identity of the running kernel: another one after every boot. Zeros where it cannot be read.
 [[nodiscard]] pool_format::boot_id current_boot_id();
 
-/// The machine may not have gone down since a mark with this boot id was written: it is this
-/// boot's, or one of the two cannot be told.
+/// The machine may have run on since a mark with this boot id was written: the id is this boot's,
+/// or one of the two is unknown.
 [[nodiscard]] bool may_be_this_boot(const pool_format::boot_id& recorded);
 
 /// 16 random bytes from the kernel.
@@ -56,8 +56,9 @@ void require_instructions(domain::kind instructions, const std::string& path);
 /// The file lies on a file system in memory.
 [[nodiscard]] bool in_memory_file_system(int fd);
 
-/// Its answers to SEEK_DATA know pages that are dirty in the cache, and its inodes keep their
-/// numbers: those that were examined. FUSE and network file systems are none.
+/// Whether the file system is one of which two things are known: its answers to SEEK_DATA count
+/// pages that are dirty in the cache, and its inodes keep their numbers. FUSE and network file
+/// systems are none.
 [[nodiscard]] bool known_file_system(int fd);
 
 }  // namespace outlast::pool_detail

@@ -142,11 +142,11 @@ class mapped_file {
   /// error{io_failure}.
   void sync(std::uint64_t bytes) const;
 
-  /// Writes into the kernel's cache again what it holds of the file and the device does not, so
-  /// that the next sync writes it: the kernel takes for written what the device has refused. Where
-  /// the file cannot be read past the cache, all that the cache holds.
+  /// Stores again what the kernel's cache holds of the file and the device does not, so that the
+  /// next sync writes it: the kernel takes for written what the device has refused. Where the file
+  /// cannot be read past the cache, stores again all that the cache holds.
   void store_cache_again() const;
-  /// Does so and syncs: what is read of the file is on the device at return. Throws
+  /// Does so and syncs. What is read of the file is on the device at return. Throws
   /// error{io_failure}.
   void make_cache_durable() const;
 

@@ -10,6 +10,7 @@
 #include <outlast/pool/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
+#include <src/base/address_limit.hpp>
 #include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
@@ -300,7 +301,7 @@ class sparse_mapping {
   [[noreturn]] void fail_to_map() const {
     throw error(errc::io_failure, path_,
                 "cannot map the file: " + std::generic_category().message(errno) +
-                    pool_detail::sentence_of_address_limit());
+                    base::sentence_of_address_limit());
   }
 
   void show_part(std::uint64_t first, std::uint64_t end) {

@@ -22,13 +22,6 @@ std::string directory_of(const std::string& path) {
   return directory.empty() ? "." : directory;
 }
 
-/// Nothing if there is no limit.
-std::optional<std::uint64_t> limit_of(__rlimit_resource_t resource) noexcept {
-  struct rlimit limit{};
-  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  return std::uint64_t{limit.rlim_cur};
-}
-
 /// The names of descriptors are there, by which an unnamed file gets its name.
 bool descriptors_have_names(int fd) noexcept {
   return ::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK) == 0;
@@ -80,19 +73,17 @@ void fail(const std::string& path, const std::string& action, int error_number) 
   }
 }
 
-std::optional<std::uint64_t> longest_file() noexcept { return limit_of(RLIMIT_FSIZE); }
+std::optional<std::uint64_t> longest_file() noexcept {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::nullopt;
+  }
+  return std::uint64_t{limit.rlim_cur};
+}
 
 void require_allowed_length(const std::string& path, const std::string& action,
                             std::uint64_t bytes) {
   if (const auto longest = longest_file(); longest && bytes > *longest) fail(path, action, EFBIG);
-}
-
-std::string sentence_of_address_limit() {
-  const std::optional<std::uint64_t> limit = limit_of(RLIMIT_AS);
-  if (!limit) return {};
-  return "; the process may have " + std::to_string(*limit >> 20) +
-         " MiB of address space at most (RLIMIT_AS): raise that limit (ulimit -v), or choose a "
-         "smaller capacity";
 }
 
 int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {

@@ -21,8 +21,6 @@ namespace outlast::pool_detail {
 /// Throws error{no_space}, "cannot `action`: ...", if a file of `bytes` is longer than that.
 void require_allowed_length(const std::string& path, const std::string& action,
                             std::uint64_t bytes);
-/// What RLIMIT_AS has to do with address space that is not to be had: "" if it is not set.
-[[nodiscard]] std::string sentence_of_address_limit();
 
 /// 0 or an errno; EFBIG where the process may not make the file so long. The system call itself:
 /// the library's emulation is not safe under a mapping.

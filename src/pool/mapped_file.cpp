@@ -5,6 +5,7 @@
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
 #include <outlast/pool/detail/seams.hpp>
+#include <src/base/address_limit.hpp>
 #include <src/domain/file_syncs.hpp>
 #include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
@@ -316,7 +317,7 @@ void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,
     ::munmap(probe, unusable.bytes);
     if (reserve(first, reserve_bytes)) return;
   }
-  const std::string limit = sentence_of_address_limit();
+  const std::string limit = base::sentence_of_address_limit();
   throw error(errc::address_taken, path_,
               "no " + std::to_string(reserve_bytes >> 20) +
                   " MiB of address space are free for the pool" +

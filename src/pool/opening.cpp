@@ -8,6 +8,7 @@
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/page_line.hpp>
 
+#include <src/base/address_limit.hpp>
 #include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
@@ -40,7 +41,7 @@ std::uint64_t seed_of(const std::array<std::uint8_t, 16>& uuid) noexcept {
   throw error(errc::address_taken, path,
               std::string("the address range from ") + text +
                   " is in use in this process; leave base_address at 0 to let the pool choose" +
-                  sentence_of_address_limit());
+                  base::sentence_of_address_limit());
 }
 
 void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,

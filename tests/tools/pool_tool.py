@@ -4,6 +4,7 @@ should not. Method: pools of stores, closed and open, killed and spoilt, in memo
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import struct
@@ -156,6 +157,28 @@ class Check(PoolTest):
         self.assertEqual(os.stat(pool).st_blocks, before)
         self.does("db", "check", store)
         self.assertLess(os.stat(pool).st_blocks - before, 1024)  # what opening the store takes
+
+
+class Limits(PoolTest):
+    medium = "."
+
+    def fails_under(self, which, limit, says):
+        lowered = lambda: resource.setrlimit(which, (limit, resource.getrlimit(which)[1]))
+        if subprocess.run([TOOL, "--help"], capture_output=True, preexec_fn=lowered).returncode != 0:
+            self.skipTest("a sanitizer takes more for itself")
+        ended = subprocess.run([TOOL, "db", "put", "--create", self.folder / "other", "a", "1"], capture_output=True,
+                               timeout=120, preexec_fn=lowered)
+        self.assertEqual(ended.returncode, 2)
+        for part in says:
+            self.assertIn(part, ended.stderr.decode())
+        self.assertEqual([], [each.name for each in (self.folder / "other").glob("store*")])
+
+    def test_of_a_process_are_named_where_a_store_of_the_usual_size_does_not_fit(self):
+        self.fails_under(resource.RLIMIT_FSIZE, 3 << 30, says=["RLIMIT_FSIZE", str(3 << 30), "ulimit -f"])
+        self.fails_under(resource.RLIMIT_AS, 20 << 30, says=["RLIMIT_AS", "20480 MiB", "ulimit -v"])
+
+    def test_of_address_space_are_named_for_the_replicas_of_a_store(self):
+        self.fails_under(resource.RLIMIT_AS, 400 << 30, says=["RLIMIT_AS", "ulimit -v"])
 
 
 class Backup(PoolTest):

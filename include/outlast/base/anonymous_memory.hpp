@@ -11,7 +11,7 @@ class anonymous_memory {
  public:
   /// None.
   anonymous_memory() = default;
-  /// `bytes` bytes. Throws std::bad_alloc.
+  /// `bytes` bytes. Throws out_of_space.
   explicit anonymous_memory(std::size_t bytes);
   ~anonymous_memory();
   anonymous_memory(anonymous_memory&& from) noexcept

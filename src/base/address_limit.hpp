@@ -1,0 +1,19 @@
+// The limit of a process's address space, for messages.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <string>
+
+namespace outlast::base {
+
+/// What RLIMIT_AS has to do with address space that is not to be had; "" if it is not set.
+[[nodiscard]] inline std::string sentence_of_address_limit() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return "; the process may have " + std::to_string(limit.rlim_cur >> 20) +
+         " MiB of address space at most (RLIMIT_AS): raise that limit (ulimit -v), or choose a "
+         "smaller capacity";
+}
+
+}  // namespace outlast::base

@@ -79,8 +79,8 @@ bool torn_by_copying(const parsed_header& header, const pool_reader& read, int f
 std::string sentence_of_copy() {
   return "this is a copy of a pool that was not closed when it was copied; if it was open, the "
          "pages of the copy are of different moments; close the pool where it was and copy it "
-         "then, copy it by 'outlast backup', or open this copy with pool_options::open_torn to "
-         "keep what can be recovered";
+         "then, copy it by 'outlast backup', or open this copy with pool_options::open_torn, or by "
+         "RepairDB if it is a store, to keep what can be recovered";
 }
 
 void adopt_copy(const std::string& path, int fd) {

@@ -219,10 +219,20 @@ bool redo_log::provide_space(std::uint64_t end) noexcept {
   const std::uint64_t there = space_end_.load(std::memory_order_relaxed);
   if (end <= there) return true;
   const int failed = allocate_space(fd_.get(), there, end - there);
-  if (failed != 0 && failed != EOPNOTSUPP && failed != ENOSYS) return false;
+  if (failed != 0 && failed != EOPNOTSUPP && failed != ENOSYS) {
+    // Some file systems keep what they had found by then, and others need it.
+    cut_off_behind(there);
+    return false;
+  }
   // (2) release; synchronizes-with (1).
   space_end_.store(end, std::memory_order_release);
   return true;
+}
+
+void redo_log::cut_off_behind(std::uint64_t end) const noexcept {
+  struct stat status{};
+  if (::fstat(fd_.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) <= end) return;
+  (void)!::ftruncate(fd_.get(), static_cast<off_t>(end));
 }
 
 int redo_log::tidy() {

@@ -92,6 +92,7 @@ class redo_log final : public domain::line_log {
                                  std::span<const domain::word_store> words);
   [[nodiscard]] int append_in_parts(std::span<const domain::line_range> lines);
   [[nodiscard]] bool provide_space(std::uint64_t end) noexcept;
+  void cut_off_behind(std::uint64_t end) const noexcept;
   void create();
   void allocate(int fd) const;
   [[nodiscard]] pool_format::batch_header plan(std::span<const domain::line_range> lines);

@@ -149,7 +149,7 @@ class commit_queue {
     require_intact();
     // With room for what a batch that is refused may leave.
     const std::size_t needed = waiting_.size() + lines.size() + batch_size_;
-    if (waiting_.capacity() < needed) waiting_.reserve(std::max(2 * waiting_.size(), needed));
+    if (waiting_.capacity() < needed) waiting_.reserve(2 * needed);
     waiting_.insert(waiting_.end(), lines.begin(), lines.end());
   }
 

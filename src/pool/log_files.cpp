@@ -11,10 +11,9 @@
 #include <cstring>
 
 namespace outlast::pool_detail {
+namespace {
 
 using namespace pool_format;
-
-namespace {
 
 constinit base::immortal<log_device> kernels_files;
 

@@ -2,6 +2,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/detail/redo_log.hpp>
@@ -150,6 +151,7 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
                   "the file has " + std::to_string(bytes_) + " bytes and the pool needs " +
                       std::to_string(now.file_bytes()) + "; its end was cut off; restore a backup");
     }
+    judge_copy(now, salvage);
     if (!pool_detail::torn_by_machine_crash(now)) return;
     if (!salvage) {
       throw error(errc::torn_by_machine_crash, file,
@@ -166,6 +168,20 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
 }
 
 file_image::~file_image() { release(); }
+
+/// Refuses a copy of a store that was open.
+void file_image::judge_copy(const parsed_header& header, bool salvage) {
+  const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
+    std::memset(to, 0, size);
+    if (try_to_read(fd_.get(), offset, to, size) < 0) {
+      pool_detail::fail(file_, "read the file", errno);
+    }
+  };
+  if (!pool_detail::torn_by_copying(header, read, fd_.get())) return;
+  if (!salvage) throw error(errc::torn_by_copying, file_, pool_detail::sentence_of_copy());
+  left_out_.emplace_back(
+      "it is a copy that was made while it was not closed: what it holds may be of different ages");
+}
 
 void file_image::release() noexcept {
   if (base_ != nullptr) ::munmap(std::exchange(base_, nullptr), bytes_);

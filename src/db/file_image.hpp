@@ -42,6 +42,7 @@ class file_image {
   using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
 
   void bring_in(const pool_format::parsed_header& header, bool salvage);
+  void judge_copy(const pool_format::parsed_header& header, bool salvage);
   [[nodiscard]] std::vector<root_bases> recorded_bases(
       const pool_format::parsed_header& header) const;
   void reserve(const pool_format::parsed_header& header, const std::vector<root_bases>& recorded);

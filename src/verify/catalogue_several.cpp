@@ -236,13 +236,13 @@ void add_several_roots(list& to) {
   add_map_beside<soft, stack<eager_epochs>>(to, "soft_skiplist_beside_others", towers_everywhere());
   using queue = beside_others<lockfree::michael_scott_queue<number, usual_policy, poisoning_epochs>,
                               stack<poisoning_epochs>>;
-  to.push_back({"queue_beside_others",
+  to.push_back({"michael_scott_queue_beside_others",
                 usual_policy::name(),
                 [] {
                   structure_parts<queue> how;
                   how.memory_bytes = room;
                   return std::make_unique<sequence_subject<queue>>(
-                      "queue_beside_others", sequence_oracle::discipline::queue, how);
+                      "michael_scott_queue_beside_others", sequence_oracle::discipline::queue, how);
                 },
                 {.threads = 2, .operations = 3, .keys = 1, .prefill = 2},
                 {},

@@ -73,6 +73,7 @@ class basic_stack {
     // Written before the lock is taken; its number comes under it.
     prepared_type made =
         numbered::template prepare<prepared_type>(session_->memory(), std::uint64_t{0}, value);
+    session_->require_here();
     const std::lock_guard lock(session_->lock);
     std::vector<payload_type*>& items = session_->items;
     if (items.size() == items.capacity()) items.reserve(2 * items.size() + 16);
@@ -84,6 +85,7 @@ class basic_stack {
 
   /// Takes the value on top, or nothing.
   std::optional<Value> pop() {
+    session_->require_here();
     const std::lock_guard lock(session_->lock);
     std::vector<payload_type*>& items = session_->items;
     if (items.empty()) return std::nullopt;
@@ -105,6 +107,7 @@ class basic_stack {
   /// Calls `visit(value)`, the value that pop() would take first.
   template <class Visit>
   void for_each(Visit&& visit) const {
+    session_->require_here();
     const std::lock_guard lock(session_->lock);
     for (std::size_t n = session_->items.size(); n-- > 0;) {
       visit(numbered::value_of(*session_->items[n]));

@@ -389,6 +389,7 @@ class basic_graph {
 
     /// The node of that number, made if there is none.
     [[nodiscard]] node& node_of(vertex_id id) {
+      this->require_here();
       const std::uint64_t hash = base::mix64(id);
       bool may_be_full = false;
       node& found = table_->with(hash, [&](bucket& here) -> node& {
@@ -405,6 +406,7 @@ class basic_graph {
       return found;
     }
     [[nodiscard]] node* find(vertex_id id) {
+      this->require_here();
       const std::uint64_t hash = base::mix64(id);
       return table_->with(hash, [&](bucket& here) -> node* {
         const auto at = here.find(hash, [&](const node& each) { return each.id == id; });
@@ -413,6 +415,7 @@ class basic_graph {
     }
     template <class Visit>
     void for_each(Visit&& visit) {
+      this->require_here();
       table_->for_each(visit);
     }
     [[nodiscard]] base::sharded_count& vertices() noexcept { return vertices_; }

@@ -306,7 +306,10 @@ class basic_hash_map {
       found_ = {};
     }
 
-    [[nodiscard]] table_type& table() noexcept { return *table_; }
+    [[nodiscard]] table_type& table() {
+      this->require_here();
+      return *table_;
+    }
     [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
 
    private:

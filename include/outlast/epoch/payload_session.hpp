@@ -57,7 +57,13 @@ class payload_session : public durable::root_session<D> {
   /// buffered operations of all roots, as each sync does. Throws error{io_failure}, error{refused}
   /// inside a buffered operation.
   void before_drop() override { clock_.sync(); }
-  void forbid() noexcept override {}
+  void forbid() noexcept override { is_parents_.store(true, std::memory_order_relaxed); }
+  /// For what begins no operation of the clock, before it takes a lock that another thread may have
+  /// held while it forked. Throws error{forked} in the child of a fork.
+  void require_here() const {
+    if (is_parents_.load(std::memory_order_relaxed)) [[unlikely]]
+      throw_forked();
+  }
 
   [[nodiscard]] payload_memory<D> memory() noexcept { return {arena(), clock_}; }
   [[nodiscard]] epoch::clock<D>& clock() noexcept { return clock_; }
@@ -90,6 +96,13 @@ class payload_session : public durable::root_session<D> {
   }
 
  private:
+  [[noreturn, gnu::noinline]] static void throw_forked() {
+    throw error(
+        errc::forked, "",
+        "this pool was opened before fork(); the child must not use it, only a pool that it "
+        "opens itself");
+  }
+
   void create() {
     // (P1) persisted-before (P2): a root that exists is known to the clock.
     clock_.session().take(this->root().index);
@@ -158,6 +171,7 @@ class payload_session : public durable::root_session<D> {
 
   epoch::clock<D>& clock_;
   std::vector<std::vector<payload_header*>> found_;
+  std::atomic<bool> is_parents_{false};
 };
 
 }  // namespace outlast::epoch

@@ -168,6 +168,7 @@ class basic_queue {
     /// who is told so may not meet a value of an earlier epoch afterwards.
     [[nodiscard]] bool is_empty() {
       if (size() != 0) return false;
+      this->require_here();
       const std::lock_guard nobody_pushes(in_);
       return size() == 0;
     }
@@ -193,6 +194,7 @@ class basic_queue {
    public:
     template <class Visit>
     void for_each(Visit&& visit) {
+      this->require_here();
       const std::lock_guard nobody_pushes(in_);
       const std::unique_lock nobody_pops = holding_front_too();
       const std::uint64_t last = last_.load(std::memory_order_relaxed);

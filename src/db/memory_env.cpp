@@ -193,7 +193,7 @@ class memory_env final : public EnvWrapper, public store_keeper {
     return {};
   }
   Status RenameFile(const std::string& src, const std::string& target) override {
-    std::string name = target;  // behind this nothing takes memory
+    std::string name = target;  // nothing after this takes memory
     const std::lock_guard lock(mutex_);
     auto moved = files_.extract(src);
     if (moved.empty()) return missing(src);

@@ -223,7 +223,7 @@ void Transaction::Delete(const Slice& key) { state_->write(key.view(), std::null
 Status Transaction::Holds(bool* holds) { return state_->holds(holds); }
 
 Status Transaction::Commit(const WriteOptions& options, bool* committed) {
-  // Made first: nothing may fail once it is committed, and a commit leaves of this one nothing.
+  // The next state is made first: after the commit nothing may fail.
   auto fresh = std::make_unique<state>(db_, options_);
   const std::unique_ptr<state> committing = std::exchange(state_, std::move(fresh));
   return committing->commit(options, committed);

@@ -194,14 +194,21 @@ int sync_of_open_file(const void* base, const std::function<int()>& sync) {
 }
 
 void file::pwb(const void* address, site) {
-  std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
+  thread_notes* const mine = notes_of_this_thread();
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~(page_size() - 1);
-  if (pages.empty() || pages.back() != page) pages.push_back(page);
+  if (mine != nullptr && !mine->pages.empty() && mine->pages.back() == page) return;
+  if (mine != nullptr && remember(mine->pages, page)) return;
+  // There is no room to remember the page, and the caller's store may have taken effect.
+  hw::store_fence();
+  pages_so_far.fetch_add(1, std::memory_order_relaxed);
+  if (const auto failed = sync_or_poison(page, page_size())) throw_poisoned(*failed);
 }
 
 void file::psync(site) {
   hw::store_fence();
-  std::vector<std::uintptr_t>& pages = notes_of_this_thread().pages;
+  thread_notes* const mine = notes_of_this_thread();
+  if (mine == nullptr) return;  // nothing was remembered
+  std::vector<std::uintptr_t>& pages = mine->pages;
   std::sort(pages.begin(), pages.end());
   pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   pages_so_far.fetch_add(pages.size(), std::memory_order_relaxed);

@@ -369,8 +369,9 @@ std::shared_ptr<commit_queue> queue_of(const void* address) {
 template <class Give>
 void give_notes(Give give) {
   hw::store_fence();
-  std::vector<line_range>& lines = notes_of_this_thread().lines;
-  if (lines.empty()) return;
+  thread_notes* const mine = notes_of_this_thread();
+  if (mine == nullptr || mine->lines.empty()) return;
+  std::vector<line_range>& lines = mine->lines;
   sort(lines);
   std::optional<error> failure;  // the other pools get theirs all the same
   for (auto first = lines.begin(); first != lines.end();) {
@@ -394,17 +395,21 @@ void give_notes(Give give) {
 }  // namespace
 
 void logged_file::pwb(const void* address, site) {
-  std::vector<line_range>& lines = notes_of_this_thread().lines;
+  thread_notes* const mine = notes_of_this_thread();
   const std::uintptr_t first = base::line_of(address);
-  if (!lines.empty()) {
-    line_range& last = lines.back();
+  if (mine != nullptr && !mine->lines.empty()) {
+    line_range& last = mine->lines.back();
     if (first >= last.first && first < end_of(last)) return;
     if (first == end_of(last) && first % pool_alignment != 0) {
       ++last.lines;
       return;
     }
   }
-  lines.push_back({first, 1});
+  const line_range its{first, 1};
+  if (mine != nullptr && remember(mine->lines, its)) return;
+  // There is no room to remember the line, and the caller's store may have taken effect.
+  hw::store_fence();
+  if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->commit({&its, 1});
 }
 
 void logged_file::psync(site) {

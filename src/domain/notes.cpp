@@ -3,6 +3,7 @@
 #include <src/base/immortal.hpp>
 #include <src/domain/notes.hpp>
 
+#include <exception>
 #include <memory>
 #include <mutex>
 
@@ -13,13 +14,17 @@ constinit base::immortal<std::vector<std::unique_ptr<thread_notes>>> all_notes;
 
 }  // namespace
 
-thread_notes& notes_of_this_thread() {
-  base::thread_context& context = base::this_thread();
-  if (context.domain_state == nullptr) {
-    const std::lock_guard lock(base::mutex_of(base::fork_lock::file_pools));
-    context.domain_state = all_notes.value.emplace_back(std::make_unique<thread_notes>()).get();
+thread_notes* notes_of_this_thread() noexcept {
+  try {
+    base::thread_context& context = base::this_thread();
+    if (context.domain_state == nullptr) {
+      const std::lock_guard lock(base::mutex_of(base::fork_lock::file_pools));
+      context.domain_state = all_notes.value.emplace_back(std::make_unique<thread_notes>()).get();
+    }
+    return static_cast<thread_notes*>(context.domain_state);
+  } catch (const std::exception&) {
+    return nullptr;
   }
-  return *static_cast<thread_notes*>(context.domain_state);
 }
 
 }  // namespace outlast::domain

@@ -4,6 +4,7 @@
 #include <outlast/domain/logged_file.hpp>
 
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace outlast::domain {
@@ -14,7 +15,18 @@ struct thread_notes {
   std::vector<line_range> lines;      ///< of domain::logged_file
 };
 
-/// The calling thread's. Throws std::bad_alloc.
-[[nodiscard]] thread_notes& notes_of_this_thread();
+/// The calling thread's; null: there are none, and no memory for them.
+[[nodiscard]] thread_notes* notes_of_this_thread() noexcept;
+
+/// Adds to what the thread remembers. False: there is no memory for it.
+template <class Note>
+[[nodiscard]] bool remember(std::vector<Note>& in, const Note& what) noexcept {
+  try {
+    in.push_back(what);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 }  // namespace outlast::domain

@@ -46,7 +46,7 @@ struct store_operation {
   std::string name;
   std::function<db::Status(tested_store&)> run;
   std::function<void(content&)> effect;
-  /// What else is wrong behind an operation that failed, or did not.
+  /// Returns what else is wrong after an operation that failed, or did not.
   std::function<std::string(tested_store&, bool failed)> check;
 };
 

@@ -31,7 +31,7 @@ using u64 = std::uint64_t;
 using flushing = domain::adr;
 using plain = domain::process;
 
-/// Nobody ticks but the operations themselves.
+/// No thread ticks.
 template <class Structure>
 std::unique_ptr<Structure> attach(typename Structure::pool_type& pool) {
   epoch::clock_of(pool).configure({.epoch_length = std::chrono::microseconds(0)});

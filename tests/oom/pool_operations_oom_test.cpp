@@ -125,7 +125,7 @@ struct pool_operation {
   std::string name;
   std::function<void(tested_pool&)> before;
   std::function<void(tested_pool&)> run;
-  /// What is wrong behind it, besides what the pool holds.
+  /// Returns what is wrong after it, besides what the pool holds.
   std::function<std::string(tested_pool&, bool threw)> check;
 };
 

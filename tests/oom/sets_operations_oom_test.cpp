@@ -51,6 +51,12 @@ TEST(SetsOperationsOom, list) {
   expect_of<sets::soft_list<u64, u64, flushing>>("soft_list");
 }
 
+/// Flushes are remembered up to the next fence.
+TEST(SetsOperationsOom, on_a_device) {
+  expect_of<sets::soft_hash<u64, u64, domain::file>>("soft_hash, synced");
+  expect_of<sets::link_free_list<u64, u64, domain::file>>("link_free_list, synced");
+}
+
 TEST(SetsOperationsOom, skiplist) {
   expect_of<sets::link_free_skiplist<u64, u64, flushing>>("link_free_skiplist");
   expect_of<sets::soft_skiplist<u64, u64, flushing>>("soft_skiplist");

@@ -108,10 +108,10 @@ class arena {
   void deallocate(void* block, std::size_t) noexcept { deallocate(block); }
 
   /// A block of this arena is free, and there was no volatile memory to remember that. It stays in
-  /// use until the owner is recovered, which knows_occupancy() asks for.
+  /// use until the owner is recovered.
   void note_lost_block() noexcept { lost_a_block_.store(true, std::memory_order_relaxed); }
-  /// May the next opening trust what save_occupancy() writes down? False: it has to recover.
-  [[nodiscard]] bool knows_occupancy() const noexcept {
+  /// Does save_occupancy() write down what is in use? False: the next opening has to recover.
+  [[nodiscard]] bool has_right_occupancy() const noexcept {
     return !lost_a_block_.load(std::memory_order_relaxed) && pages_.is_intact();
   }
 

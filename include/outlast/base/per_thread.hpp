@@ -52,15 +52,15 @@ class per_thread {
     return find(context, cached);
   }
 
-  /// The same for those who can do without: null where there is none and no memory for one. Throws
-  /// nothing, whatever local() would throw.
+  /// The same, or null where there is none and no memory for one. Throws nothing, whatever local()
+  /// would throw.
   [[nodiscard, gnu::always_inline]] T* local_or_null() noexcept {
     if (thread_context* const context = current_thread; context != nullptr) [[likely]] {
       const std::uint64_t id = id_.load(std::memory_order_relaxed);
       const thread_context::cached_local& cached =
           context->locals[id % thread_context::cached_locals];
       if (cached.owner == id) [[likely]] {
-        if (cached.object == nullptr) __builtin_unreachable();  // spares the caller's question
+        if (cached.object == nullptr) __builtin_unreachable();  // the caller's check costs nothing
         return static_cast<T*>(cached.object);
       }
     }

@@ -205,7 +205,7 @@ class root_sessions {
   void close_all() {
     for (auto& [name, session] : sessions_) session->collect_all();
     for (auto& [name, session] : sessions_) {
-      const bool clean = session->before_close() && session->arena().knows_occupancy();
+      const bool clean = session->before_close() && session->arena().has_right_occupancy();
       if (clean) session->arena().save_occupancy();
       pool_.detach_root(session->root().index, clean);
     }

@@ -348,8 +348,8 @@ S& basic_pool<D>::service() {
   for (const service_entry& entry : services_) {
     if (entry.type == std::type_index(typeid(S))) return *static_cast<S*>(entry.object.get());
   }
-  // What a service has told the pool of itself stays, so nothing fails once it is made: there is
-  // room for it, and for those whose constructors ask for it.
+  // Functions that a service has registered stay in the pool, so nothing may fail once it is made:
+  // there is room for it, and for the services that its constructor makes.
   struct in_the_making {
     explicit in_the_making(std::size_t& of) : count(of) { ++count; }
     ~in_the_making() { --count; }

@@ -167,7 +167,7 @@ class epochs final : base::thread_exit_listener {
     std::vector<retired> objects;
 
     /// False if there is no volatile memory. What is retired then is lost until the next recovery
-    /// finds it, and its owner is told so: better than an operation that fails although it took
+    /// finds it, and its owner notes that: better than an operation that fails although it took
     /// effect.
     bool has_room_for(std::size_t more) noexcept {
       if (objects.capacity() - objects.size() >= more) return true;

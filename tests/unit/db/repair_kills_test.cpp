@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +34,22 @@ struct plan {
   long fatal = 0;              ///< the call before which the process ends; 0: none
   long failing = 0;            ///< the call that fails
   bool refuses_links = false;
+  std::string unreadable;  ///< a file of which a page cannot be read
+  off_t unread_page = 0;
+  std::vector<std::string>* trace = nullptr;  ///< gets what changes names, and syncs
 };
 plan now;
+
+std::string path_of(int file) {
+  std::array<char, 4096> path{};
+  const std::string self = "/proc/self/fd/" + std::to_string(file);
+  const ssize_t size = ::readlink(self.c_str(), path.data(), path.size());
+  return size < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(size));
+}
+void note(const char* call, const std::string& path) {
+  if (now.trace == nullptr) return;
+  now.trace->push_back(call + (" " + path.substr(path.rfind("/store/") + 7)));
+}
 
 /// 0, or the errno with which the call fails.
 int next_call(int failure) {
@@ -65,9 +81,11 @@ int open(const char* path, int flags, ...) {
   return made(ENOSPC, call);
 }
 int rename(const char* from, const char* to) noexcept {
+  note("rename to", to);
   return made(EIO, [&] { return ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0); });
 }
 int unlink(const char* path) noexcept {
+  note("unlink", path);
   return made(EIO, [&] { return ::syscall(SYS_unlinkat, AT_FDCWD, path, 0); });
 }
 int rmdir(const char* path) noexcept {
@@ -81,16 +99,28 @@ int linkat(int from_folder, const char* from, int to_folder, const char* to, int
     errno = EPERM;
     return -1;
   }
+  note("link to", to);
   return made(ENOSPC,
               [&] { return ::syscall(SYS_linkat, from_folder, from, to_folder, to, flags); });
 }
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) {
   return made(ENOSPC, [&] { return ::syscall(SYS_pwrite64, file, bytes, size, at); });
 }
+ssize_t pread(int file, void* bytes, size_t size, off_t at) {
+  constexpr off_t page = 4096;
+  if (!now.unreadable.empty() && at < now.unread_page + page &&
+      at + static_cast<off_t>(size) > now.unread_page && path_of(file) == now.unreadable) {
+    errno = EIO;
+    return -1;
+  }
+  return ::syscall(SYS_pread64, file, bytes, size, at);
+}
 int fsync(int file) {
+  if (now.trace != nullptr) note("sync", path_of(file) + "/");
   return made(EIO, [&] { return ::syscall(SYS_fsync, file); });
 }
 int fdatasync(int file) {
+  if (now.trace != nullptr) note("sync", path_of(file) + "/");
   return made(EIO, [&] { return ::syscall(SYS_fdatasync, file); });
 }
 int ftruncate(int file, off_t size) noexcept {
@@ -116,6 +146,20 @@ constexpr int keys = 300;
 
 std::string key_of(int i) { return "key" + std::to_string(1000 + i); }
 std::string text_of(int i) { return std::string(100, static_cast<char>('a' + i % 26)); }
+
+/// Where the page begins that holds `text`; -1: none does.
+off_t page_with(const std::string& path, const std::string& text) {
+  constexpr off_t page = 4096;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string bytes(page, '\0');
+  off_t found = -1;
+  for (off_t at = 0; found < 0 && (at = ::lseek(file, at, SEEK_DATA)) >= 0; at += page) {
+    if (::pread(file, bytes.data(), bytes.size(), at) != page) break;
+    if (bytes.find(text) != std::string::npos) found = at;
+  }
+  ::close(file);
+  return found;
+}
 
 /// Stores that a kill has left, from which repairs begin.
 class RepairThatIsCutOff : public testing::TestWithParam<place> {
@@ -272,6 +316,53 @@ TEST_P(RepairThatIsCutOff, may_be_followed_by_openings_that_are) {
       }
     }
   }
+}
+
+/// A power cut keeps what was synced: names change only when what they name, and what is needed to
+/// go back, is durable.
+TEST_P(RepairThatIsCutOff, changes_names_in_an_order_that_a_power_cut_keeps) {
+  make_template(false);
+  std::vector<std::string> trace;
+  now.trace = &trace;
+  const bool good = repair();
+  now.trace = nullptr;
+  ASSERT_TRUE(good);
+  const std::vector<std::string> expected = {"link to lost/000001.pool", "sync lost/", "sync ",
+                                             "rename to store.pool", "sync "};
+  auto at = std::find(trace.begin(), trace.end(), expected.front());
+  const auto named = std::find(trace.begin(), at, "link to store.rescued");
+  const auto synced = [](const std::string& call) { return call.starts_with("sync #"); };
+  EXPECT_TRUE(std::any_of(named, at, synced));  // a file that had no name when it was opened
+  for (const std::string& each : expected) {
+    ASSERT_NE(at, trace.end()) << each;
+    EXPECT_EQ(*at++, each);
+  }
+  if (!home_.is_logged()) return;
+  ASSERT_EQ(trace.end() - at, 2);
+  EXPECT_EQ(at[0], "unlink store.pool.redo");
+  EXPECT_EQ(at[1], "sync ");
+}
+
+/// As a device with a bad sector.
+TEST_P(RepairThatIsCutOff, goes_around_what_the_device_does_not_give_back) {
+  if (!home_.is_logged()) GTEST_SKIP() << "memory gives back everything";
+  make_template(true);
+  now.unread_page = page_with(home_.file("store.pool"), text_of(150));
+  ASSERT_GT(now.unread_page, 0);
+  now.unreadable = home_.file("store.pool");
+  const db::Status repaired = db::RepairDB(home_.name(), home_.options);
+  now.unreadable.clear();
+  ASSERT_EQ(repaired.ToString(), "OK");
+  std::ifstream log(home_.file("LOG"));
+  const std::string told{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_NE(told.find("did not give back 4096 bytes"), std::string::npos) << told;
+  ASSERT_EQ(home_.open().ToString(), "OK");
+  std::string counted;
+  EXPECT_TRUE(home_->GetProperty("outlast.keys", &counted));
+  EXPECT_LT(std::stoi(counted), keys);
+  EXPECT_GT(std::stoi(counted), keys / 2);
+  home_.close();
+  EXPECT_TRUE(are_equal(home_.file("lost/000001.pool"), kept() + "/store.pool"));
 }
 
 /// Each call fails once, as on a file system that is full, or a device that breaks.

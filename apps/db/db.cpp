@@ -116,7 +116,8 @@ int put(const arguments& given) {
   WriteOptions durable;
   durable.sync = true;
   const auto how = given.create ? opening::made : opening::existing;
-  require(open_to_write(given.store, how, given.room, given.order)->Put(durable, key, value));
+  const opened_store store = open_to_write(given.store, how, given.room, given.order);
+  require_written(store->Put(durable, key, value));
   return 0;
 }
 

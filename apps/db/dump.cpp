@@ -172,13 +172,13 @@ std::uint64_t load(const std::function<opened_store(const std::string&)>& open, 
   const auto put = [&](const std::string& key, const std::string& value) { some.Put(key, value); };
   while (reader.read_one(put)) {
     if (some.ApproximateSize() < at_once) continue;
-    require(store->Write(WriteOptions(), &some));
+    require_written(store->Write(WriteOptions(), &some));
     some.Clear();
     bar.tell(reader.bytes(), bytes);
   }
   WriteOptions durable;
   durable.sync = true;
-  require(store->Write(durable, &some));
+  require_written(store->Write(durable, &some));
   return reader.keys();
 }
 

@@ -36,14 +36,14 @@ std::uint64_t copy(leveldb_database& from, const opened_store& to) {
     some.Put(from.key(), from.value());
     ++keys;
     if (some.ApproximateSize() < at_once) continue;
-    require(to->Write(WriteOptions(), &some));
+    require_written(to->Write(WriteOptions(), &some));
     some.Clear();
     bar.tell(from.bytes_before(from.key()), all);
   }
   from.require_sound();
   WriteOptions durable;
   durable.sync = true;
-  require(to->Write(durable, &some));
+  require_written(to->Write(durable, &some));
   return keys;
 }
 

@@ -61,6 +61,14 @@ bool holds_store(const std::string& directory) {
          fs::exists(directory + "/store.repaired", unknown);
 }
 
+void require_written(const Status& status) {
+  const std::string said = status.ToString();
+  if (!status.IsIOError() || said.find("no space") == std::string::npos) return require(status);
+  throw failure(said +
+                "; a store holds what was decided when it was made: --capacity makes a new one "
+                "that can hold more, in which the same keys may take some more space, too");
+}
+
 namespace {
 
 std::unique_ptr<DB> open_as_it_lies(const std::string& directory, const Comparator* order) {

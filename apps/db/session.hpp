@@ -21,6 +21,8 @@ struct failure : std::runtime_error {
 
 /// Throws failure unless it is OK.
 void require(const outlast::db::Status& status);
+/// The same of a write: where there is no space the message tells what makes some.
+void require_written(const outlast::db::Status& status);
 
 /// Bytes of data for which a store is made; 0: as much as there is room for.
 using capacity = std::uint64_t;

@@ -153,6 +153,14 @@ class Dumps(StoreTest):
         refused([b'{"outlast_dump":1,"comparator":"leveldb.BytewiseComparator"}', b"{"], "line 2")
         self.refuses("load", self.store, "/no/such/dump", says=["/no/such/dump", "No such file"])
 
+    def test_a_store_that_is_too_small_is_told_with_its_remedy(self):
+        lines = ["# outlast dump 1, comparator leveldb.BytewiseComparator"]
+        lines += [f"key{i}\t{'x' * 100_000}" for i in range(200)] + ["# end, 200 keys", ""]
+        dump = "\n".join(lines).encode()
+        self.refuses("load", *ROOM, self.store, says=["no space", "--capacity"], stdin=dump)
+        self.assertEqual(self.does("load", "--capacity", "64MB", str(self.folder / "large"), stdin=dump),
+                         b"200 keys\n")
+
     def test_a_full_device_is_noticed(self):
         self.fill([("a", "1")])
         self.refuses("dump", self.store, "/dev/full", says=["/dev/full", "takes no more"])

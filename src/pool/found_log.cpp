@@ -146,9 +146,11 @@ bool judge(const log_reading& reading, const mapped_file& pool, const std::strin
   const page_generations has = generations_of(pool.first_page());
   const bool counts_batches = reading.version >= first_version_that_counts;
   if ((counts_batches ? has.complete : has.newest) < reading.start->pool_generation) {
-    throw corruption(pool.path(), "the pool's file is older than its redo log '" + log +
-                                      "' and cannot be brought up to date by it; if it is a "
-                                      "backup that you want to use, remove the log");
+    throw corruption(pool.path(),
+                     "the pool's file is older than its redo log '" + log +
+                         "', a copy of an earlier moment; put the file of the log's own moment "
+                         "there, or restore a backup of both; if it is the backup of a closed "
+                         "pool that you want to use, remove the log");
   }
   return true;
 }

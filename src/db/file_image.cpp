@@ -410,10 +410,14 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
     if (!demanded) return false;
     refuse_log(file_, path, errc::refused, "belongs to another pool");
   }
-  if (header.state.generation < reading.start->pool_generation) {
+  // As bring_in_log() of a pool judges, which writes.
+  const bool counts_batches = reading.version >= first_version_that_counts;
+  const page_generations has = generations_of({base_, pool_format::page_bytes});
+  if ((counts_batches ? has.complete : has.newest) < reading.start->pool_generation) {
     throw corruption(file_, "the store's file is older than its redo log '" + path +
-                                "' and cannot be brought up to date by it; if it is a backup that "
-                                "you want to use, remove the log");
+                                "', a copy of an earlier moment; put the file of the log's own "
+                                "moment there, or restore a backup of both; if it is the backup "
+                                "of a closed store that you want to use, remove the log");
   }
   batches all(path, log.get(), reading.uuid, reading.start->sequence);
   while (const auto batch = all.next()) {
@@ -426,7 +430,23 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
       std::copy(each.bytes.begin(), each.bytes.end(), base_ + each.pool_offset);
     }
   }
-  if (!all.goes_on()) return true;
+  if (!all.goes_on()) {
+    const std::uint64_t generation =
+        reading.start->pool_generation + (all.sequence() - reading.start->sequence);
+    if (!counts_batches || has.newest <= generation) return true;
+    const std::string newer =
+        "the store's file is newer than its redo log '" + path + "', a copy of an earlier moment";
+    if (!salvage || !header.dirty()) {
+      throw corruption(file_,
+                       newer + (header.dirty() ? "; put the log of its own moment there, restore a "
+                                                 "backup of both, or repair the store to keep what "
+                                                 "can be read"
+                                               : "; the store was closed and needs no log: move it "
+                                                 "away"));
+    }
+    left_out_.push_back(newer + ": what it holds may be of different ages");
+    return true;
+  }
   const std::string what = "batch " + std::to_string(all.sequence()) + " of the redo log '" + path +
                            "' is damaged, and batches behind it are not";
   if (!salvage) {

@@ -20,11 +20,15 @@ using namespace pool_format;
 
 /// The number of a file system with a block device is that of the device: a snapshot of the device
 /// has another one. Others get theirs when they are mounted, and most have one of their own.
-std::uint64_t device_number(int fd, const struct statx& file) {
+/// Nothing where it cannot be told: one number must not stand for another.
+std::optional<std::uint64_t> device_number(int fd, const struct statx& file) {
   const std::uint64_t number =
       std::uint64_t{file.stx_dev_major} << 32 | std::uint64_t{file.stx_dev_minor};
   struct statfs system{};
-  if (file.stx_dev_major != 0 || ::fstatfs(fd, &system) != 0) return number;
+  if (file.stx_dev_major != 0) return number;
+  while (::fstatfs(fd, &system) != 0) {
+    if (errno != EINTR) return std::nullopt;
+  }
   std::uint64_t own = 0;
   static_assert(sizeof own == sizeof system.f_fsid);
   std::memcpy(&own, &system.f_fsid, sizeof own);
@@ -45,9 +49,11 @@ std::optional<file_identity> identity_of(int fd, std::uint64_t generation) {
   struct statx file{};
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &file) != 0) return std::nullopt;
   if ((file.stx_mask & STATX_INO) == 0) return std::nullopt;
+  const std::optional<std::uint64_t> device = device_number(fd, file);
+  if (!device) return std::nullopt;
   file_identity identity{};
   identity.generation = generation;
-  identity.device = device_number(fd, file);
+  identity.device = *device;
   identity.inode = file.stx_ino;
   if ((file.stx_mask & STATX_BTIME) != 0) {
     identity.born =

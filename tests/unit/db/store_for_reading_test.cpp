@@ -96,6 +96,30 @@ INSTANTIATE_TEST_SUITE_P(everywhere, StoreForReading,
                          testing::Values(place::memory_files, place::disk),
                          testing::PrintToStringParamName());
 
+TEST_P(StoreForReading, is_refused_where_its_file_is_older_than_its_log) {
+  if (GetParam() != place::disk) GTEST_SKIP() << "it has no log";
+  ASSERT_TRUE(fill());
+  const std::string aside = home.name() + "-aside";
+  const auto copy = [](const std::string& from, const std::string& to) {
+    return std::system(("cp --sparse=always " + from + " " + to).c_str()) == 0;
+  };
+  ASSERT_TRUE(fs::create_directory(aside));
+  ASSERT_TRUE(copy(home.file("store.pool"), aside + "/store.pool"));
+  // Longer than the log: there is a checkpoint.
+  db::WriteOptions synced;
+  synced.sync = true;
+  for (int i = 0; i < 48; ++i) {
+    ASSERT_TRUE(home->Put(synced, std::to_string(i), std::string(std::size_t{1} << 20, 'x')).ok());
+  }
+  ASSERT_TRUE(copy(home.file("store.pool.redo"), aside + "/store.pool.redo"));
+  home.close();
+  fs::rename(aside + "/store.pool", home.file("store.pool"));
+  fs::rename(aside + "/store.pool.redo", home.file("store.pool.redo"));
+  const db::Status status = open_for_reading();
+  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  EXPECT_NE(status.ToString().find("older than its redo log"), std::string::npos);
+}
+
 TEST_P(StoreForReading, shows_what_was_written) {
   make_store();
   home.options.paranoid_checks = true;

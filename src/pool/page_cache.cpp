@@ -3,6 +3,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/detail/parallel.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
@@ -79,18 +80,11 @@ struct alignas(pool_format::page_bytes) aligned_piece {
 /// Stores again what the cache holds of a file and its device does not.
 class cache_keeper {
  public:
-  cache_keeper(const std::string& path, int fd, std::uint64_t length)
-      : path_(path), fd_(fd), length_(length), device_(path, fd) {}
+  cache_keeper(const std::string& path, int fd, std::uint64_t length, const device_reader& device)
+      : path_(path), fd_(fd), length_(length), device_(device) {}
 
-  void keep(std::uint64_t first, std::uint64_t end) {
-    constexpr std::uint64_t window = std::uint64_t{1} << 30;
-    for (std::uint64_t at = first / page_ * page_; at < end; at += window) {
-      keep_window(at, std::min(window, end - at));
-    }
-  }
-
- private:
-  void keep_window(std::uint64_t offset, std::uint64_t bytes) {
+  /// `offset`: a multiple of the kernel's page.
+  void keep(std::uint64_t offset, std::uint64_t bytes) {
     const std::vector<unsigned char> held = held_pages(offset, bytes);
     const std::size_t most = std::max<std::uint64_t>(piece_bytes / page_, 1);
     for (std::size_t i = 0; i < held.size();) {
@@ -148,7 +142,7 @@ class cache_keeper {
   int fd_;
   std::uint64_t length_;
   std::uint64_t page_ = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  device_reader device_;
+  const device_reader& device_;
   std::unique_ptr<aligned_piece> on_device_ = std::make_unique<aligned_piece>();
   std::unique_ptr<aligned_piece> in_cache_ = std::make_unique<aligned_piece>();
 };
@@ -157,12 +151,27 @@ class cache_keeper {
 
 void mapped_file::store_cache_again() const {
   if (is_device() || in_memory_file_system()) return;
+  struct part {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+  constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t length = this->length();
-  cache_keeper keeper(path_, fd_.get(), length);
-  const auto keep = [&](std::uint64_t first, std::uint64_t end) { keeper.keep(first, end); };
-  if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, keep)) {
-    keep(0, length);  // its answers need not count what the cache alone holds
+  std::vector<part> parts;
+  const auto add = [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t at = first / page * page; at < end; at += most_bytes) {
+      parts.push_back({at, std::min(most_bytes, end - at)});
+    }
+  };
+  if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, add)) {
+    add(0, length);  // its answers need not count what the cache alone holds
   }
+  const bool is_test = test_seams().read_device || test_seams().on_store_again;
+  const device_reader device(path_, fd_.get());
+  for_each_in_parallel(is_test ? 1 : threads_for_opening(), parts.size(), [&](std::size_t i) {
+    cache_keeper(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
+  });
 }
 
 void mapped_file::make_cache_durable() const {

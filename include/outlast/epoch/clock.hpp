@@ -83,28 +83,25 @@ class clock final : private base::thread_exit_listener {
   /// A service of the pool: made by clock_of() on first use. Durable at return. Starts a thread
   /// that ticks, in real domains. Throws what attaching a root throws.
   explicit clock(pool_type& pool)
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session_type>(
+      : session_{pool.template service<durable::root_sessions<D>>().template attach<session_type>(
             session_type::root_name, session_type::type(),
-            [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })),
+            [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
         now_(session_->now()),
         frontier_(now_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
-    try {
-      if (domain::has_real_threads<D>) configure({});
-      // The pool may keep it although what follows fails.
-      pool.on_fork_child([this, alive = std::weak_ptr<bool>(alive_)] {
-        if (alive.expired()) return;
-        records_.forbid();
-        frontier_.forbid();
-        exchanges_.forbid();
-      });
-      pool.on_close([this] { close(); });
-    } catch (...) {
-      session_->handle_gone();
-      throw;
-    }
+    if (domain::has_real_threads<D>) configure({});
+    // The pool may keep these although what follows fails.
+    pool.on_fork_child([this, alive = std::weak_ptr<bool>(alive_)] {
+      if (alive.expired()) return;
+      records_.forbid();
+      frontier_.forbid();
+      exchanges_.forbid();
+    });
+    pool.on_close([this, alive = std::weak_ptr<bool>(alive_)] {
+      if (!alive.expired()) close();
+    });
     listen_for_exits();
   }
   clock(const clock&) = delete;
@@ -583,6 +580,15 @@ class clock final : private base::thread_exit_listener {
     left.blocks.clear();
   }
 
+  /// Whatever becomes of the clock, another one may be attached after it.
+  struct held_session {
+    std::shared_ptr<session_type> of;
+    ~held_session() { of->handle_gone(); }
+
+    [[nodiscard]] session_type* operator->() const noexcept { return of.get(); }
+    [[nodiscard]] session_type& operator*() const noexcept { return *of; }
+  };
+
   /// Of the thread that ticks. It ends with this.
   struct ticker {
     ticker() = default;
@@ -648,7 +654,7 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  std::shared_ptr<session_type> session_;
+  held_session session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};

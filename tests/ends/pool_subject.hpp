@@ -5,7 +5,6 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <outlast/pool/detail/seams.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -163,14 +164,25 @@ class busy_threads {
   std::thread reader_;
 };
 
+class slow_device final : public pool_detail::log_device {
+ public:
+  int sync(const std::string& path, int file) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return log_device::sync(path, file);
+  }
+};
+
 int fork_while_busy(life& in) {
+  // Most forks find a thread that waits for the device.
+  static slow_device device;
+  if (in.domain == "logged_file") pool_detail::test_seams().device = &device;
   open(in);
   {
     const busy_threads others(in);
     for (int i = 0; i < 10; ++i) {
       in_child(in, [&] {
         in.note("a call");
-        const auto calls = in.used->calls();
+        const auto calls = i % 2 == 0 ? std::vector<public_call>() : in.used->calls();
         if (!calls.empty() && !calls[static_cast<std::size_t>(i) % calls.size()].is_refused()) {
           return 2;
         }

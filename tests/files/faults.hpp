@@ -37,7 +37,7 @@ struct choice {
   std::vector<fault> faults;      ///< to be tried
   char letter = ' ';              ///< or why none is
   bool must_succeed = false;      ///< the call has another way, or is made again
-  bool must_not_succeed = false;  ///< what it answered would not be durable
+  bool must_not_succeed = false;  ///< what it answers would not be durable
 };
 
 /// `is_first`: of this name in the operation. `thoroughly`: with every error that the call may

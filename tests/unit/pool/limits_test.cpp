@@ -89,9 +89,16 @@ constexpr int not_allowed = 77;
 /// Mounts and roots of its own. False where the process may not have them.
 bool leave_the_others() {
   const std::string user = "0 " + std::to_string(::geteuid()) + " 1";
+  const std::string group = "0 " + std::to_string(::getegid()) + " 1";
   const bool is_root = ::geteuid() == 0;
   if (::unshare(is_root ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return false;
-  if (!is_root && !(std::ofstream("/proc/self/uid_map") << user << std::flush)) return false;
+  const auto tell = [](const char* file, const std::string& text) {
+    return static_cast<bool>(std::ofstream(file) << text << std::flush);
+  };
+  if (!is_root && !(tell("/proc/self/uid_map", user) && tell("/proc/self/setgroups", "deny") &&
+                    tell("/proc/self/gid_map", group))) {
+    return false;
+  }
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 

@@ -368,6 +368,36 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
                       file_ + "' from byte " + std::to_string(begin) + " on");
 }
 
+/// Refuses a file that lacks something of batches in front of the log's first one. As the opening of
+/// a pool judges, which writes.
+void file_image::require_old_enough(const log_reading& reading, const page_generations& has,
+                                    const std::string& log) const {
+  const bool counts_batches = reading.version >= first_version_that_counts;
+  if ((counts_batches ? has.complete : has.newest) >= reading.start->pool_generation) return;
+  throw corruption(file_, "the store's file is older than its redo log '" + log +
+                              "', a copy of an earlier moment; put the file of the log's own "
+                              "moment there, or restore a backup of both; if it is the backup of "
+                              "a closed store that you want to use, remove the log");
+}
+
+/// Refuses a file that has something of batches behind the log's last one.
+void file_image::judge_end(const log_end& end, const page_generations& has,
+                           const parsed_header& header, const std::string& log, bool salvage) {
+  const log_start& start = *end.reading.start;
+  const std::uint64_t newest = start.pool_generation + (end.sequence - start.sequence);
+  if (end.reading.version < first_version_that_counts || has.newest <= newest) return;
+  const std::string newer =
+      "the store's file is newer than its redo log '" + log + "', a copy of an earlier moment";
+  if (salvage && header.dirty()) {
+    left_out_.push_back(newer + ": what it holds may be of different ages");
+    return;
+  }
+  throw corruption(
+      file_, newer + (header.dirty() ? "; put the log of its own moment there, restore a backup "
+                                       "of both, or repair the store to keep what can be read"
+                                     : "; the store was closed and needs no log: move it away"));
+}
+
 /// What the file lacks of what was acknowledged. False if there is no such log.
 bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
   const std::string path = pool_detail::log_path_of(file_);
@@ -410,15 +440,8 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
     if (!demanded) return false;
     refuse_log(file_, path, errc::refused, "belongs to another pool");
   }
-  // As bring_in_log() of a pool judges, which writes.
-  const bool counts_batches = reading.version >= first_version_that_counts;
   const page_generations has = generations_of({base_, pool_format::page_bytes});
-  if ((counts_batches ? has.complete : has.newest) < reading.start->pool_generation) {
-    throw corruption(file_, "the store's file is older than its redo log '" + path +
-                                "', a copy of an earlier moment; put the file of the log's own "
-                                "moment there, or restore a backup of both; if it is the backup "
-                                "of a closed store that you want to use, remove the log");
-  }
+  require_old_enough(reading, has, path);
   batches all(path, log.get(), reading.uuid, reading.start->sequence);
   while (const auto batch = all.next()) {
     const auto ranges = ranges_of(*batch, bytes_);
@@ -431,20 +454,7 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
     }
   }
   if (!all.goes_on()) {
-    const std::uint64_t generation =
-        reading.start->pool_generation + (all.sequence() - reading.start->sequence);
-    if (!counts_batches || has.newest <= generation) return true;
-    const std::string newer =
-        "the store's file is newer than its redo log '" + path + "', a copy of an earlier moment";
-    if (!salvage || !header.dirty()) {
-      throw corruption(file_,
-                       newer + (header.dirty() ? "; put the log of its own moment there, restore a "
-                                                 "backup of both, or repair the store to keep what "
-                                                 "can be read"
-                                               : "; the store was closed and needs no log: move it "
-                                                 "away"));
-    }
-    left_out_.push_back(newer + ": what it holds may be of different ages");
+    judge_end({reading, all.sequence()}, has, header, path, salvage);
     return true;
   }
   const std::string what = "batch " + std::to_string(all.sequence()) + " of the redo log '" + path +

@@ -5,6 +5,7 @@
 #include <outlast/db/detail/store.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
+#include <outlast/pool/log_format.hpp>
 
 #include <array>
 #include <cstddef>
@@ -41,6 +42,11 @@ class file_image {
   /// Which addresses a root's pointers may be relative to; the first is where it is mapped now.
   using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
 
+  struct log_end {
+    const pool_format::log_reading& reading;
+    std::uint64_t sequence;  // of the batch that would come next
+  };
+
   void bring_in(const pool_format::parsed_header& header, bool salvage);
   void judge_copy(const pool_format::parsed_header& header, bool salvage);
   [[nodiscard]] std::vector<root_bases> recorded_bases(
@@ -53,6 +59,10 @@ class file_image {
   void map_part(std::uint64_t begin, std::uint64_t end);
   void read_part(std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] bool bring_in_log(const pool_format::parsed_header& header, bool salvage);
+  void require_old_enough(const pool_format::log_reading& reading,
+                          const pool_format::page_generations& has, const std::string& log) const;
+  void judge_end(const log_end& end, const pool_format::page_generations& has,
+                 const pool_format::parsed_header& header, const std::string& log, bool salvage);
 
   std::string file_;
   medium on_;

@@ -96,11 +96,10 @@ class payload_session : public durable::root_session<D> {
   }
 
  private:
-  [[noreturn, gnu::noinline]] static void throw_forked() {
-    throw error(
-        errc::forked, "",
-        "this pool was opened before fork(); the child must not use it, only a pool that it "
-        "opens itself");
+  [[noreturn, gnu::noinline]] void throw_forked() const {
+    throw error(errc::forked, const_cast<payload_session*>(this)->pool().path(),
+                "the pool was opened before fork() and belongs to the parent process; the child "
+                "may use only pools that it opens itself");
   }
 
   void create() {

@@ -368,8 +368,8 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
                       file_ + "' from byte " + std::to_string(begin) + " on");
 }
 
-/// Refuses a file that lacks something of batches in front of the log's first one. As the opening of
-/// a pool judges, which writes.
+/// Refuses a file that lacks something of batches in front of the log's first one. As the opening
+/// of a pool judges, which writes.
 void file_image::require_old_enough(const log_reading& reading, const page_generations& has,
                                     const std::string& log) const {
   const bool counts_batches = reading.version >= first_version_that_counts;

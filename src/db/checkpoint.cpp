@@ -61,6 +61,7 @@ void copy_in_files(core::store& from, core::store_options wanted, const store_pa
     core::name_store(paths.data, paths.copied);
   } catch (...) {
     core::remove_store_files(paths.copied);
+    core::remove_store_files(paths.data);  // it may have its name already
     throw;
   }
 }
@@ -101,7 +102,10 @@ Status Checkpoint(DB* db, const std::string& directory, const core::progress_tol
   if (!status.ok()) return status;
   status = copy_to(from, directory, tell);
   if (status.ok() && is_made && keeper_of(env) == nullptr) {
-    return guarded([&] { core::sync_directory(directory + "/.."); });
+    status = guarded([&] { core::sync_directory(directory + "/.."); });
+    if (!status.ok()) {
+      static_cast<void>(guarded([&] { core::remove_store_files(store_paths(directory).data); }));
+    }
   }
   if (!status.ok() && is_made) {
     static_cast<void>(env->RemoveFile(store_paths(directory).lock));

@@ -41,6 +41,13 @@ void call_log::end_faults() {
   armed_ = false;
 }
 
+bool call_log::has_no_proc() {
+  const std::lock_guard lock(mutex_);
+  if (!armed_ || !planned_.everywhere || planned_.at.name != "linkat") return false;
+  seen_->reached = true;
+  return true;
+}
+
 std::optional<std::string> call_log::role_of(const char* path) const {
   const std::lock_guard lock(mutex_);
   if (root_.empty() || std::strncmp(path, root_.c_str(), root_.size()) != 0) return std::nullopt;

@@ -39,6 +39,8 @@ class call_log {
   void end_operation();
   void end_faults();
 
+  /// Is the system to be one without /proc, where a file without a name gets none?
+  [[nodiscard]] bool has_no_proc();
   /// The role of a path below the directory; nothing for others.
   [[nodiscard]] std::optional<std::string> role_of(const char* path) const;
   [[nodiscard]] std::optional<std::string> role_of(int descriptor) const;

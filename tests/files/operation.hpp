@@ -14,6 +14,7 @@ namespace outlast::test::files {
 struct end_of_life {
   bool acknowledged = false;  ///< the operation had returned without an error
   bool power_cut = false;     ///< all that was not durable may be gone
+  bool unread = false;        ///< something could not be read
 };
 
 /// Each member function runs in a child of the test's process. What it finds wrong it returns as a

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <string_view>
 #include <type_traits>
 
 #include <fcntl.h>
@@ -367,6 +368,10 @@ int __wrap_posix_fadvise(int descriptor, off_t offset, off_t size, int advice) {
 }
 
 int __wrap_access(const char* path, int how) {
+  if (std::string_view(path).starts_with("/proc/") && calls().has_no_proc()) {
+    errno = ENOENT;
+    return -1;
+  }
   return on_path("access", path, [=](bool) { return __real_access(path, how); });
 }
 

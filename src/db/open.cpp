@@ -320,7 +320,8 @@ Status DestroyDB(const std::string& name, const Options& options) {
   }
   // Without the lock another call would not take the rest for a store's.
   if (!status.ok()) return status;
-  if (env->FileExists(paths.lock)) status = env->RemoveFile(paths.lock);
+  const Status unlocked = env->RemoveFile(paths.lock);  // it need not be a file
+  if (!unlocked.ok() && env->FileExists(paths.lock)) return unlocked;
   const Status removed = env->RemoveDir(name);  // something else may be in it
   const bool is_listed = env->GetChildren(name, &there).ok();
   if (status.ok() && !removed.ok() && is_listed && holds_nothing(there)) return removed;

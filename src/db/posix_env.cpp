@@ -311,7 +311,9 @@ class posix_env final : public Env {
     *lock = nullptr;
     const std::lock_guard guard(locked_mutex());
     struct stat before{};
-    if (::stat(fname.c_str(), &before) == 0 && locked_.contains({before.st_dev, before.st_ino})) {
+    const bool is_there = ::stat(fname.c_str(), &before) == 0;
+    if (!is_there && errno != ENOENT) return failed("lock " + fname);
+    if (is_there && locked_.contains({before.st_dev, before.st_ino})) {
       return Status::IOError("lock " + fname, "already held by this process");
     }
     forgotten_.reserve(forgotten_.size() + 1);  // it may have been moved there since

@@ -92,8 +92,10 @@ class store_operation final : public operation {
         break;
       case deed::open_twice: {
         db::DB* second = nullptr;
+        const std::size_t held = names_in("/proc/self/fd").size();
         status = db::DB::Open(options(false), more_, store_in(root), &second);
         if (second != nullptr) return "an open store was opened again";
+        if (names_in("/proc/self/fd").size() > held) return "the refusal keeps a descriptor";
         return status.IsIOError() || status.IsInvalidArgument() ? "" : status.ToString();
       }
       case deed::open_none:

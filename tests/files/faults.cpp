@@ -31,6 +31,7 @@ const std::vector<int>& errors_of(const std::string& name) {
       {"ftruncate", {EIO, EFBIG}},
       {"link", {EIO, ENOSPC}},
       {"linkat", {EIO, ENOSPC, EACCES}},
+      {"linkat unnamed", {EIO, ENOSPC, EACCES}},
       {"lseek", {EIO}},
       {"mkdir", {ENOSPC, EACCES}},
       {"mmap", {ENOMEM}},
@@ -63,9 +64,9 @@ const std::vector<int>& errors_of(const std::string& name) {
 const std::vector<int>& refusals_of(const std::string& name) {
   static const std::map<std::string, std::vector<int>> all = {
       {"fallocate", {EOPNOTSUPP, ENOSYS}}, {"fallocate hole", {EOPNOTSUPP}},
-      {"fsync directory", {EINVAL}},       {"open past the cache", {EINVAL}},
-      {"posix_fadvise", {EINVAL}},         {"open unnamed", {EOPNOTSUPP, EISDIR, EINVAL}},
-      {"renameat2", {EINVAL, ENOSYS}},
+      {"fsync directory", {EINVAL}},       {"linkat unnamed", {ENOENT}},  // without /proc
+      {"open past the cache", {EINVAL}},   {"open unnamed", {EOPNOTSUPP, EISDIR, EINVAL}},
+      {"posix_fadvise", {EINVAL}},         {"renameat2", {EINVAL, ENOSYS}},
   };
   static const std::vector<int> none;
   const auto found = all.find(name);

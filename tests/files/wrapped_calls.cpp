@@ -298,7 +298,9 @@ int __wrap_link(const char* from, const char* to) {
 }
 
 int __wrap_linkat(int from_at, const char* from, int to_at, const char* to, int flags) {
-  return make_name("linkat", to, [=] { return __real_linkat(from_at, from, to_at, to, flags); });
+  const char* const name =
+      std::string_view(from).starts_with("/proc/") ? "linkat unnamed" : "linkat";
+  return make_name(name, to, [=] { return __real_linkat(from_at, from, to_at, to, flags); });
 }
 
 int __wrap_unlink(const char* path) {

@@ -398,6 +398,15 @@ int __wrap_statvfs(const char* path, struct statvfs* status) {
   return on_path("statvfs", path, [=](bool) { return __real_statvfs(path, status); });
 }
 
+ssize_t __wrap_readlink(const char* path, char* to, size_t size) {
+  return on_path("readlink", path, [=](bool) { return __real_readlink(path, to, size); });
+}
+
+int __wrap_statx(int at, const char* path, int flags, unsigned mask, struct statx* to) {
+  const auto real = [=](bool) { return __real_statx(at, path, flags, mask, to); };
+  return *path == '\0' ? on_descriptor("statx", at, real) : on_path("statx", path, real);
+}
+
 DIR* __wrap_opendir(const char* path) {
   return on_path("opendir", path, [=](bool) { return __real_opendir(path); });
 }

@@ -16,13 +16,16 @@ void fill_new_store(store_options wanted, Make&& make, Fill&& fill, Remove&& rem
   const std::size_t most = 4 * wanted.capacity_bytes;  // no page is less than a quarter full
   for (;; wanted.capacity_bytes += wanted.capacity_bytes / 4) {
     std::unique_ptr<store> to;
+    bool is_filled = false;
     try {
       to = make(wanted);
       fill(*to);
+      is_filled = true;
       to->close();
       return;
     } catch (const out_of_space&) {
-      const bool is_full = to != nullptr && to->data_bytes() >= wanted.capacity_bytes / 2;
+      const bool is_full =
+          to != nullptr && !is_filled && to->data_bytes() >= wanted.capacity_bytes / 2;
       to.reset();
       remove();
       if (!is_full || wanted.capacity_bytes > most) throw;

@@ -384,6 +384,7 @@ void basic_pool<D>::require_usable() const {
 template <domain::persistence_domain D>
 auto basic_pool<D>::usable_alone() const -> std::unique_lock<std::recursive_mutex> {
   require_usable();
+  (void)base::this_thread();  // what takes memory in a thread's first call takes it before effects
   std::unique_lock lock(control_);
   require_usable();
   return lock;

@@ -260,7 +260,7 @@ TEST(PoolOperationsOom, all) {
     std::printf("%-34s %-26s %4u failures, %u wrong%s%s\n", "pool", each.name.c_str(), row.injected,
                 row.wrong, row.complaint.empty() ? "" : ": ", row.complaint.c_str());
     EXPECT_EQ(row.complaint, "") << each.name;
-    EXPECT_EQ(row.injected == 0, each.name == "grow") << each.name << ": no call failed";
+    EXPECT_NE(row.injected, 0U) << each.name << ": no call failed";
   }
 }
 

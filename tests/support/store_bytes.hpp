@@ -1,6 +1,9 @@
 // The files of stores, looked at and spoilt from outside.
 #pragma once
 
+#include <outlast/pool/detail/file_identity.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,6 +26,12 @@ inline std::vector<std::string> names_in(const std::string& directory) {
   }
   std::sort(all.begin(), all.end());
   return all;
+}
+
+/// The process that had a pool's file open is gone: the copy `file` is as whole as its original.
+inline void adopt(const std::string& file) {
+  const pool_detail::unique_fd copy(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  pool_detail::adopt_copy(file, copy.get());
 }
 
 /// Do both files hold the same? What neither has stored is not looked at.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -190,6 +191,21 @@ class RepairThatIsCutOff : public testing::TestWithParam<place> {
   void begin() const {
     fs::remove_all(home_.name());
     ASSERT_EQ(std::system(("cp -a --sparse=always " + kept() + " " + home_.name()).c_str()), 0);
+    adopt(home_.file("store.pool"));
+    // Where the store is must not tell the files apart.
+    copy_identity(home_.file("store.pool"), kept() + "/store.pool");
+  }
+  /// The line of a pool's page 0: docs/formats/pool.md.
+  static void copy_identity(const std::string& from, const std::string& to) {
+    constexpr std::streamoff place_of_table = 120;
+    std::fstream source(from, std::ios::in | std::ios::binary);
+    std::fstream target(to, std::ios::in | std::ios::out | std::ios::binary);
+    std::uint64_t table = 0;
+    std::array<char, 64> line{};
+    source.seekg(place_of_table).read(reinterpret_cast<char*>(&table), sizeof table);
+    source.seekg(static_cast<std::streamoff>(table)).read(line.data(), line.size());
+    ASSERT_TRUE(source);
+    ASSERT_TRUE(target.seekp(static_cast<std::streamoff>(table)).write(line.data(), line.size()));
   }
   [[nodiscard]] std::string kept() const { return home_.name() + "-template"; }
 

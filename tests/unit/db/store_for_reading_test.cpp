@@ -6,16 +6,12 @@
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/transaction.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/format.hpp>
 #include <tests/support/store_bytes.hpp>
 #include <tests/support/store_home.hpp>
 
 #include <gtest/gtest.h>
-
-#include <fcntl.h>
 
 #include <array>
 #include <cstddef>
@@ -40,12 +36,6 @@ class reverse final : public db::Comparator {
   void FindShortestSeparator(std::string* /*start*/, const db::Slice& /*limit*/) const override {}
   void FindShortSuccessor(std::string* /*key*/) const override {}
 };
-
-/// The process that had it open is gone: the copy is as whole as its original.
-void adopt(const std::string& file) {
-  const pool_detail::unique_fd copy(::open(file.c_str(), O_RDWR | O_CLOEXEC));
-  pool_detail::adopt_copy(file, copy.get());
-}
 
 class StoreForReading : public testing::TestWithParam<place> {
  protected:

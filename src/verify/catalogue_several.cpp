@@ -139,6 +139,7 @@ class run_world final : public world {
     simulated::write(entry_at(*page), &made, sizeof made);
     domain::persist<simulated>(entry_at(*page), sizeof made);
     pages.publish({*page, {pool_format::run_kind::large, 0, owner_, 1}, pool_format::page_bytes});
+    simulated::psync();  // an answer waits for the store buffer
     pages_.emplace(key, *page);
     return true;
   }
@@ -146,6 +147,7 @@ class run_world final : public world {
     const std::uint32_t page = at->second;
     pages_.erase(at);
     pool_->pages().free_run(pool_->pages().address_of(page));
+    simulated::psync();
     return true;
   }
 

@@ -84,9 +84,9 @@ class callee {
   /// Throws std::bad_alloc.
   explicit callee(std::shared_ptr<callers> in)
       : id_(next_owner_id()), home_(std::move(in)), at_(home_->take_cell(id_)) {}
-  /// As end(), where that was not called.
+  /// Where end() was not called: no call is under way, but of threads that stopped in one for good.
   ~callee() {
-    end([] {});
+    if (!ended_) at_.id.store(0, std::memory_order_seq_cst);
   }
   callee(const callee&) = delete;
   callee& operator=(const callee&) = delete;

@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{50, scenarios::updates, portable, "lines are written back once and for all"},
         mutant{51, scenarios::updates, portable, "what is older is free at once"},
         mutant{52, scenarios::updates, portable, "a sync asks without the lock",
-               verify::strategy_kind::pct, 90},
+               verify::strategy_kind::pct, 90239},
         mutant{53, scenarios::one_lock, portable, "who pops begins before the lock",
                verify::strategy_kind::pct, 75}),
     number_of);

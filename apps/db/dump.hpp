@@ -26,10 +26,10 @@ namespace outlast::apps::db {
 /// `name`.
 void dump(const opened_store& store, std::ostream& out, const std::string& name, bool json);
 
-/// Puts what a dump holds, and answers how many keys that are. Durable at return. Throws failure,
-/// and leaves what was put before, if `in` is not all of a dump; before `open`, which opens a store
-/// whose order has the name that it is given, if it is none. `bytes`: how long it is; 0: nobody
-/// knows.
+/// Puts the entries of a dump, and returns how many keys they have. Durable at return. `open` opens
+/// a store whose order has the name that it is given. Throws failure: before it calls `open` if
+/// `in` holds no dump; later, and leaves the entries put so far, if the dump is cut off. `bytes`:
+/// the length of the dump, for progress; 0 if it is unknown.
 std::uint64_t load(const std::function<opened_store(const std::string&)>& open, std::istream& in,
                    const std::string& name, std::uint64_t bytes);
 

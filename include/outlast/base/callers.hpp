@@ -1,10 +1,10 @@
 // Calls to an object that may have gone since they were asked for.
 //
 // A reclaimer remembers what to call when a node's time has come, and that may be long after the
-// structure that retired the node was dropped. The object that is called is a `callee`. Whoever
-// remembers a call remembers the callee's `reference` beside it, and makes the call through
-// `call_alive`. The callee ends before it is destroyed: calls that are under way are waited for,
-// later ones are left out.
+// structure that retired the node was dropped. The object that is called has a `callee`. A caller
+// remembers the callee's `reference` beside the call, and makes the call through `call_alive`. The
+// callee ends before it is destroyed: calls that are under way are waited for, later ones are left
+// out.
 #pragma once
 
 #include <outlast/base/announce.hpp>
@@ -21,7 +21,7 @@
 
 namespace outlast::base {
 
-/// Who is calling whom: one table for all callees that threads may call in the same way, such as
+/// The table of calls under way: one for all callees that threads may call in the same way, such as
 /// those of a pool. It outlives every reference to them.
 /// Memory: a cache line per thread, and 16 bytes for each callee that exists at the same time.
 class callers {
@@ -107,7 +107,9 @@ class callee {
       // (2) seq_cst; synchronizes-with (4): what the call did is done.
       while (each.callee.load(std::memory_order_seq_cst) == &at_) wait();
     });
-    { const std::lock_guard no_call(home_->without_memory_); }
+    {
+      const std::lock_guard no_call(home_->without_memory_);
+    }
     at_.id.store(0, std::memory_order_release);
   }
 

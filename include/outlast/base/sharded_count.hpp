@@ -11,9 +11,9 @@
 namespace outlast::base {
 
 /// A signed sum kept in one line per thread. `add` is wait-free after a thread's first call; `sum`
-/// adds up all lines and is exact only while nobody adds. Volatile. A thread for whose line there
-/// is no memory adds to a line of all: structures count after an operation took effect, and must
-/// not fail there.
+/// adds up all lines and is exact only while no thread adds. Volatile. A thread for whose line
+/// there is no memory adds to a line of all: structures count after an operation took effect, and
+/// must not fail there.
 class sharded_count {
  public:
   sharded_count() : shards_([](std::uint32_t) { return std::make_unique<shard>(); }) {}

@@ -122,10 +122,10 @@ class DB {
 Status DestroyDB(const std::string& name, const Options& options);
 /// Makes of a store that does not open any more, or is damaged, one of what can still be read.
 /// The files that it replaces are kept, as they were, in the folder `lost` of its directory, each
-/// time under another name; they are removed by whoever misses nothing. LOG tells what was kept and
-/// what was lost. Takes space for a second store. Nothing has changed where it fails. It may be cut
-/// off at any time: Open() and RepairDB() find the old store or the new one. Corruption if nothing
-/// can be read.
+/// time under another name; the caller removes them when it misses nothing. LOG tells what was kept
+/// and what was lost. Takes space for a second store. Nothing has changed where it fails. It may be
+/// cut off at any time: Open() and RepairDB() find the old store or the new one. Corruption if
+/// nothing can be read.
 Status RepairDB(const std::string& dbname, const Options& options);
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -32,8 +32,8 @@ using pool_reader = std::function<void(std::uint64_t, void*, std::size_t)>;
 [[nodiscard]] std::string sentence_of_copy();
 
 /// Records the file `fd`, open for reading and writing, in the copy of a pool that it holds and
-/// that was made while nobody could change the pool: the copy is as whole as the original. Leaves
-/// other files alone. Throws error{io_failure, no_space}.
+/// that was made while no process could change the pool: the copy is as whole as the original.
+/// Leaves other files alone. Throws error{io_failure, no_space}.
 void adopt_copy(const std::string& path, int fd);
 
 }  // namespace outlast::pool_detail

@@ -45,7 +45,7 @@ class volatile_bytes {
   [[nodiscard]] void* take(std::size_t bytes) {
     return bytes <= greatest ? of(bytes).take() : take_large(bytes);
   }
-  /// What take() returned for so many bytes, and nobody uses any more.
+  /// What take() returned for so many bytes, and is not used any more.
   void give(void* taken, std::size_t bytes) noexcept {
     bytes <= greatest ? of(bytes).give(taken) : give_large(taken, bytes);
   }

@@ -59,7 +59,7 @@ class volatile_blocks {
     return sum;
   }
 
-  /// The block comes from take(), and nobody uses it any more. A thread that has no room to keep
+  /// The block comes from take(), and is not used any more. A thread that has no room to keep
   /// it leaves it to others.
   void give(void* block) noexcept {
     local* const own = mine_.local_or_null();

@@ -5,14 +5,19 @@
 //   driver fill POOL OPERATIONS     creates POOL
 //   driver judge POOL ACKNOWLEDGED  exit status 1 and a sentence: something is lost
 //
+// Exit status 2 and a sentence: the command failed, and nothing was judged.
+//
 // With OUTLAST_RAW_STORE defined, one store goes around the domain: a build that must be caught.
 #include <outlast/base/hash.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/pool/detail/file_identity.hpp>
+#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -160,6 +165,11 @@ content content_of(const Map& from, std::size_t thread) {
 int judge(const std::string& path, const std::string& acknowledged) {
   std::ifstream in(acknowledged, std::ios::binary);
   const std::string said{std::istreambuf_iterator<char>(in), {}};
+  // The image stands for the same file after the cut, not for a copy of it.
+  {
+    const outlast::pool_detail::unique_fd image(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    outlast::pool_detail::adopt_copy(path, image.get());
+  }
   auto target = pool::open(path);
   const list in_list(target, "list");
   const table in_table(target, "table");
@@ -198,7 +208,6 @@ int main(int count, char** arguments) {
     if (command == "judge") return judge(arguments[2], arguments[3]);
   } catch (const std::exception& failure) {
     std::printf("%s\n", failure.what());
-    return 1;
   }
   return 2;
 }

@@ -1,6 +1,7 @@
 #include <outlast/verify/machine.hpp>
 
 #include <outlast/base/hash.hpp>
+#include <outlast/base/keyed_hash.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,12 @@ constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
 constexpr int watched_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+
+/// An execution repeats itself in another process: before any table is made.
+[[maybe_unused]] const bool tables_repeat = [] {
+  base::fix_hash_key({0x6f75746c61737421, 1});
+  return true;
+}();
 
 std::string sentence_of(const std::exception& problem) {
   return std::string("threw: ") + problem.what();

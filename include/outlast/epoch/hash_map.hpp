@@ -15,7 +15,7 @@
 // Memory: 16 bytes in the pool beside key and value; 16 to 32 outside per key.
 #pragma once
 
-#include <outlast/base/hash.hpp>
+#include <outlast/base/keyed_hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -232,7 +232,8 @@ class basic_hash_map {
     return decide(&value);
   }
 
-  static std::uint64_t hash_of(key_view key) { return Hash()(key); }
+  /// Of this process: no pool has it.
+  static std::uint64_t hash_of(key_view key) { return base::volatile_hash<Hash, Key>(key); }
   static auto has(key_view key) {
     return [key](const payload_type& at) { return pair::key_of(at) == key; };
   }

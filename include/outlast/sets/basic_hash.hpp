@@ -1,7 +1,7 @@
 // The hash table of every scheme whose links do not survive: link_free_hash.hpp, soft_hash.hpp.
 #pragma once
 
-#include <outlast/base/hash.hpp>
+#include <outlast/base/keyed_hash.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
@@ -240,11 +240,8 @@ class basic_hash {
       return hash_of(of.key.get());
     }
   }
-  /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
-  static std::uint64_t hash_of(key_view key) {
-    const auto hash = static_cast<std::uint64_t>(Hash{}(key));
-    return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
-  }
+  /// Buckets are chosen by the top bits. Of this process: no pool has it.
+  static std::uint64_t hash_of(key_view key) { return base::volatile_hash<Hash, Key>(key); }
 
   static durable::root_type type() {
     std::string name = Scheme::name() + "_hash<" + std::to_string(sizeof(Key)) + "," +

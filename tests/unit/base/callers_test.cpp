@@ -108,5 +108,53 @@ TEST(callee, may_come_and_go_under_its_callers) {
   for (std::thread& each : crew) each.join();
 }
 
+TEST(WaitingCalls, are_made_in_order_to_those_that_live) {
+  const auto table = std::make_shared<callers>();
+  callee one(table);
+  callee other(table);
+  waiting_calls<int> calls;
+  calls.push_back(1, one.remembered());
+  calls.push_back(2, one.remembered());
+  calls.push_back(3, other.remembered());
+  calls.push_back(4, {});
+  calls.push_back(5, one.remembered());
+  ASSERT_EQ(calls.size(), 5U);
+  one.end([] {});
+  std::vector<int> made;
+  calls.call_all([&](int each) { made.push_back(each); });
+  EXPECT_EQ(made, (std::vector<int>{3, 4}));
+  EXPECT_TRUE(calls.empty());
+}
+
+TEST(WaitingCalls, are_handed_over_with_their_callees) {
+  const auto table = std::make_shared<callers>();
+  callee one(table);
+  waiting_calls<int> calls;
+  calls.push_back(1, {});
+  calls.push_back(2, one.remembered());
+  calls.push_back(3, one.remembered());
+  std::vector<int> numbers;
+  calls.hand_over([&](int each, const callee::reference& whom) {
+    EXPECT_EQ(whom, each == 1 ? callee::reference() : one.remembered());
+    numbers.push_back(each);
+  });
+  EXPECT_EQ(numbers, (std::vector<int>{1, 2, 3}));
+  EXPECT_TRUE(calls.empty());
+}
+
+TEST(WaitingCalls, have_the_room_that_was_made) {
+  const auto table = std::make_shared<callers>();
+  callee one(table);
+  waiting_calls<int> calls;
+  EXPECT_FALSE(calls.has_room(1));
+  calls.make_room(16);
+  ASSERT_TRUE(calls.has_room(16));
+  for (int i = 0; i < 16; ++i) calls.push_back(i, one.remembered());
+  int sum = 0;
+  calls.call_all([&](int each) { sum += each; });
+  EXPECT_EQ(sum, 120);
+  EXPECT_TRUE(calls.has_room(16));
+}
+
 }  // namespace
 }  // namespace outlast::base

@@ -186,7 +186,7 @@ class arena {
   void forbid() noexcept { caches_.forbid(); }
 
   /// For those who will call the arena, or what was built over it, and may outlive it.
-  [[nodiscard]] base::callee::reference owner_of_calls() const noexcept {
+  [[nodiscard]] const base::callee::reference& owner_of_calls() const noexcept {
     return life_.remembered();
   }
   /// No such call is under way at return, and none follows: whatever was retired is forgotten, as

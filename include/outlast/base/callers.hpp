@@ -12,12 +12,15 @@
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/per_thread.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace outlast::base {
 
@@ -83,15 +86,15 @@ class callee {
 
   /// Throws std::bad_alloc.
   explicit callee(std::shared_ptr<callers> in)
-      : id_(next_owner_id()), home_(std::move(in)), at_(home_->take_cell(id_)) {}
+      : home_(std::move(in)), mine_(taken_from(*home_, next_owner_id())) {}
   /// Where end() was not called: no call is under way, but of threads that stopped in one for good.
   ~callee() {
-    if (!ended_) at_.id.store(0, std::memory_order_seq_cst);
+    if (!ended_) mine_.at_->id.store(0, std::memory_order_seq_cst);
   }
   callee(const callee&) = delete;
   callee& operator=(const callee&) = delete;
 
-  [[nodiscard]] reference remembered() const noexcept { return {at_, id_}; }
+  [[nodiscard]] const reference& remembered() const noexcept { return mine_; }
 
   /// No call is under way at return, and none follows. `wait()` is called while one is under way.
   /// The calling thread makes none. In the child of a fork, where no other thread exists, waits for
@@ -101,16 +104,17 @@ class callee {
     if (ended_) return;
     ended_ = true;
     // (1) seq_cst, before (2): a caller sees that the object is gone, or its announcement is seen.
-    at_.id.exchange(ending, std::memory_order_seq_cst);
+    callers::cell& at = *mine_.at_;
+    at.id.exchange(ending, std::memory_order_seq_cst);
     if (process_ != forks_until_now()) return;
     home_->calling_.for_each([&](const callers::announcement& each) {
       // (2) seq_cst; synchronizes-with (4): what the call did is done.
-      while (each.callee.load(std::memory_order_seq_cst) == &at_) wait();
+      while (each.callee.load(std::memory_order_seq_cst) == &at) wait();
     });
     {
       const std::lock_guard no_call(home_->without_memory_);
     }
-    at_.id.store(0, std::memory_order_release);
+    at.id.store(0, std::memory_order_release);
   }
 
   /// Runs `call` unless `whom` has ended. A call does not call another callee.
@@ -135,11 +139,77 @@ class callee {
  private:
   static constexpr std::uint64_t ending = ~std::uint64_t{0};
 
-  std::uint64_t id_;
+  static reference taken_from(callers& home, std::uint64_t id) { return {home.take_cell(id), id}; }
+
   std::shared_ptr<callers> home_;  // a handle may outlive its pool
-  callers::cell& at_;
+  reference mine_;
   std::uint64_t process_ = forks_until_now();
   bool ended_ = false;
+};
+
+/// Calls to callees that wait for their time, in the order in which they came. Neighbours of one
+/// callee share its reference, and are made under one announcement.
+///
+/// Thread-safety: none. Memory: an Item for each call, 24 bytes for each run of one callee's.
+template <class Item>
+class waiting_calls {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+
+  /// Do `more` calls to one callee fit without an allocation? True only after make_room().
+  [[nodiscard]] bool has_room(std::size_t more) const noexcept {
+    return items_.capacity() - items_.size() >= more;
+  }
+  /// Makes such room. Throws std::bad_alloc.
+  void make_room(std::size_t more) {
+    if (runs_.size() == runs_.capacity()) runs_.reserve(std::max<std::size_t>(4, 2 * runs_.size()));
+    if (!has_room(more)) items_.reserve(std::max(2 * items_.capacity(), items_.size() + more));
+  }
+  /// Remembers a call to the object of `whom`. Throws std::bad_alloc, and has no effect then.
+  void push_back(const Item& call, const callee::reference& whom) {
+    if (runs_.empty() || runs_.back().whom != whom || items_.size() == items_.capacity())
+        [[unlikely]] {
+      make_room(1);
+      if (runs_.empty() || runs_.back().whom != whom) runs_.push_back({whom, items_.size()});
+    }
+    items_.push_back(call);
+  }
+
+  /// Calls `make(item)` for each whose object has not ended, and forgets all.
+  template <class Make>
+  void call_all(Make&& make) noexcept {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const std::size_t end = r + 1 < runs_.size() ? runs_[r + 1].begin : items_.size();
+      callee::call_alive(runs_[r].whom, [&] {
+        for (std::size_t i = runs_[r].begin; i < end; ++i) make(items_[i]);
+      });
+    }
+    forget_all();
+  }
+  /// Calls `each(item, whom)` for each, and forgets all.
+  template <class Each>
+  void hand_over(Each&& each) noexcept {
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const std::size_t end = r + 1 < runs_.size() ? runs_[r + 1].begin : items_.size();
+      for (std::size_t i = runs_[r].begin; i < end; ++i) each(items_[i], runs_[r].whom);
+    }
+    forget_all();
+  }
+
+ private:
+  struct run {
+    callee::reference whom;
+    std::size_t begin;
+  };
+
+  void forget_all() noexcept {
+    items_.clear();
+    runs_.clear();
+  }
+
+  std::vector<Item> items_;
+  std::vector<run> runs_;
 };
 
 }  // namespace outlast::base

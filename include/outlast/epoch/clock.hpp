@@ -270,14 +270,13 @@ class clock final : private base::thread_exit_listener {
   struct given {
     arena_type* from;
     void* block;
-    base::callee::reference owner;  // of `from`, whose root may be dropped meanwhile
   };
   /// What one thread left in one epoch. Its thread alone touches it while it is in an operation of
   /// that epoch, whoever ticks alone from then on.
   struct leftovers {
     std::uint64_t epoch = 0;
     std::vector<range> ranges;
-    std::vector<given> blocks;
+    base::waiting_calls<given> blocks;  // to their arenas, whose roots may be dropped meanwhile
   };
   static constexpr std::size_t slots = 4;
   static constexpr std::size_t room = 16;  // for what most operations leave
@@ -298,7 +297,7 @@ class clock final : private base::thread_exit_listener {
 
     [[nodiscard]] bool has_room() const noexcept {
       return present_->ranges.capacity() - present_->ranges.size() >= room &&
-             present_->blocks.capacity() - present_->blocks.size() >= room;
+             present_->blocks.has_room(room);
     }
 
     void note(const void* first, std::size_t bytes) {
@@ -319,8 +318,9 @@ class clock final : private base::thread_exit_listener {
     /// operation that fails although it took effect.
     void give_up(arena_type& from, void* block) noexcept {
       try {
-        present_->blocks.push_back({&from, block, from.owner_of_calls()});
+        present_->blocks.push_back({&from, block}, from.owner_of_calls());
       } catch (const std::bad_alloc&) {
+        from.note_lost_block();
       }
     }
 
@@ -386,7 +386,7 @@ class clock final : private base::thread_exit_listener {
         mine.writes_at_once_ = writes == write_back::each_operation && !domain::notes_pages<D>;
       }
       make_room(present.ranges, std::min(mine.most_ranges_, std::size_t{1} << 10));
-      make_room(present.blocks, room);
+      present.blocks.make_room(room);
       mine.present_ = &present;
       mine.prepared_for_ = epoch;
     } catch (...) {
@@ -395,8 +395,7 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  template <class Vector>
-  static void make_room(Vector& in, std::size_t more) {
+  static void make_room(std::vector<range>& in, std::size_t more) {
     if (in.capacity() - in.size() >= room) return;
     in.reserve(std::max(2 * in.size(), in.size() + more + room));
   }
@@ -566,18 +565,8 @@ class clock final : private base::thread_exit_listener {
   }
 
   static void free_all(leftovers& left) noexcept {
-    auto first = left.blocks.begin();
-    while (first != left.blocks.end()) {
-      const auto last = std::find_if(first, left.blocks.end(),
-                                     [&](const given& each) { return each.owner != first->owner; });
-      const auto free = [&] {
-        // (P5) others may write there.
-        for (auto each = first; each != last; ++each) each->from->deallocate(each->block);
-      };
-      base::callee::call_alive(first->owner, free);
-      first = last;
-    }
-    left.blocks.clear();
+    // (P5) others may write there.
+    left.blocks.call_all([](const given& each) { each.from->deallocate(each.block); });
   }
 
   /// Whatever becomes of the clock, another one may be attached after it.

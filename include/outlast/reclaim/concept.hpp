@@ -22,7 +22,7 @@ using disposer = void (*)(void* context, void* object) noexcept;
 
 template <class R>
 concept reclaimer = requires(R& r, void* object, void* context, disposer dispose,
-                             base::callee::reference owner, const void* link) {
+                             const base::callee::reference& owner, const void* link) {
   typename R::session;
   /// Begins an operation of the calling thread; operations nest.
   { r.enter() } -> std::same_as<typename R::session>;

@@ -21,7 +21,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -71,16 +70,12 @@ class epochs final : base::thread_exit_listener {
 
   /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
   /// is durable. `dispose(context, object)` runs later on some thread, unless `owner` has ended.
-  void retire(void* object, void* context, disposer dispose, base::callee::reference owner = {}) {
+  void retire(void* object, void* context, disposer dispose,
+              const base::callee::reference& owner = {}) {
     record& mine = records_.local();
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     bag& present = mine.bag_for(epoch);
-    const retired gone{object, context, dispose, owner};
-    if (present.has_room_for(1)) {
-      present.objects.push_back(gone);
-    } else {
-      gone.lose();
-    }
+    present.take_over({object, context, dispose}, owner);
     collect_now_and_then(mine, 1);
   }
 
@@ -88,14 +83,14 @@ class epochs final : base::thread_exit_listener {
   /// flushed. `object` is retired once it is durable: flush_awaiting() and a fence of the caller's,
   /// or a collection, see to that. Until then the node is deleted and linked, and stays as it is.
   void retire_when_durable(void* object, void* context, disposer dispose,
-                           base::callee::reference owner, const void* link) {
+                           const base::callee::reference& owner, const void* link) {
     if (!D::flushes()) {
       retire(object, context, dispose, owner);
       return;
     }
     record& mine = records_.local();
     retire_fenced(mine);
-    mine.awaiting_.push_back({{object, context, dispose, owner}, link});  // room is reserved
+    mine.awaiting_.push_back({{object, context, dispose}, owner, link});  // room is reserved
     collect_now_and_then(mine, 1);
   }
 
@@ -152,45 +147,33 @@ class epochs final : base::thread_exit_listener {
     void* object;
     void* context;
     disposer dispose;
-    base::callee::reference owner;
-
-    void lose() const noexcept {
-      base::callee::call_alive(owner, [this] { dispose(context, nullptr); });
-    }
   };
   struct unlinked {
     retired node;
+    base::callee::reference owner;
     const void* link;
   };
   struct bag {
     std::uint64_t epoch = 0;
-    std::vector<retired> objects;
+    base::waiting_calls<retired> objects;
 
-    /// False if there is no volatile memory. What is retired then is lost until the next recovery
-    /// finds it, and its owner notes that: better than an operation that fails although it took
-    /// effect.
-    bool has_room_for(std::size_t more) noexcept {
-      if (objects.capacity() - objects.size() >= more) return true;
+    /// Without volatile memory the object is lost until the next recovery finds it, and its owner
+    /// notes that: better than an operation that fails although it took effect.
+    void take_over(const retired& gone, const base::callee::reference& owner) noexcept {
       try {
-        objects.reserve(std::max(2 * objects.capacity(), objects.size() + more));
-        return true;
+        objects.push_back(gone, owner);
       } catch (const std::bad_alloc&) {
-        return false;
+        lose(gone, owner);
       }
     }
 
     void dispose_all() noexcept {
-      auto first = objects.begin();
-      while (first != objects.end()) {
-        const auto last = std::find_if(
-            first, objects.end(), [&](const retired& each) { return each.owner != first->owner; });
-        const auto dispose = [&] {
-          for (auto each = first; each != last; ++each) each->dispose(each->context, each->object);
-        };
-        base::callee::call_alive(first->owner, dispose);
-        first = last;
-      }
-      objects.clear();
+      objects.call_all([](const retired& each) { each.dispose(each.context, each.object); });
+    }
+    void lose_all() noexcept { objects.hand_over(lose); }
+
+    static void lose(const retired& gone, const base::callee::reference& owner) noexcept {
+      base::callee::call_alive(owner, [&] { gone.dispose(gone.context, nullptr); });
     }
   };
 
@@ -267,12 +250,8 @@ class epochs final : base::thread_exit_listener {
     bag& present = owner.bag_for(epoch_.load(std::memory_order_seq_cst));
     const auto first = owner.awaiting_.begin();
     const auto last = first + static_cast<std::ptrdiff_t>(count);
-    if (present.has_room_for(count)) {
-      std::transform(first, last, std::back_inserter(present.objects),
-                     [](const unlinked& each) { return each.node; });
-    } else {
-      std::for_each(first, last, [](const unlinked& each) { each.node.lose(); });
-    }
+    std::for_each(first, last,
+                  [&](const unlinked& each) { present.take_over(each.node, each.owner); });
     owner.awaiting_.erase(first, last);
     owner.flushed_ = 0;
   }
@@ -316,11 +295,7 @@ class epochs final : base::thread_exit_listener {
       bag last{epoch_.load(std::memory_order_seq_cst), {}};
       flush_links(*gone, 0);
       D::pfence();
-      if (last.has_room_for(gone->awaiting_.size())) {
-        for (const unlinked& each : gone->awaiting_) last.objects.push_back(each.node);
-      } else {
-        for (const unlinked& each : gone->awaiting_) each.node.lose();
-      }
+      for (const unlinked& each : gone->awaiting_) last.take_over(each.node, each.owner);
       gone->awaiting_.clear();
       gone->flushed_ = 0;
       leave_orphan(last);
@@ -338,8 +313,7 @@ class epochs final : base::thread_exit_listener {
       orphans_.emplace_back();
       std::swap(orphans_.back(), of_the_dead);
     } catch (const std::bad_alloc&) {
-      for (const retired& each : of_the_dead.objects) each.lose();
-      of_the_dead.objects.clear();
+      of_the_dead.lose_all();
     }
   }
 

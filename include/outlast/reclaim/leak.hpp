@@ -17,8 +17,9 @@ class leak {
 
   [[nodiscard]] session enter() noexcept { return {}; }
   void leave(session) noexcept {}
-  void retire(void*, void*, disposer, base::callee::reference = {}) noexcept {}
-  void retire_when_durable(void*, void*, disposer, base::callee::reference, const void*) noexcept {}
+  void retire(void*, void*, disposer, const base::callee::reference& = {}) noexcept {}
+  void retire_when_durable(void*, void*, disposer, const base::callee::reference&,
+                           const void*) noexcept {}
   void flush_awaiting(session) noexcept {}
   void collect() noexcept {}
   void collect_all() noexcept {}

@@ -30,11 +30,11 @@ class eager_epochs {
   }
   void leave(session mine) { inner_.leave(mine); }
   void retire(void* object, void* context, reclaim::disposer dispose,
-              base::callee::reference owner) {
+              const base::callee::reference& owner) {
     inner_.retire(object, context, dispose, owner);
   }
   void retire_when_durable(void* object, void* context, reclaim::disposer dispose,
-                           base::callee::reference owner, const void* link) {
+                           const base::callee::reference& owner, const void* link) {
     inner_.retire_when_durable(object, context, dispose, owner, link);
   }
   void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }

@@ -25,11 +25,11 @@ class poisoning_epochs {
 
   [[nodiscard]] session enter() { return inner_.enter(); }
   void leave(session mine) { inner_.leave(mine); }
-  void retire(void* node, void* arena, reclaim::disposer, base::callee::reference owner) {
+  void retire(void* node, void* arena, reclaim::disposer, const base::callee::reference& owner) {
     inner_.retire(node, arena, dispose, owner);
   }
   void retire_when_durable(void* node, void* arena, reclaim::disposer,
-                           base::callee::reference owner, const void* link) {
+                           const base::callee::reference& owner, const void* link) {
     inner_.retire_when_durable(node, arena, dispose, owner, link);
   }
   void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }

@@ -165,7 +165,7 @@ class set_memory {
   [[nodiscard]] stamp_counts<D>& stamps() noexcept { return stamps_; }
   [[nodiscard]] superseded_lines<D>& lines() noexcept { return lines_; }
   /// For what is retired elsewhere.
-  [[nodiscard]] base::callee::reference owner_of_calls() noexcept {
+  [[nodiscard]] const base::callee::reference& owner_of_calls() noexcept {
     return nodes_.arena().owner_of_calls();
   }
 

@@ -38,7 +38,8 @@ struct no_index {
     using cell = decltype(Node::next);
 
    public:
-    of(set_entry<D>& head, const options&, Reclaimer&, base::callee::reference) : head_(head) {}
+    of(set_entry<D>& head, const options&, Reclaimer&, const base::callee::reference&)
+        : head_(head) {}
 
     template <class Operation>
     class guard : public Operation {
@@ -115,7 +116,8 @@ struct towers {
     using tower_link = typename index::link;
 
    public:
-    of(set_entry<D>& head, const options& how, Reclaimer& reclaimer, base::callee::reference owner)
+    of(set_entry<D>& head, const options& how, Reclaimer& reclaimer,
+       const base::callee::reference& owner)
         : head_(head),
           reclaimer_(reclaimer),
           owner_(owner),

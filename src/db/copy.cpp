@@ -15,7 +15,8 @@ namespace outlast::store_detail {
 
 namespace {
 
-/// The order in which keys arrive, one at a time, none of them twice: each is behind all before.
+/// The order in which keys arrive, one at a time, none of them twice: each is greater than all
+/// before.
 class arrival {
  public:
   void set_newest(std::string_view key) { newest_.assign(key); }

@@ -10,6 +10,7 @@
 #include <src/db/file_image.hpp>
 #include <src/db/store_files.hpp>
 #include <src/pool/file_calls.hpp>
+#include <src/pool/log_reader.hpp>
 #include <src/pool/torn.hpp>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ std::uint64_t length_of(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) pool_detail::fail(path, "examine the file", errno);
   if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
-  throw error(errc::not_a_pool, path, "this is no regular file; a store lies in one");
+  throw error(errc::not_a_pool, path, "this is no regular file; a store is kept in one");
 }
 
 /// What the pool takes of addresses, as far as it can grow.
@@ -65,59 +66,6 @@ ssize_t try_to_read(int fd, std::uint64_t offset, void* to, std::size_t size) {
   }
   return static_cast<ssize_t>(done);
 }
-
-/// The batches of a log, in their order. Changes nothing in it.
-class batches {
- public:
-  batches(std::string path, int fd, const pool_uuid& uuid, std::uint64_t first)
-      : path_(std::move(path)),
-        fd_(fd),
-        uuid_(uuid),
-        length_(length_of(path_, fd)),
-        sequence_(first) {}
-
-  /// Valid until the next call; none at the end.
-  [[nodiscard]] std::optional<std::span<const std::byte>> next() {
-    if (!read_at(offset_, sequence_)) return std::nullopt;
-    offset_ += bytes_.size();
-    ++sequence_;
-    return bytes_;
-  }
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
-  /// At the end: are there intact ones behind one that is not?
-  [[nodiscard]] bool goes_on() {
-    for (std::uint64_t at = offset_; at < length_; at += page_bytes) {
-      batch_header header;
-      if (read(at, &header, sizeof header) != sizeof header) break;
-      if (header.sequence > sequence_ && read_at(at, header.sequence)) return true;
-    }
-    return false;
-  }
-
- private:
-  std::size_t read(std::uint64_t offset, void* to, std::size_t size) const {
-    const ssize_t got = try_to_read(fd_, offset, to, size);
-    if (got < 0) pool_detail::fail(path_, "read the file", errno);
-    return static_cast<std::size_t>(got);
-  }
-  bool read_at(std::uint64_t offset, std::uint64_t sequence) {
-    batch_header header;
-    if (offset >= length_ || read(offset, &header, sizeof header) != sizeof header ||
-        !plausible(header, uuid_, sequence, length_ - offset)) {
-      return false;
-    }
-    bytes_.resize(header.bytes);
-    return read(offset, bytes_.data(), bytes_.size()) == bytes_.size() && intact_batch(bytes_);
-  }
-
-  std::string path_;
-  int fd_;
-  pool_uuid uuid_;
-  std::uint64_t length_;
-  std::uint64_t offset_ = first_batch_offset;
-  std::uint64_t sequence_;
-  std::vector<std::byte> bytes_;
-};
 
 [[noreturn]] void refuse_log(const std::string& file, const std::string& log, errc reason,
                              const std::string& why) {
@@ -368,26 +316,13 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
                       file_ + "' from byte " + std::to_string(begin) + " on");
 }
 
-/// Refuses a file that lacks something of batches in front of the log's first one. As the opening
-/// of a pool judges, which writes.
-void file_image::require_old_enough(const log_reading& reading, const page_generations& has,
-                                    const std::string& log) const {
-  const bool counts_batches = reading.version >= first_version_that_counts;
-  if ((counts_batches ? has.complete : has.newest) >= reading.start->pool_generation) return;
-  throw corruption(file_, "the store's file is older than its redo log '" + log +
-                              "', a copy of an earlier moment; put the file of the log's own "
-                              "moment there, or restore a backup of both; if it is the backup of "
-                              "a closed store that you want to use, remove the log");
-}
-
-/// Refuses a file that has something of batches behind the log's last one.
-void file_image::judge_end(const log_end& end, const page_generations& has,
-                           const parsed_header& header, const std::string& log, bool salvage) {
-  const log_start& start = *end.reading.start;
-  const std::uint64_t newest = start.pool_generation + (end.sequence - start.sequence);
-  if (end.reading.version < first_version_that_counts || has.newest <= newest) return;
+/// Refuses a file of another moment than its log's. `end`: the log's last batch and one more.
+void file_image::judge_moment(const log_reading& log, std::uint64_t end,
+                              const parsed_header& header, const std::string& path, bool salvage) {
+  const page_generations has = generations_of({base_, pool_format::page_bytes});
+  if (!pool_detail::is_newer_than_log(has, log, end)) return;
   const std::string newer =
-      "the store's file is newer than its redo log '" + log + "', a copy of an earlier moment";
+      "the store's file is newer than its redo log '" + path + "', a copy of an earlier moment";
   if (salvage && header.dirty()) {
     left_out_.push_back(newer + ": what it holds may be of different ages");
     return;
@@ -398,37 +333,15 @@ void file_image::judge_end(const log_end& end, const page_generations& has,
                                      : "; the store was closed and needs no log: move it away"));
 }
 
-/// What the file lacks of what was acknowledged. False if there is no such log.
-bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
-  const std::string path = pool_detail::log_path_of(file_);
-  const bool needed = header.dirty() && header.state.domain_kind == logged;
-  const pool_detail::unique_fd log = open_to_read(path);
-  if (log.get() < 0 && errno != ENOENT) pool_detail::fail(path, "open the redo log", errno);
-  if (log.get() < 0) {
-    if (!needed) return false;
-    if (!salvage) {
-      throw corruption(file_,
-                       "the store was not closed, and what was acknowledged last lies in its redo "
-                       "log '" +
-                           path +
-                           "', which is missing; put it beside the pool again, restore a "
-                           "backup, or repair the store to keep what can be read without");
-    }
-    left_out_.push_back("the redo log '" + path +
-                        "' is missing, and what was written last with it");
-    return false;
-  }
-  std::vector<std::byte> pages(first_batch_offset);
-  const ssize_t got = try_to_read(log.get(), 0, pages.data(), pages.size());
-  pages.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-  const log_reading reading = read_log(pages);
+/// Is there a log to be read? Refuses one that does not belong to the pool, where it is needed.
+bool file_image::accepts(const log_reading& reading, const parsed_header& header, bool needed,
+                         const std::string& path, bool salvage) {
   const bool demanded = needed || on_ == medium::disk;
   if (reading.problem) {
     if (!demanded && !reading.ours) return false;
-    const bool is_damaged =
-        reading.problem->code == errc::header_damaged || reading.problem->code == errc::truncated;
+    const errc code = reading.problem->code;
+    const bool is_damaged = code == errc::header_damaged || code == errc::truncated;
     if (!salvage || !is_damaged) {
-      const errc code = reading.problem->code;
       refuse_log(file_, path, code == errc::not_a_pool ? errc::refused : code,
                  "of the pool " + reading.problem->sentence);
     }
@@ -440,31 +353,71 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
     if (!demanded) return false;
     refuse_log(file_, path, errc::refused, "belongs to another pool");
   }
-  const page_generations has = generations_of({base_, pool_format::page_bytes});
-  require_old_enough(reading, has, path);
-  batches all(path, log.get(), reading.uuid, reading.start->sequence);
-  while (const auto batch = all.next()) {
+  if (pool_detail::is_older_than_log(generations_of({base_, pool_format::page_bytes}), reading)) {
+    throw corruption(file_, "the store's file is older than its redo log '" + path +
+                                "', a copy of an earlier moment; put the file of the log's own "
+                                "moment there, or restore a backup of both; if it is the backup of "
+                                "a closed store that you want to use, remove the log");
+  }
+  return true;
+}
+
+/// Brings the batches into the image, up to one that is not intact.
+void file_image::bring_in_batches(pool_detail::log_reader& log, const parsed_header& header,
+                                  const std::string& path, bool salvage) {
+  while (const auto batch = log.next()) {
     const auto ranges = ranges_of(*batch, bytes_);
     if (!ranges) {
-      throw corruption(file_, "batch " + std::to_string(all.sequence() - 1) + " of the redo log '" +
+      throw corruption(file_, "batch " + std::to_string(log.sequence() - 1) + " of the redo log '" +
                                   path + "' names bytes outside of the pool; restore a backup");
     }
     for (const logged_range& each : *ranges) {
       std::copy(each.bytes.begin(), each.bytes.end(), base_ + each.pool_offset);
     }
   }
-  if (!all.goes_on()) {
-    judge_end({reading, all.sequence()}, has, header, path, salvage);
-    return true;
+  if (log.newest_after_end() == 0) {
+    judge_moment(log.reading(), log.sequence(), header, path, salvage);
+    return;
   }
-  const std::string what = "batch " + std::to_string(all.sequence()) + " of the redo log '" + path +
-                           "' is damaged, and batches behind it are not";
+  const std::string what = "batch " + std::to_string(log.sequence()) + " of the redo log '" + path +
+                           "' is damaged, and later batches are not";
   if (!salvage) {
     throw corruption(file_, what +
                                 ": what was acknowledged is lost; restore a backup, or repair "
                                 "the store to keep what comes before");
   }
   left_out_.push_back(what + ": these were left out");
+}
+
+/// What the file lacks of what was acknowledged. False if there is no such log.
+bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
+  const std::string path = pool_detail::log_path_of(file_);
+  const bool needed = header.dirty() && header.state.domain_kind == logged;
+  const pool_detail::unique_fd file = open_to_read(path);
+  if (file.get() < 0 && errno != ENOENT) pool_detail::fail(path, "open the redo log", errno);
+  if (file.get() < 0) {
+    if (!needed) return false;
+    if (!salvage) {
+      throw corruption(file_,
+                       "the store was not closed, and what was acknowledged last is in its redo "
+                       "log '" +
+                           path +
+                           "', which is missing; put it beside the pool again, restore a "
+                           "backup, or repair the store to keep what can be read without");
+    }
+    left_out_.push_back("the redo log '" + path +
+                        "' is missing, and what was written last with it");
+    return false;
+  }
+  try {
+    pool_detail::log_reader log(path, file.get(), header.fixed.uuid);
+    if (!accepts(log.reading(), header, needed, path, salvage)) return false;
+    bring_in_batches(log, header, path, salvage);
+  } catch (const error& failed) {
+    if (!salvage || failed.reason() != errc::io_failure) throw;
+    left_out_.push_back("the device did not give back the redo log '" + path +
+                        "': what was written last is missing");
+  }
   return true;
 }
 

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace outlast::pool_detail {
+class log_reader;
+}
+
 namespace outlast::store_detail {
 
 /// The file of a pool, with what its log has to add. Stores to it reach no file.
@@ -42,11 +46,6 @@ class file_image {
   /// Which addresses a root's pointers may be relative to; the first is where it is mapped now.
   using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
 
-  struct log_end {
-    const pool_format::log_reading& reading;
-    std::uint64_t sequence;  // of the batch that would come next
-  };
-
   void bring_in(const pool_format::parsed_header& header, bool salvage);
   void judge_copy(const pool_format::parsed_header& header, bool salvage);
   [[nodiscard]] std::vector<root_bases> recorded_bases(
@@ -59,10 +58,14 @@ class file_image {
   void map_part(std::uint64_t begin, std::uint64_t end);
   void read_part(std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] bool bring_in_log(const pool_format::parsed_header& header, bool salvage);
-  void require_old_enough(const pool_format::log_reading& reading,
-                          const pool_format::page_generations& has, const std::string& log) const;
-  void judge_end(const log_end& end, const pool_format::page_generations& has,
-                 const pool_format::parsed_header& header, const std::string& log, bool salvage);
+  [[nodiscard]] bool accepts(const pool_format::log_reading& reading,
+                             const pool_format::parsed_header& header, bool needed,
+                             const std::string& path, bool salvage);
+  void bring_in_batches(pool_detail::log_reader& log, const pool_format::parsed_header& header,
+                        const std::string& path, bool salvage);
+  void judge_moment(const pool_format::log_reading& log, std::uint64_t end,
+                    const pool_format::parsed_header& header, const std::string& path,
+                    bool salvage);
 
   std::string file_;
   medium on_;

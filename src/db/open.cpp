@@ -157,7 +157,7 @@ std::unique_ptr<core::store> open_core(const std::string& name, const Options& o
   return core::open_store(wanted, core::medium_of(name));
 }
 
-/// Makes a DB of what open() opens, once it is checked as the options say.
+/// Makes a DB of what open() opens, after the checks of the options.
 template <class Opening>
 Status finish_opening(const std::string& name, const Options& options, locked_directory& directory,
                       std::shared_ptr<core::memory_file>& memory, DB** dbptr, Opening&& open) {
@@ -190,7 +190,7 @@ void tell_of_repair(Logger* to, const std::string& name, const Status& status,
       report.was_wrong.empty() ? "" : "; it was: ", report.was_wrong.c_str());
   for (const std::string& each : report.left_out) Log(to, "%s: %s", name.c_str(), each.c_str());
   if (report.found.damaged_values != 0) {
-    Log(to, "%s: %llu keys lost, whose values are not what their checksums say", name.c_str(),
+    Log(to, "%s: %llu keys lost, whose values do not match their checksums", name.c_str(),
         number(report.found.damaged_values));
   }
   if (report.found.missing_keys != 0) {
@@ -254,9 +254,10 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
 
 Status DB::OpenForReading(const Options& options, const std::string& name, DB** dbptr) {
   *dbptr = nullptr;
-  if (options.env == nullptr) return Status::InvalidArgument("a store wants an Env");
+  if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
   if (keeper_of(options.env) != nullptr) {
-    return Status::NotSupported(name, "lies in ordinary memory; it is not opened to be read alone");
+    return Status::NotSupported(
+        name, "the store is in ordinary memory; it cannot be opened for reading alone");
   }
   Options existing = options;
   existing.create_if_missing = false;
@@ -296,7 +297,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
   {
     const directory_lock lock(env, paths.lock);
     if (!lock.status().ok()) return lock.status();
-    // The data last: as long as they are there another call goes on, and a log never lies beside
+    // The data last: as long as they are there another call goes on, and a log is never beside
     // another store's data.
     std::vector<std::string> files;
     if (keeper_of(env) == nullptr) {
@@ -335,7 +336,7 @@ Status RepairDB(const std::string& dbname, const Options& options) {
     return Status::InvalidArgument(dbname, "holds no store to repair");
   }
   if (options.comparator == nullptr) {
-    return Status::InvalidArgument("a repair wants the comparator of the store");
+    return Status::InvalidArgument("a repair requires the comparator of the store");
   }
   locked_directory directory;
   Status status = lock_directory(dbname, options.env, directory);

@@ -13,7 +13,7 @@ namespace outlast::store_detail {
 
 namespace {
 
-/// What a system that has no room says, and that nothing was lost.
+/// Throws the error of a system that has no room; nothing was lost.
 [[noreturn]] void refuse_full(const std::string& file, const std::string& why) {
   throw error(errc::no_space, file,
               "there is no room beside it for the repaired store (" + why +
@@ -33,7 +33,7 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
     report.left_out = image->memory.left_out();
     const std::unique_ptr<store> from = open_image(damaged, std::move(image));
     report.was_wrong = from->check();
-    // Also if it finds nothing: what the heap says of its free blocks only a change would tell.
+    // Also if it finds nothing: damage of the heap's free blocks appears only at a change.
     store_options sound = from->shape();
     sound.file = aside;
     sound.may_create = true;

@@ -52,7 +52,7 @@ void remove_store_files(const std::string& file) {
 void sync_directory(const std::string& directory) {
   const int opened = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) refuse_file(directory, "open it");
-  // Some file systems cannot sync a directory and say EINVAL.
+  // Some file systems cannot sync a directory and answer EINVAL.
   const bool synced = ::fsync(opened) == 0 || errno == EINVAL;
   const int failure = errno;
   ::close(opened);

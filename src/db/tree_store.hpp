@@ -95,7 +95,7 @@ class tree_store final : public store {
   using managed = tx::managed_tree<tx::redo_opt<D>, tree>;
 
  public:
-  /// `is_volatile`: the pool lies in ordinary memory. `image`: it lies there, to be read.
+  /// `is_volatile`: the pool is in ordinary memory. `image`: the pool's image there, to be read.
   tree_store(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
              bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
@@ -454,8 +454,8 @@ std::string tree_store<D, Tree>::check() {
   return refused.reason() == errc::bad_argument || refused.reason() == errc::newer_version;
 }
 
-/// Opens the store in the file, or makes it. A making that fails leaves no file behind, and one
-/// that was cut off decides nothing for the next.
+/// Opens the store in the file, or makes it. A creation that fails leaves no file, and one that
+/// was interrupted decides nothing for the next.
 template <domain::persistence_domain D>
 std::unique_ptr<store> open_in_file(const store_options& wanted) {
   using pool_type = basic_pool<D>;

@@ -45,7 +45,7 @@ constexpr unsigned usual_mode = 0666;
 /// A file that has no name until it is complete.
 class nascent_file {
  public:
-  /// `action`: what errors say could not be done. `mode`: less the process's umask.
+  /// `action`: the action that errors name. `mode`: less the process's umask.
   nascent_file(const std::string& path, std::string action, unsigned mode);
   ~nascent_file();
   nascent_file(const nascent_file&) = delete;

@@ -5,9 +5,9 @@
 #include <outlast/pool/detail/redo_log.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/log_files.hpp>
+#include <src/pool/log_reader.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,75 +25,6 @@ using namespace pool_format;
 
 constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
 
-std::uint64_t length_of(const std::string& path, int fd) {
-  struct stat status{};
-  if (::fstat(fd, &status) != 0) fail(path, "examine the file", errno);
-  return static_cast<std::uint64_t>(status.st_size);
-}
-
-/// Whoever goes through the batches of a log.
-class log_reader {
- public:
-  log_reader(std::string path, int fd, const pool_uuid& uuid)
-      : path_(std::move(path)), fd_(fd), uuid_(uuid), length_(length_of(path_, fd)) {
-    std::vector<std::byte> pages(first_batch_offset);
-    pages.resize(read_some(path_, fd_, 0, pages.data(), pages.size()));
-    reading_ = read_log(pages);
-    if (reading_.start) sequence_ = reading_.start->sequence;
-  }
-
-  [[nodiscard]] const log_reading& reading() const noexcept { return reading_; }
-  /// Of the next batch.
-  [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }
-
-  /// The next intact batch, valid until the next call; nothing at the end.
-  [[nodiscard]] std::optional<std::span<const std::byte>> next() {
-    if (!read_batch(offset_, sequence_)) return std::nullopt;
-    offset_ += buffer_.size();
-    ++sequence_;
-    return buffer_;
-  }
-  void rewind() noexcept {
-    offset_ = first_batch_offset;
-    sequence_ = reading_.start->sequence;
-  }
-  /// The last intact batch from the end on, 0 if there is none: one that follows what is not intact
-  /// says that this was acknowledged.
-  [[nodiscard]] std::uint64_t newest_behind() {
-    std::uint64_t newest = 0;
-    for (std::uint64_t at = offset_; at < length_; at += page_bytes) {
-      batch_header header;
-      if (read_some(path_, fd_, at, &header, sizeof header) != sizeof header) break;
-      if (header.sequence > std::max(newest, sequence_) && read_batch(at, header.sequence)) {
-        newest = header.sequence;
-      }
-    }
-    return newest;
-  }
-
- private:
-  [[nodiscard]] bool read_batch(std::uint64_t offset, std::uint64_t sequence) {
-    batch_header header;
-    if (offset >= length_ ||
-        read_some(path_, fd_, offset, &header, sizeof header) != sizeof header ||
-        !plausible(header, uuid_, sequence, length_ - offset)) {
-      return false;
-    }
-    buffer_.resize(header.bytes);
-    return read_some(path_, fd_, offset, buffer_.data(), buffer_.size()) == buffer_.size() &&
-           intact_batch(buffer_);
-  }
-
-  std::string path_;
-  int fd_;
-  pool_uuid uuid_;
-  std::uint64_t length_;
-  log_reading reading_;
-  std::uint64_t offset_ = first_batch_offset;
-  std::uint64_t sequence_ = 0;
-  std::vector<std::byte> buffer_;
-};
-
 /// Page by page: large writes make large folios, of which a later sync of one page writes all.
 void write_pages(const std::string& path, int fd, std::uint64_t offset,
                  std::span<const std::byte> bytes) {
@@ -107,7 +38,7 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
 
 [[noreturn]] void throw_missing(const std::string& pool, const std::string& log) {
   throw corruption(pool,
-                   "the pool was not closed, and what was acknowledged last lies in its redo "
+                   "the pool was not closed, and what was acknowledged last is in its redo "
                    "log '" +
                        log +
                        "', which is missing; put it beside the pool again, restore a backup, "
@@ -132,7 +63,8 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
                   "or remove it if that pool is gone");
 }
 
-/// Refuses a log that does not fit its pool. False if the file is somebody else's and nobody minds.
+/// Refuses a log that does not fit its pool. Returns false if the file is another program's and no
+/// log is demanded.
 bool judge(const log_reading& reading, const mapped_file& pool, const std::string& log,
            const parsed_header& header, bool demanded) {
   if (reading.problem) {
@@ -143,9 +75,7 @@ bool judge(const log_reading& reading, const mapped_file& pool, const std::strin
     if (!demanded) return false;
     throw_foreign(pool.path(), log);
   }
-  const page_generations has = generations_of(pool.first_page());
-  const bool counts_batches = reading.version >= first_version_that_counts;
-  if ((counts_batches ? has.complete : has.newest) < reading.start->pool_generation) {
+  if (is_older_than_log(generations_of(pool.first_page()), reading)) {
     throw corruption(pool.path(),
                      "the pool's file is older than its redo log '" + log +
                          "', a copy of an earlier moment; put the file of the log's own moment "
@@ -167,7 +97,7 @@ bool judge(const log_reading& reading, const mapped_file& pool, const std::strin
 
 /// What the batches of a log make of a pool.
 struct log_survey {
-  /// That no batch in the file has, nor any behind it: what was cut off keeps its number.
+  /// No batch in the file has it or a greater one: what was cut off keeps its number.
   std::uint64_t next_sequence;
   /// Of the pool's file when it has all of the batches.
   std::uint64_t generation;
@@ -196,24 +126,21 @@ log_survey require_sound(log_reader& reader, const mapped_file& pool, const std:
     }
     for (const logged_range& each : *ranges) bring_into(result.first_page, each);
   }
-  const std::uint64_t behind = reader.newest_behind();
-  if (behind != 0 && !salvage) {
+  const std::uint64_t newest = reader.newest_after_end();
+  if (newest != 0 && !salvage) {
     throw corruption(pool.path(),
                      "batch " + std::to_string(reader.sequence()) + " of the redo log '" + log +
-                         "' is damaged, and batches behind it are not: what was acknowledged is "
+                         "' is damaged, and later batches are not: what was acknowledged is "
                          "lost; restore a backup, or open the pool with pool_options::salvage to "
                          "keep what comes before");
   }
-  const log_start& start = *reader.reading().start;
-  const std::uint64_t end = std::max(behind + 1, reader.sequence());
-  result.next_sequence = std::max(behind, reader.sequence()) + 1;
-  result.generation = start.pool_generation + (end - start.sequence);
-  const bool counts_batches = reader.reading().version >= first_version_that_counts;
+  const std::uint64_t end = std::max(newest + 1, reader.sequence());
   const page_generations has = generations_of(pool.first_page());
-  if (counts_batches && has.newest > result.generation) {
-    if (!salvage || !header.dirty()) throw_newer(pool, log, !header.dirty());
+  if (is_newer_than_log(has, reader.reading(), end) && !(salvage && header.dirty())) {
+    throw_newer(pool, log, !header.dirty());
   }
-  result.generation = std::max(has.newest, result.generation);
+  result.next_sequence = std::max(newest, reader.sequence()) + 1;
+  result.generation = std::max(has.newest, generation_before(reader.reading(), end));
   set_generations(result.first_page, {has.complete, result.generation});
   return result;
 }
@@ -222,10 +149,10 @@ void write_first_page(const mapped_file& pool, std::span<const std::byte> page) 
   write_pages(pool.path(), pool.descriptor(), 0, page);
 }
 
-/// The batches, in order. A replay that is cut off begins again: they say what lines hold.
+/// Writes the batches into the pool's file, in order. A replay that was interrupted begins again.
 void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   const std::uint64_t pool_bytes = pool.length();
-  // First and last as in a checkpoint, for whoever copies the file meanwhile.
+  // First and last as in a checkpoint, for a copy that is made meanwhile.
   write_first_page(pool, found.first_page);
   reader.rewind();
   while (const auto batch = reader.next()) {
@@ -239,7 +166,7 @@ void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   }
   set_generations(found.first_page, {found.generation, found.generation});
   write_first_page(pool, found.first_page);
-  // (P1) persisted-before (P2): the log begins behind what the pool's file holds.
+  // (P1) persisted-before (P2): the log begins after what the pool's file holds.
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool");
 }
 
@@ -309,7 +236,7 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& before, boo
   found.next_sequence = survey.next_sequence;
   replay(reader, pool, survey);
   found.newest_start = 1 - found.newest_start;
-  // (P2) the log begins behind what it held.
+  // (P2) the log begins after what it held.
   must(write_start_page(path, found.file.get(), found.newest_start,
                         {found.next_sequence, survey.generation, {}, 0}),
        path, "empty the redo log");

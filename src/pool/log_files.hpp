@@ -24,7 +24,7 @@ std::size_t read_some(const std::string& path, int fd, std::uint64_t offset, voi
 /// Writes the first page of a log of the pool `uuid`. Returns 0 or an errno.
 [[nodiscard]] int write_header_page(const std::string& path, int fd,
                                     const pool_format::pool_uuid& uuid);
-/// Writes the page `index`, 0 or 1, that says where a log begins. Returns 0 or an errno.
+/// Writes the page `index`, 0 or 1, that has where a log begins. Returns 0 or an errno.
 [[nodiscard]] int write_start_page(const std::string& path, int fd, unsigned index,
                                    pool_format::log_start start);
 

@@ -168,7 +168,7 @@ unfinished_pool& unfinished_pool::operator=(unfinished_pool&& other) noexcept {
 
 unfinished_pool::~unfinished_pool() {
   if (fd_.get() < 0) return;
-  // Whoever has opened it meanwhile keeps it.
+  // An opener of meanwhile keeps it.
   if (!has_name(fd_.get(), path_) || !try_lock(fd_.get())) return;
   try {
     remove_file();

@@ -365,7 +365,7 @@ std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& he
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   const auto* const lines = reinterpret_cast<const page_line*>(image + table);
-  // The answer need not know pages that are dirty in the cache.
+  // The answer may leave out pages that are dirty in the cache.
   if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
   const bool known =
       for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {

@@ -177,7 +177,7 @@ void mapped_file::store_cache_again() const {
 void mapped_file::make_cache_durable() const {
   if (is_device() || in_memory_file_system()) return;
   // The first sync may report an error of the past. It may as well have lost what was stored again:
-  // the second one stands behind another look at all of it.
+  // the second one follows another comparison of all of it.
   int failed = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     store_cache_again();

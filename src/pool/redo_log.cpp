@@ -166,7 +166,7 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
   std::memcpy(buffer_.data(), &header, sizeof header);
   fill(batch_lines_offset(runs_.size()));
   seal_batch(buffer());
-  // Where nobody has been given anything, what was written is no batch, and the next one's place.
+  // Where no word was given out, what was written is no batch, and the next one takes its place.
   if (const int failed = write_batch(buffer())) {
     return words.empty() && is_lack_of_room(failed) ? no_room : failed;
   }
@@ -346,7 +346,7 @@ int redo_log::checkpoint_alone() {
   if (failed_ != 0) return failed_;
   if (head_ == first_batch_offset) return 0;
   forget_duplicates();
-  // First the page which tells, to whoever copies the file, what the rest may have something of.
+  // First the page that tells, in a copy of the file, of which batches the rest may have something.
   if (const int failed = write_page(0)) return is_lack_of_room(failed) ? no_room : failed;
   for (const std::uint32_t page : pages_) {
     if (page == 0) continue;

@@ -9,6 +9,7 @@ outlast_sources(outlast_core pool
   instances.cpp
   log_files.cpp
   log_format.cpp
+  log_reader.cpp
   machine.cpp
   mapped_file.cpp
   opening.cpp

@@ -1,4 +1,4 @@
-# Copies of src/pool/redo_log.cpp and found_log.cpp in which single sentences of docs/formats/redo-log.md can be
+# Copies of src/pool/redo_log.cpp, found_log.cpp and log_reader.cpp in which single sentences of docs/formats/redo-log.md can be
 # switched off, by the number in `broken_log::defect`: see tests/crash/mutants/mutate.cmake. Linked in front of the
 # library, they take the originals' place.
 
@@ -53,21 +53,24 @@ function(outlast_mutate_log to)
   # 5: a replay does not wait for the pool's file
   outlast_mutate(5 "  must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), \"sync the pool\");"
                    "  if (@D@) must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), \"sync the pool\");")
-  # 6: a replay leaves out the last batch
-  outlast_mutate(6 "    if (!read_batch(offset_, sequence_)) return std::nullopt;"
-                   "    if (!read_batch(offset_, sequence_)) return std::nullopt;\n    if (!@D@) {\n      const std::uint64_t at = offset_ + buffer_.size();\n      if (!read_batch(at, sequence_ + 1)) return std::nullopt;\n      (void)read_batch(offset_, sequence_);\n    }")
-  # 7: nobody looks whether a batch is whole
-  outlast_mutate(7 "           intact_batch(buffer_);" "           (!@D@ || intact_batch(buffer_));")
-  # 8: batches of an earlier time follow those of this one
-  outlast_mutate(8 "        !plausible(header, uuid_, sequence, length_ - offset)) {"
-                   "        !plausible(header, uuid_, @D@ ? sequence : header.sequence, length_ - offset)) {")
   # 12: a replay does not wait until the log is empty
   outlast_mutate(12 "  must(device_of_logs().sync(path, found.file.get()), path, \"sync the redo log\");"
                     "  if (@D@) must(device_of_logs().sync(path, found.file.get()), path, \"sync the redo log\");")
-  # 18: an opener does not ask whether the pool's file has something of later batches
-  outlast_mutate(18 "counts_batches && has.newest >" "@D@ && counts_batches && has.newest >")
   # 19: a replay does not tell that the file has all of it
   outlast_mutate(19 "  set_generations(found.first_page, {found.generation, found.generation});"
                     "  if (@D@) set_generations(found.first_page, {found.generation, found.generation});")
   file(CONFIGURE OUTPUT ${to}/broken_found_log.cpp CONTENT "${TEXT}" @ONLY)
+
+  outlast_read_log(log_reader "extern int defect")
+  # 6: a replay leaves out the last batch
+  outlast_mutate(6 "  if (!read_batch(offset_, sequence_)) return std::nullopt;"
+                   "  if (!read_batch(offset_, sequence_)) return std::nullopt;\n  if (!@D@) {\n    const std::uint64_t at = offset_ + buffer_.size();\n    if (!read_batch(at, sequence_ + 1)) return std::nullopt;\n    (void)read_batch(offset_, sequence_);\n  }")
+  # 7: a reader takes every batch for whole
+  outlast_mutate(7 "         intact_batch(buffer_);" "         (!@D@ || intact_batch(buffer_));")
+  # 8: batches of an earlier time follow those of this one
+  outlast_mutate(8 "      !plausible(header, uuid_, sequence, length_ - offset)) {"
+                   "      !plausible(header, uuid_, @D@ ? sequence : header.sequence, length_ - offset)) {")
+  # 18: an opener does not ask whether the pool's file has something of later batches
+  outlast_mutate(18 "file.newest > generation_before(log, end)" "@D@ && file.newest > generation_before(log, end)")
+  file(CONFIGURE OUTPUT ${to}/broken_log_reader.cpp CONTENT "${TEXT}" @ONLY)
 endfunction()

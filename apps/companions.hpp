@@ -10,7 +10,7 @@ struct companion {
   std::string_view command;
   std::string_view program;
   std::string_view description;
-  bool describes_itself;  ///< knows `--describe`
+  bool describes_itself;  ///< has `--describe`
 };
 
 inline constexpr companion companions[] = {

@@ -1,7 +1,7 @@
 // A store as text, and back.
 //
 //   # outlast dump 1, comparator leveldb.BytewiseComparator
-//                          the name as text.hpp says
+//                          the name, escaped as in text.hpp
 //   key<TAB>value          bytes as text.hpp says
 //   # end, 1 keys
 //

@@ -29,7 +29,7 @@ std::uint64_t copy(leveldb_database& from, const opened_store& to) {
   std::string last;
   for (; from.is_valid(); from.next()) {
     if (keys != 0 && to.order->Compare(last, from.key()) >= 0) {
-      throw failure("the keys are in another order than --comparator says: '" + escaped(last) +
+      throw failure("the keys are not in the order of --comparator: '" + escaped(last) +
                     "' comes before '" + escaped(from.key()) + "'");
     }
     last = from.key();

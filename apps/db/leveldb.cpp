@@ -119,7 +119,8 @@ void require_none(const calls& leveldb, const std::string& directory, char* erro
   throw failure(directory + ": LevelDB says: " + sentence);
 }
 
-/// The name of a database's comparator, in what LevelDB says of another one; "": it does not.
+/// Returns the name of a database's comparator from LevelDB's refusal of another one; "" if the
+/// refusal has none.
 std::string order_in(const std::string& refusal) {
   constexpr std::string_view before = "Invalid argument: ";
   const std::size_t end = refusal.find(" does not match existing comparator");
@@ -165,10 +166,11 @@ struct leveldb_database::opened {
     leveldb.free(refusal);
     order = contradicts(own, given) ? nullptr : comparator_of(own, given);
     if (order == nullptr) {
-      throw failure(directory + ": its keys are in the order of the comparator '" + own +
-                    "', which this program does not have; if that is the order of the bytes, or "
-                    "the reverse, --comparator says so; otherwise a program that has it can copy "
-                    "the keys");
+      throw failure(
+          directory + ": its keys are in the order of the comparator '" + own +
+          "', which this program does not have; if that is the order of the bytes, or "
+          "the reverse, name it by --comparator; otherwise a program that has it can copy "
+          "the keys");
     }
     require_none(leveldb, directory, open());
   }

@@ -89,7 +89,7 @@ void require_order(const std::string& directory, DB& store, const Comparator& or
   bool is_first = true;
   for (at->SeekToFirst(); at->Valid(); at->Next()) {
     if (!is_first && order.Compare(last, at->key()) >= 0) {
-      throw failure(directory + ": the keys are in another order than --comparator says: '" +
+      throw failure(directory + ": the keys are not in the order of --comparator: '" +
                     escaped(last) + "' comes before '" + escaped(at->key().view()) + "'");
     }
     is_first = false;
@@ -101,7 +101,7 @@ void require_order(const std::string& directory, DB& store, const Comparator& or
 [[noreturn]] void refuse_order(const std::string& directory, const std::string& name) {
   throw failure(directory + ": its keys are in the order of the comparator '" + name +
                 "', which this program does not have; if that is the order of the bytes, or the "
-                "reverse, --comparator says so; otherwise the program that made the store reads "
+                "reverse, name it by --comparator; otherwise the program that made the store reads "
                 "and writes it");
 }
 
@@ -111,7 +111,7 @@ const Comparator* order_of(const std::string& directory, DB& as_it_lies, const s
   if (name.empty()) return &usual_comparator(given);  // no key was ever written to it
   if (contradicts(name, given)) {
     throw failure(directory + ": its keys are in the order of the comparator '" + name +
-                  "', not in what --comparator says");
+                  "', not in that of --comparator");
   }
   const Comparator* const order = comparator_of(name, given);
   if (order != nullptr && !given.empty()) require_order(directory, as_it_lies, *order);

@@ -204,7 +204,7 @@ class commit_queue {
     const int failed = without(lock, [&] { return append(); });
     forget_words(failed);
     if (is_refusal(failed)) {
-      // The lines stay, for the next batch: nobody may build upon what is never made durable.
+      // The lines stay, for the next batch: nothing may depend on what is never made durable.
       refused_ = served_;
       reason_ = failed;
     } else {
@@ -239,8 +239,8 @@ class commit_queue {
   }
 
   /// All that waits goes into one batch if there is room for that. Else lines go before the words
-  /// that speak of them, and words with lines of their own one by one, behind the rest: where one
-  /// of these finds no room, the others do.
+  /// that refer to them, and words with lines of their own one by one, after the rest: where one of
+  /// these finds no room, the others do.
   [[nodiscard]] int append() {
     sort_and_join(batch_);
     const auto has_lines = [](const waiting_word& each) { return !each.what.lines.empty(); };

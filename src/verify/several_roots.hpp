@@ -37,7 +37,7 @@ class first_place {
 /// control plane takes a mutex, so there is one such thread.
 ///
 /// `Other` is constructed from a pool and a name; `Use::fill(Other&)` changes it, and
-/// `Use::complaint(Other&, bool whole)` says what is wrong with what it holds.
+/// `Use::complaint(Other&, bool whole)` returns what is wrong with what it holds.
 template <class Pool, class Other, class Use>
 class other_roots {
  public:

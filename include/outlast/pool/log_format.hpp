@@ -45,7 +45,7 @@ static_assert(offsetof(log_header, checksum) == 56);
 ///
 /// Each batch has a generation, one more than the batch before it; `pool_generation` is that of the
 /// last one before `sequence`. The two state slots of the pool's file tell what it has of them: all
-/// up to the lesser of their generations, and nothing behind the greater. (In version 1 the state
+/// up to the lesser of their generations, and nothing after the greater. (In version 1 the state
 /// alone makes generations grow, and the greater one is at least `pool_generation`.)
 struct log_start {
   std::uint64_t sequence;  ///< of the first batch that the pool's file may lack
@@ -131,7 +131,7 @@ struct log_reading {
 /// The generations of its intact slots; zeros if none is.
 struct page_generations {
   std::uint64_t complete = 0;  ///< the lesser: the file has everything that came before it
-  std::uint64_t newest = 0;    ///< the greater: it has nothing of what comes behind it
+  std::uint64_t newest = 0;    ///< the greater: it has nothing of what comes after it
 };
 [[nodiscard]] page_generations generations_of(std::span<const std::byte> first_page) noexcept;
 /// Both slots get the state that counts, with these generations.

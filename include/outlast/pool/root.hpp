@@ -23,7 +23,7 @@ struct attached_root {
   /// not base(), rewrite them and call root_relocated().
   std::uintptr_t pointers_base;
   /// After a relocation that a crash interrupted: further bases that pointers may be relative to,
-  /// base() perhaps among them; 0 = none. The ranges behind different bases are disjoint, so a
+  /// base() perhaps among them; 0 = none. The ranges at different bases are disjoint, so a
   /// pointer tells by its value which one it belongs to.
   std::array<std::uintptr_t, 2> other_bases;
 };

@@ -157,8 +157,8 @@ enum class medium {
 [[nodiscard]] std::unique_ptr<store> open_store(const store_options& wanted, medium on);
 
 /// Opens a store to be read: its files stay as they are, and what a crash has left to be completed
-/// is completed in memory. Writes throw error{read_only}. `examine`: check() looks at the pool that
-/// it lies in, too. Throws as open_store(), error{not_found}.
+/// is completed in memory. Writes throw error{read_only}. `examine`: check() examines its pool,
+/// too. Throws as open_store(), error{not_found}.
 [[nodiscard]] std::unique_ptr<store> open_to_read(const store_options& wanted, medium on,
                                                   bool examine = false);
 
@@ -196,8 +196,8 @@ void settle_store(const std::string& file, const std::vector<std::string>& lefto
 using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 /// Makes the store `wanted` of what `from` holds at one moment, closes it, and answers how many
-/// keys that are. Others may write meanwhile. It can hold more than `wanted` says if it has to: the
-/// same keys may take more space in it, and `tell` is told from the beginning again. Throws what
+/// keys that are. Others may write meanwhile. Its capacity may exceed that of `wanted`: the same
+/// keys may take more space in it. Then `tell` is told from the beginning again. Throws what
 /// these throw, and corruption at a value that is not intact. `make` makes an empty store, `remove`
 /// removes one that did not get everything.
 std::uint64_t copy_store(store& from, store_options wanted,

@@ -11,8 +11,8 @@
 
 namespace outlast::pool_detail {
 
-/// The file behind `fd`, for a state of that generation, sealed. Nothing of a device, and where a
-/// file system gives inodes new numbers.
+/// Returns the identity of the file `fd`, sealed for a state of that generation. Returns nothing
+/// for a device, and for a file system that gives inodes new numbers.
 [[nodiscard]] std::optional<pool_format::file_identity> identity_of(int fd,
                                                                     std::uint64_t generation);
 

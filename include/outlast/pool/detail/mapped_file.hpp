@@ -38,7 +38,7 @@ class unique_fd {
 class unfinished_pool {
  public:
   unfinished_pool() = default;
-  /// Of the locked file behind `fd`.
+  /// Of the locked file `fd`.
   unfinished_pool(std::string path, int fd, bool logged);
   unfinished_pool(unfinished_pool&& other) noexcept { *this = std::move(other); }
   unfinished_pool& operator=(unfinished_pool&& other) noexcept;

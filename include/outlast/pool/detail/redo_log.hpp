@@ -51,11 +51,11 @@ void remove_log(const std::string& pool_path, found_log&& log);
 ///
 /// Thread-safety: all members may be called concurrently.
 /// Invariants:
-///   I1  what a batch holds is in the pool's file before the log says that it begins behind it.
+///   I1  what a batch holds is in the pool's file before the log begins after it.
 ///   I2  no page of a batch that was acknowledged is written again before that.
 ///   I3  the pool's file differs from the last crash's recovery in write-backs of lines alone.
 ///   I4  the generations in its first page tell which batches it has, and of which it may have
-///       something, at each moment at which somebody may copy it: see log_start.
+///       something, at each moment at which it may be copied: see log_start.
 class redo_log final : public domain::line_log {
  public:
   /// For the mapped, locked `pool`: goes on with `found`, or creates a log, durably. `wanted`: for

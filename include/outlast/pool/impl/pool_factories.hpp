@@ -106,7 +106,7 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
   if (twins != 0 && (!options.reserve_volatile_twin || twins > bytes)) {
     throw error(errc::bad_argument, "",
                 "the pool has volatile twins, " + std::to_string(twins) +
-                    " bytes above their regions: hand in memory for them, and say so with "
+                    " bytes above their regions: hand in memory for them, and set "
                     "pool_options::reserve_volatile_twin");
   }
   return std::unique_ptr<basic_pool>(new basic_pool(image, options));

@@ -137,9 +137,8 @@ void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
   pages_->expect_unflushed_blocks();
 }
 
-/// What was written in a session that survives kills alone may not have reached the device yet. The
-/// mark that says so is about to go: the device gets everything before, and what it has refused
-/// once more.
+/// Syncs what was written in a session that survives kills alone, and what the device has refused,
+/// once more. The mark of such a session goes after that.
 template <domain::persistence_domain D>
 void basic_pool<D>::sync_what_kills_survived(bool torn, std::uint32_t lines) const {
   const bool kills_alone =
@@ -196,8 +195,8 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
 
-/// For a state of that generation: durable with it. Of a pool behind a log its batches tell whether
-/// the file belongs to them.
+/// For a state of that generation: durable with it. The batches of a log tell whether the
+/// pool's file belongs to them.
 template <domain::persistence_domain D>
 void basic_pool<D>::record_file(std::uint64_t generation) {
   if (!file_ || domain::logs_lines<D>) return;

@@ -230,7 +230,7 @@ class replica_session : public durable::root_session<D> {
       throw;
     }
     if constexpr (domain::logs_lines<D>) {
-      // What goes home at once is in one batch of the pool's log.
+      // What goes home together is in one batch of the pool's log.
       if (!D::provide(region->address, region->bytes / base::cache_line_size)) return nullptr;
     }
     const auto life = pool_detail::random_uuid();

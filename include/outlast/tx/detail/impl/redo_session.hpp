@@ -154,7 +154,8 @@ bool redo_session<D>::repeat_logs(participant& me, tenure& owned, state_type& ba
   return true;
 }
 
-/// Nothing has happened yet: nobody could make durable what the log has no room for.
+/// Runs what the log has room for. Nothing has happened before: what has no room could not be made
+/// durable.
 template <domain::persistence_domain D>
 void redo_session<D>::run_what_fits(participant& me, tenure& owned, const state_type& base,
                                     const largest_request& largest) {

@@ -365,9 +365,11 @@ void prefill(subject& target, const workload& mix, std::uint64_t seed, unsigned 
   } else {
     found = fill_together(target, mix, seed, threads);
   }
-  if (found != mix.size) {
+  // A queue or stack finds every key while one value is there.
+  const std::uint64_t held = target.count();
+  if (held != mix.size || found < mix.size) {
     throw corruption("", "of " + std::to_string(mix.size) + " keys inserted, " +
-                             std::to_string(found) + " were found");
+                             std::to_string(std::min(held, found)) + " were found");
   }
 }
 

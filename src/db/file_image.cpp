@@ -340,7 +340,8 @@ bool file_image::accepts(const log_reading& reading, const parsed_header& header
   if (reading.problem) {
     if (!demanded && !reading.ours) return false;
     const errc code = reading.problem->code;
-    const bool is_damaged = code == errc::header_damaged || code == errc::truncated;
+    const bool is_damaged =
+        code == errc::header_damaged || code == errc::truncated || code == errc::io_failure;
     if (!salvage || !is_damaged) {
       refuse_log(file_, path, code == errc::not_a_pool ? errc::refused : code,
                  "of the pool " + reading.problem->sentence);
@@ -409,9 +410,9 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
                         "' is missing, and what was written last with it");
     return false;
   }
+  pool_detail::log_reader log(path, file.get(), header.fixed.uuid);
+  if (!accepts(log.reading(), header, needed, path, salvage)) return false;
   try {
-    pool_detail::log_reader log(path, file.get(), header.fixed.uuid);
-    if (!accepts(log.reading(), header, needed, path, salvage)) return false;
     bring_in_batches(log, header, path, salvage);
   } catch (const error& failed) {
     if (!salvage || failed.reason() != errc::io_failure) throw;

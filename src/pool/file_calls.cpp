@@ -127,6 +127,27 @@ void sync_directory(const std::string& path) {
   if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
 }
 
+int remove_own_name(const std::string& path, int fd, bool durably) noexcept try {
+  const unique_fd directory(
+      ::open(directory_of(path).c_str(), (durably ? O_RDONLY : O_PATH) | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) return errno == ENOENT ? 0 : errno;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  struct statx held{};
+  struct statx named{};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_INO, &held) != 0) return errno;
+  if (::statx(directory.get(), name.c_str(), 0, STATX_INO, &named) != 0) {
+    return errno == ENOENT ? 0 : errno;
+  }
+  const bool own = held.stx_ino == named.stx_ino && held.stx_dev_major == named.stx_dev_major &&
+                   held.stx_dev_minor == named.stx_dev_minor;
+  if (!own) return 0;
+  if (::unlinkat(directory.get(), name.c_str(), 0) != 0) return errno == ENOENT ? 0 : errno;
+  // Some file systems cannot sync a directory and answer EINVAL.
+  return !durably || ::fsync(directory.get()) == 0 || errno == EINVAL ? 0 : errno;
+} catch (const std::exception&) {
+  return ENOMEM;
+}
+
 void give_permissions_of(int like, int fd) noexcept {
   struct stat wanted{};
   struct stat present{};

@@ -28,12 +28,6 @@ bool is_same_file(const struct stat& one, const struct stat& other) noexcept {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-bool leads_to(const char* path, int fd) noexcept {
-  struct stat named{};
-  struct stat held{};
-  return ::fstat(fd, &held) == 0 && ::stat(path, &named) == 0 && is_same_file(named, held);
-}
-
 /// The name that the kernel has for an open file; "" if it tells none.
 std::string present_name_of(int fd) {
   std::array<char, 4096> name;
@@ -117,16 +111,12 @@ unique_fd open_again(const std::string& path, int fd, int flags) noexcept {
 void remove_own_file(const std::string& path, int fd) {
   std::string names[] = {path, present_name_of(fd)};
   for (const std::string& each : names) {
-    if (each.empty() || !leads_to(each.c_str(), fd)) continue;
-    if (::unlink(each.c_str()) != 0 && errno != ENOENT) {
-      fail(each, "remove the redo log", errno);
-    }
-    sync_directory(each);
+    if (!each.empty()) must(remove_own_name(each, fd, true), each, "remove the redo log");
   }
 }
 
 void forget_own_file(const std::string& path, int fd) noexcept {
-  if (leads_to(path.c_str(), fd)) ::unlink(path.c_str());
+  (void)remove_own_name(path, fd, false);
 }
 
 }  // namespace outlast::pool_detail

@@ -1,3 +1,4 @@
+#include <outlast/base/error.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/log_files.hpp>
 #include <src/pool/log_reader.hpp>
@@ -24,8 +25,14 @@ std::uint64_t length_of(const std::string& path, int fd) {
 log_reader::log_reader(std::string path, int fd, const pool_uuid& uuid)
     : path_(std::move(path)), fd_(fd), uuid_(uuid), length_(length_of(path_, fd)) {
   std::vector<std::byte> pages(first_batch_offset);
-  pages.resize(read_some(path_, fd_, 0, pages.data(), pages.size()));
-  reading_ = read_log(pages);
+  try {
+    pages.resize(read_some(path_, fd_, 0, pages.data(), pages.size()));
+    reading_ = read_log(pages);
+  } catch (const error& failed) {
+    if (failed.reason() != errc::io_failure) throw;
+    reading_.problem = header_problem{errc::io_failure, "could not be read from its device"};
+    reading_.ours = true;
+  }
   if (reading_.start) sequence_ = reading_.start->sequence;
 }
 

@@ -15,8 +15,8 @@ namespace outlast::pool_detail {
 /// A reader of the batches of a log, in order. All but the destructor throw error{io_failure}.
 class log_reader {
  public:
-  /// Reads the pages before the first batch. `uuid`: of the pool whose batches count. The caller
-  /// keeps `fd` open.
+  /// Reads the pages before the first batch; reading() has a problem where the device does not give
+  /// them back. `uuid`: of the pool whose batches count. The caller keeps `fd` open.
   log_reader(std::string path, int fd, const pool_format::pool_uuid& uuid);
 
   [[nodiscard]] const pool_format::log_reading& reading() const noexcept { return reading_; }

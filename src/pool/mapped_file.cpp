@@ -9,6 +9,7 @@
 #include <src/domain/file_syncs.hpp>
 #include <src/pool/dax_device.hpp>
 #include <src/pool/file_calls.hpp>
+#include <src/pool/log_reader.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -178,12 +179,14 @@ unfinished_pool::~unfinished_pool() {
 
 void unfinished_pool::remove_file() const {
   const std::string log = log_path_of(path_);
+  const unique_fd log_file(logged_ ? ::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1);
   pool_format::header_page page{};
   const bool has_log =
-      logged_ && ::pread(fd_.get(), static_cast<void*>(&page), sizeof page, 0) == sizeof page &&
-      batches_in_log(path_, page.fixed.uuid).has_value();
-  (void)::unlink(path_.c_str());
-  if (has_log) (void)::unlink(log.c_str());
+      log_file.get() >= 0 &&
+      ::pread(fd_.get(), static_cast<void*>(&page), sizeof page, 0) == sizeof page &&
+      log_reader(log, log_file.get(), page.fixed.uuid).reading().uuid == page.fixed.uuid;
+  (void)remove_own_name(path_, fd_.get(), false);
+  if (has_log) (void)remove_own_name(log, log_file.get(), false);
   (void)::flock(fd_.get(), LOCK_UN);
 }
 

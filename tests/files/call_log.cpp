@@ -125,6 +125,7 @@ call_log::verdict call_log::arrive(const arriving_call& call) {
     case action::reorder:
       if (call.keep) change_ = call.keep();
       break;
+    case action::move: move_away(root_); break;
   }
   met.is_target = true;
   seen_->reached = true;

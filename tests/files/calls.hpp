@@ -33,7 +33,7 @@ struct recorded_call {
   effect changes = effect::none;
 };
 
-enum class action { none, fail, cut_short, kill_before, kill_after, reorder };
+enum class action { none, fail, cut_short, kill_before, kill_after, reorder, move };
 
 struct fault {
   call_id at;
@@ -70,5 +70,13 @@ void begin_operation(const fault& planned, witness* seen,
 void end_operation();
 /// No fault any more, and no recording.
 void end_faults();
+
+/// Where `move` brings the directory `root`, with all that is in it.
+[[nodiscard]] std::string moved_to(const std::string& root);
+/// Moves `root` there, and makes another directory of its name: files of the same names in it are
+/// not ours.
+void move_away(const std::string& root);
+/// "" if these are as they were.
+[[nodiscard]] std::string judge_foreign_files(const std::string& root);
 
 }  // namespace outlast::test::files

@@ -55,6 +55,7 @@ const std::vector<int>& errors_of(const std::string& name) {
       {"statvfs", {EIO}},
       {"statx", {EIO}},
       {"unlink", {EIO, EACCES}},
+      {"unlinkat", {EIO, EACCES}},
       {"write", {EIO, ENOSPC}},
   };
   static const std::vector<int> none;
@@ -127,6 +128,7 @@ std::string_view name_of(column which) noexcept {
     case column::killed_before: return "before";
     case column::killed_after: return "after";
     case column::reordered: return "reorder";
+    case column::moved: return "moved";
   }
   return "";
 }
@@ -142,17 +144,18 @@ const std::vector<reason>& all_reasons() {
       {'d', "it changes neither names nor bytes of files, so nothing comes before or after it"},
       {'m', "the file system is in memory: a power cut takes all of it"},
       {'h', "a hole is made in what nobody uses"},
+      {'n',
+       "the operation finds its files by their names: they are in the directory that is there"},
   };
   return all;
 }
 
-choice faults_of(const recorded_call& call, column which, bool is_first, bool loses_power,
-                 bool thoroughly) {
+choice faults_of(const recorded_call& call, column which, const circumstances& when) {
   const std::string& name = call.id.name;
   switch (which) {
     case column::fails: {
       if (errors_of(name).empty()) return none('u');
-      choice made = failing(call, errors_of(name), thoroughly);
+      choice made = failing(call, errors_of(name), when.thoroughly);
       made.must_not_succeed = is_sync(name);
       return made;
     }
@@ -164,7 +167,7 @@ choice faults_of(const recorded_call& call, column which, bool is_first, bool lo
     }
     case column::unsupported: {
       if (refusals_of(name).empty()) return none('w');
-      if (!is_first) return none('f');
+      if (!when.is_first) return none('f');
       choice made;
       for (const int each : refusals_of(name)) {
         made.faults.push_back({call.id, action::fail, each, true, true});
@@ -178,11 +181,12 @@ choice faults_of(const recorded_call& call, column which, bool is_first, bool lo
     case column::killed_after:
       return call.changes == effect::none && name != "msync" ? none('c')
                                                              : one(call, action::kill_after);
+    case column::moved: return when.holds_files ? one(call, action::move) : none('n');
     case column::reordered: break;
   }
   if (name == "fallocate hole") return none('h');
   if (call.changes == effect::none) return none('d');
-  if (!loses_power) return none('m');
+  if (!when.loses_power) return none('m');
   return one(call, action::reorder);
 }
 

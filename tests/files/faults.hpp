@@ -17,11 +17,12 @@ enum class column {
   cut_short,
   killed_before,
   killed_after,
-  reordered
+  reordered,
+  moved
 };
-constexpr std::array<column, 7> all_columns = {
+constexpr std::array<column, 8> all_columns = {
     column::fails,         column::interrupted,  column::unsupported, column::cut_short,
-    column::killed_before, column::killed_after, column::reordered};
+    column::killed_before, column::killed_after, column::reordered,   column::moved};
 
 [[nodiscard]] std::string_view name_of(column which) noexcept;
 
@@ -40,9 +41,14 @@ struct choice {
   bool must_not_succeed = false;  ///< what it answers would not be durable
 };
 
-/// `is_first`: of this name in the operation. `thoroughly`: with every error that the call may
-/// have, once and from then on.
-[[nodiscard]] choice faults_of(const recorded_call& call, column which, bool is_first,
-                               bool loses_power, bool thoroughly);
+/// What faults depend on besides the call.
+struct circumstances {
+  bool is_first;     ///< of this name in the operation
+  bool loses_power;  ///< the operation's files outlive a power cut
+  bool holds_files;  ///< the operation has them open before it begins
+  bool thoroughly;   ///< with every error that the call may have, once and from then on
+};
+
+[[nodiscard]] choice faults_of(const recorded_call& call, column which, const circumstances& when);
 
 }  // namespace outlast::test::files

@@ -18,6 +18,37 @@ std::string judge_foreign_file(const std::string& path) {
   return content == "theirs" ? "" : "the file of somebody else's, " + path + ", was changed";
 }
 
+namespace {
+std::string names_of_foreign(const std::string& root) { return root + ".foreign"; }
+}  // namespace
+
+std::string moved_to(const std::string& root) { return root + ".moved"; }
+
+void move_away(const std::string& root) {
+  const fs::path from = moved_to(root);
+  fs::rename(root, from);
+  fs::create_directory(root);
+  std::ofstream made(names_of_foreign(root));
+  for (const auto& each : fs::recursive_directory_iterator(from)) {
+    const fs::path to = root / each.path().lexically_relative(from);
+    if (each.is_directory()) {
+      fs::create_directory(to);
+    } else {
+      put_foreign_file(to.string());
+      made << to.string() << '\n';
+    }
+  }
+}
+
+std::string judge_foreign_files(const std::string& root) {
+  std::ifstream made(names_of_foreign(root));
+  for (std::string path; std::getline(made, path);) {
+    std::string wrong = judge_foreign_file(path);
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> all;
   std::error_code none;

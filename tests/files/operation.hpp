@@ -29,6 +29,8 @@ class operation {
   [[nodiscard]] virtual std::string name() const = 0;
   /// Can it tell that something went wrong?
   [[nodiscard]] virtual bool answers() const { return true; }
+  /// Has it all its files open before it begins, and finds none of them by a name?
+  [[nodiscard]] virtual bool holds_its_files() const { return false; }
   /// Do its files outlive a power cut?
   [[nodiscard]] virtual bool loses_power() const { return true; }
 

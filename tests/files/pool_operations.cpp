@@ -93,6 +93,8 @@ class pool_operation final : public operation {
     return {};
   }
 
+  [[nodiscard]] bool holds_its_files() const override { return !is_new() && !is_opening(); }
+
   void prepare(const std::string& root) override {
     put_foreign_file(root + "/notes");
     if (is_new()) return;

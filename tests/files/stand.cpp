@@ -183,6 +183,7 @@ class stand {
   }
 
   void restore() {
+    fs::remove_all(moved_to(root_));
     before_->restore();
     for (const auto& each : fs::directory_iterator(undone_)) fs::remove_all(each.path());
     *seen_ = {};
@@ -231,6 +232,23 @@ class stand {
     return in_child(seen_->wrong, [&] { return what_.judge(root_, before); });
   }
 
+  /// One life in which the files are moved and others take their names. It may fail.
+  std::string try_moved(const fault& planned) {
+    restore();
+    ++result.tries;
+    std::string wrong = in_child(seen_->wrong, [&] {
+      what_.begin(root_);
+      begin_operation(planned, seen_);
+      static_cast<void>(what_.run(root_));
+      end_operation();
+      end_faults();
+      what_.end();
+      return std::string();
+    });
+    if (wrong.empty() && !seen_->reached) wrong = "this time there was no such call";
+    return wrong.empty() ? judge_foreign_files(root_) : wrong;
+  }
+
   /// One life with one fault. Returns what was wrong.
   std::string try_once(const fault& planned, const choice& from) {
     restore();
@@ -241,6 +259,7 @@ class stand {
   }
 
   std::string try_fault(const fault& planned, const choice& from) {
+    if (planned.what == action::move) return try_moved(planned);
     std::string wrong = try_once(planned, from);
     if (planned.what != action::reorder || !wrong.empty()) return wrong;
     // Earlier moments of the power cut.
@@ -259,8 +278,9 @@ class stand {
     for (const recorded_call& call : in.calls) {
       const bool is_end = &call == &in.calls.front() || &call == &in.calls.back();
       if (!options_.thoroughly && !is_end) continue;
-      const choice from =
-          faults_of(call, which, is_first_of_name(call), what_.loses_power(), options_.thoroughly);
+      const choice from = faults_of(call, which,
+                                    {is_first_of_name(call), what_.loses_power(),
+                                     what_.holds_its_files(), options_.thoroughly});
       if (from.faults.empty()) filled.letter = from.letter;
       for (const fault& planned : from.faults) {
         ++filled.tries;

@@ -52,6 +52,7 @@ class store_operation final : public operation {
   }
 
   [[nodiscard]] bool answers() const override { return what_ != deed::close; }
+  [[nodiscard]] bool holds_its_files() const override { return what_ == deed::close; }
   [[nodiscard]] bool loses_power() const override { return on_disk_; }
 
   void prepare(const std::string& root) override {

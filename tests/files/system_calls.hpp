@@ -48,6 +48,7 @@ int __real_statx(int, const char*, int, unsigned, struct statx*);
 int __real_statvfs(const char*, struct statvfs*);
 long __real_syscall(long, ...);
 int __real_unlink(const char*);
+int __real_unlinkat(int, const char*, int);
 ssize_t __real_write(int, const void*, size_t);
 }
 

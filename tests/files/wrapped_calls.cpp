@@ -24,6 +24,20 @@ std::optional<std::string> tried_role_of(What what) {
   return calls().is_armed() ? calls().role_of(what) : std::nullopt;
 }
 
+/// The same of a name in an open directory.
+std::optional<std::string> tried_role_in(int directory, const char* name) {
+  const auto role = tried_role_of(directory);
+  if (!role) return role;
+  return *role == "directory" ? name : *role + "/" + name;
+}
+
+std::string path_in(int directory, const char* name) {
+  char path[4096] = {};
+  const std::string self = "/proc/self/fd/" + std::to_string(directory);
+  const ssize_t length = __real_readlink(self.c_str(), path, sizeof path - 1);
+  return std::string(path, length < 0 ? 0 : static_cast<std::size_t>(length)) + "/" + name;
+}
+
 template <class Result>
 Result failure() {
   if constexpr (std::is_same_v<Result, void*>) return MAP_FAILED;
@@ -312,6 +326,15 @@ int __wrap_unlink(const char* path) {
                 [=](bool) { return __real_unlink(path); });
 }
 
+int __wrap_unlinkat(int directory, const char* name, int flags) {
+  const auto role = tried_role_in(directory, name);
+  if (!role) return __real_unlinkat(directory, name, flags);
+  const std::string gone = path_in(directory, name);
+  return around({"unlinkat", *role, effect::names,
+                 [=] { return kept_change::of_removal(gone, calls().kept()); }},
+                [=](bool) { return __real_unlinkat(directory, name, flags); });
+}
+
 int __wrap_mkdir(const char* path, mode_t mode) {
   const auto role = tried_role_of(path);
   if (!role) return __real_mkdir(path, mode);
@@ -404,7 +427,9 @@ ssize_t __wrap_readlink(const char* path, char* to, size_t size) {
 
 int __wrap_statx(int at, const char* path, int flags, unsigned mask, struct statx* to) {
   const auto real = [=](bool) { return __real_statx(at, path, flags, mask, to); };
-  return *path == '\0' ? on_descriptor("statx", at, real) : on_path("statx", path, real);
+  if (*path == '\0') return on_descriptor("statx", at, real);
+  const auto role = at == AT_FDCWD ? tried_role_of(path) : tried_role_in(at, path);
+  return role ? around(plain("statx", *role), real) : real(false);
 }
 
 DIR* __wrap_opendir(const char* path) {

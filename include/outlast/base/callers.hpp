@@ -76,6 +76,9 @@ class callee {
     reference() = default;
     friend bool operator==(const reference&, const reference&) = default;
 
+    /// No two callees of a process have the same.
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+
    private:
     friend class callee;
     reference(callers::cell& at, std::uint64_t id) : at_(&at), id_(id) {}
@@ -167,12 +170,9 @@ class waiting_calls {
     if (!has_room(more)) items_.reserve(std::max(2 * items_.capacity(), items_.size() + more));
   }
   /// Remembers a call to the object of `whom`. Throws std::bad_alloc, and has no effect then.
-  void push_back(const Item& call, const callee::reference& whom) {
-    if (runs_.empty() || runs_.back().whom != whom || items_.size() == items_.capacity())
-        [[unlikely]] {
-      make_room(1);
-      if (runs_.empty() || runs_.back().whom != whom) runs_.push_back({whom, items_.size()});
-    }
+  [[gnu::always_inline]] void push_back(const Item& call, const callee::reference& whom) {
+    if (whom.id() != last_ || items_.size() == items_.capacity()) [[unlikely]]
+      prepare_for(whom);
     items_.push_back(call);
   }
 
@@ -203,13 +203,23 @@ class waiting_calls {
     std::size_t begin;
   };
 
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+  [[gnu::noinline]] void prepare_for(const callee::reference& whom) {
+    make_room(1);
+    if (whom.id() == last_) return;
+    runs_.push_back({whom, items_.size()});
+    last_ = whom.id();
+  }
   void forget_all() noexcept {
     items_.clear();
     runs_.clear();
+    last_ = none;
   }
 
   std::vector<Item> items_;
   std::vector<run> runs_;
+  std::uint64_t last_ = none;  // the callee of the last run
 };
 
 }  // namespace outlast::base

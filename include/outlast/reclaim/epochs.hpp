@@ -159,7 +159,8 @@ class epochs final : base::thread_exit_listener {
 
     /// Without volatile memory the object is lost until the next recovery finds it, and its owner
     /// notes that: better than an operation that fails although it took effect.
-    void take_over(const retired& gone, const base::callee::reference& owner) noexcept {
+    [[gnu::always_inline]] void take_over(const retired& gone,
+                                          const base::callee::reference& owner) noexcept {
       try {
         objects.push_back(gone, owner);
       } catch (const std::bad_alloc&) {

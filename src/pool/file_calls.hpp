@@ -36,10 +36,10 @@ void write_all(const std::string& path, int fd, const void* bytes, std::size_t s
 /// Makes durable what names the directory of `path` holds.
 void sync_directory(const std::string& path);
 
-/// Removes the name `path` if it is one of the file `fd`. The name's directory is held open from the
-/// look at it on: files in another directory that takes its place meanwhile stay. `durably`: the
-/// removal is durable at return. Returns 0, also where the name is not there or another file's, or
-/// an errno.
+/// Removes the name `path` if it is one of the file `fd`. The name's directory is held open from
+/// the look at it on: files in another directory that takes its place meanwhile stay. `durably`:
+/// the removal is durable at return. Returns 0, also where the name is not there or another file's,
+/// or an errno.
 [[nodiscard]] int remove_own_name(const std::string& path, int fd, bool durably) noexcept;
 
 /// Gives the file `fd` the mode of the file `like`, and its owner and group as far as the process

@@ -94,6 +94,7 @@ void machine::prepare(guarded& runner, fiber::entry run) {
   runner.parked = false;
   runner.spared = false;
   runner.operation_ends = no_bound;
+  runner.tolerant = 0;
   runner.next = {.boundary = true};
   runner.ended.reset();
   runner.signal = 0;
@@ -103,6 +104,10 @@ void machine::prepare(guarded& runner, fiber::entry run) {
 
 machine::guarded& machine::running() {
   return alone_depth_ > 0 ? *alone_[alone_depth_ - 1] : *threads_[running_thread_];
+}
+
+std::string machine::name_of_thread(unsigned number) const {
+  return number < alone_number() ? "thread " + std::to_string(number) : "alone";
 }
 
 unsigned machine::thread_number() const noexcept {
@@ -334,7 +339,17 @@ void machine::pass_silently() {
   if (runnable_.size() > 1) decisions_.push_back(static_cast<std::uint8_t>(running_thread_));
 }
 
-void machine::access(const void* address, bool writes) {
+void machine::access(const void* address, bool writes, domain::code_line where) {
+  step_at(address, writes);
+  require_in_use(address, 1, writes ? "stored to" : "loaded from", where);
+}
+
+void machine::touch(const void* address, domain::code_line where) {
+  step_at(address, true);
+  require_in_use(address, 1, "touched", where);
+}
+
+void machine::step_at(const void* address, bool writes) {
   const bool persistent = memory_.contains(address);
   if (persistent && looks_ahead_) record_footprint(memory_.line_of(address), writes);
   yield({.line = reinterpret_cast<std::uintptr_t>(address) / memory::line_size,
@@ -344,7 +359,7 @@ void machine::access(const void* address, bool writes) {
 
 void machine::access_boundary() { yield({.line = 0, .writes = false, .boundary = true}); }
 
-void machine::locked_access(const void* address) {
+void machine::locked_access(const void* address, domain::code_line where) {
   const bool fences = memory_.model().rmw_fences;
   const bool persistent = memory_.contains(address);
   if (persistent && looks_ahead_) record_footprint(memory_.line_of(address), true);
@@ -353,6 +368,7 @@ void machine::locked_access(const void* address) {
          .boundary = fences && memory_.fence_matters(thread_number())});
   drain();
   if (fences) complete_fence(thread_number());
+  require_in_use(address, 1, "exchanged a word of", where);
 }
 
 void machine::relax() {
@@ -468,10 +484,72 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
   }
 }
 
+// --- blocks ---
+
+/// The byte of the memory that the address names, by itself or as its twin; null if it names none.
+const std::byte* machine::in_memory(const void* address) const noexcept {
+  if (memory_.contains(address)) return static_cast<const std::byte*>(address);
+  const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - twins_.distance();
+  const auto* const byte = reinterpret_cast<const std::byte*>(original);
+  return twins_.distance() != 0 && memory_.contains(byte) ? byte : nullptr;
+}
+
+void machine::block_given(const void* begin, std::size_t bytes) {
+  memory_.freed().give(begin, bytes);
+}
+
+void machine::block_freed(const void* block, std::size_t bytes, domain::code_line where) {
+  if (!memory_.contains(block)) return;
+  memory_.freed().free(block, bytes, where, thread_number());
+  if (!looks_ahead_) return;
+  // Whether another thread's access comes before this or after it matters.
+  const std::uint32_t last = memory_.line_of(static_cast<const std::byte*>(block) + bytes - 1);
+  for (std::uint32_t l = memory_.line_of(block); l <= last; ++l) record_footprint(l, true);
+}
+
+void machine::block_retired(const void* block, domain::code_line where) {
+  memory_.freed().retire(block, where);
+}
+
+void machine::tolerate_freed(bool wanted) noexcept {
+  if (anybody_runs()) running().tolerant += wanted ? 1 : ~0U;
+}
+
+/// Of the bytes of a line only its flusher knows which it means: an address inside of it is one of
+/// them, its first one stands for all.
+void machine::require_line_in_use(const void* address, domain::code_line where) {
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  if (number % memory::line_size != 0) return require_in_use(address, 1, "flushed", where);
+  const freed_blocks& freed = memory_.freed();
+  const freed_blocks::block* const found = freed.find(address, 1);
+  if (found == nullptr || found->begin + found->bytes - number < memory::line_size) return;
+  require_in_use(address, 1, "flushed", where);
+}
+
+void machine::require_in_use(const void* address, std::size_t bytes, const char* deed,
+                             domain::code_line where) {
+  const freed_blocks& freed = memory_.freed();
+  if (freed.empty() || !anybody_runs() || running().tolerant != 0) return;
+  const std::byte* const first = in_memory(address);
+  if (first == nullptr) return;
+  const freed_blocks::block* const found = freed.find(first, bytes);
+  if (found == nullptr) return;
+  const std::byte* const memory = memory_.bytes().data();
+  const auto begin = reinterpret_cast<const std::byte*>(found->begin) - memory;
+  std::string what = deed;
+  what += " a block that is free: offset " + std::to_string(first - memory) + ", in the block of " +
+          std::to_string(found->bytes) + " bytes at offset " + std::to_string(begin) +
+          "; accessed at " + to_text(where) + "; freed at " + to_text(found->freed) + " (" +
+          name_of_thread(found->thread) + ")";
+  if (found->retired.file != nullptr) what += ", retired at " + to_text(found->retired);
+  abandon(what);
+}
+
 // --- the seam ---
 
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
+  if (!untorn) require_in_use(destination, size, "stored to", domain::code_line::of(where));
   const bool inside = memory_.contains(destination);
   if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != nobody)) {
     std::memcpy(destination, source, size);
@@ -499,7 +577,8 @@ void machine::store_at_once(void* destination, const void* source, std::size_t s
 }
 
 void machine::write_back(const void* address, const domain::site& where) {
-  access(address, false);
+  step_at(address, false);
+  require_line_in_use(address, domain::code_line::of(where));
   const site_id site = sites_.pass(where, site_kind::write_back);
   if (!memory_.contains(address)) return;
   if (goes_wrong(site)) {

@@ -436,6 +436,8 @@ std::uint64_t memory::image_hash(const crash_choice& choice) const {
 memory::frame& memory::push_frame() {
   if (frames_.size() == depth_) frames_.emplace_back();
   frame& f = frames_[depth_++];
+  if (freed_.size() == depth_) freed_.emplace_back();
+  freed_[depth_].clear();
   f.undo.clear();
   f.dirty = dirty_;
   f.threads = threads_;
@@ -527,6 +529,7 @@ void memory::settle() {
 
 void memory::clear(std::byte content) {
   settle();
+  freed().clear();
   std::memset(live_, std::to_integer<int>(content), size_);
   std::memset(media_.get(), std::to_integer<int>(content), size_);
   media_hash_ = 0;

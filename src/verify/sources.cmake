@@ -4,6 +4,7 @@ outlast_sources(outlast_verify verify
   counterexample.cpp
   explorer.cpp
   fiber.cpp
+  freed_blocks.cpp
   graph_oracle.cpp
   history.cpp
   instances.cpp

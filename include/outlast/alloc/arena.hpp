@@ -28,6 +28,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/page_space.hpp>
 
 #include <algorithm>
@@ -70,6 +71,8 @@ struct arena_statistics {
 /// begin_recovery() or recover_by_scan(); nothing of these for a root that is new.
 template <domain::persistence_domain D>
 class arena {
+  using line = domain::line_under<D>;
+
  public:
   /// Blocks of `owner`. In scan mode every block is aligned to 16 bytes, and its first 16 bytes are
   /// durably zero when it is handed out for the first time since its pages changed owner or stride.
@@ -86,14 +89,16 @@ class arena {
       const std::size_t needed = base::round_up(bytes, std::max(align, least_align_));
       bin& at_hand = caches_.local().bins[class_of(needed)];
       if (!at_hand.empty()) [[likely]]
-        return at_hand.pop();
+        return in_use(at_hand.pop());
     }
-    return allocate_slowly(bytes, align);
+    return in_use(allocate_slowly(bytes, align));
   }
 
   /// Frees a block of this arena, from any thread. What made it unreachable is durable already.
-  /// Where there is no volatile memory that it takes, as note_lost_block().
-  void deallocate(void* block) noexcept {
+  /// Where there is no volatile memory that it takes, as note_lost_block(). `where` is not for
+  /// users to give.
+  void deallocate(void* block, line where = line::here()) noexcept {
+    if constexpr (domain::watches_blocks<D>) D::block_freed(block, usable_size(block), where);
     const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
     if (thread_cache* const mine = caches_.local_or_null()) [[likely]] {
       bin& at_hand = mine->bins[index];
@@ -105,7 +110,9 @@ class arena {
     deallocate_slowly(block);
   }
   /// The same; the size is not needed.
-  void deallocate(void* block, std::size_t) noexcept { deallocate(block); }
+  void deallocate(void* block, std::size_t, line where = line::here()) noexcept {
+    deallocate(block, where);
+  }
 
   /// A block of this arena is free, and there was no volatile memory to remember that. It stays in
   /// use until the owner is recovered.
@@ -213,6 +220,11 @@ class arena {
   static constexpr std::size_t adopt_step = 64;
   static constexpr std::uint32_t most_at_once = 64;
 
+  /// A block that is handed out.
+  [[gnu::always_inline]] static void* in_use(void* block) noexcept {
+    if constexpr (domain::watches_blocks<D>) D::block_given(block, 1);
+    return block;
+  }
   [[nodiscard]] void* allocate_slowly(std::size_t bytes, std::size_t align);
   [[nodiscard]] void* allocate_small(class_index index);
   [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t align);

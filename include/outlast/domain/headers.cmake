@@ -12,5 +12,6 @@ outlast_headers(outlast_library domain
   persist.hpp
   process.hpp
   slow_ns.hpp
+  watched_blocks.hpp
   without_flushes.hpp
 )

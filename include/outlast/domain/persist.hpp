@@ -5,6 +5,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,7 @@ inline constexpr bool fence_can_fail =
 template <persistence_domain D>
 inline void flush(const void* address, std::size_t size, site where = site::current()) {
   if (!D::flushes()) return;
+  if constexpr (watches_blocks<D>) D::flushes_block(address, size, code_line::of(where));
   const std::uintptr_t first = base::line_of(address);
   const std::size_t lines = base::lines_touched(address, size);
   for (std::size_t i = 0; i < lines; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -18,6 +19,7 @@ class field {
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");
+  using line = domain::line_under<D>;
 
  public:
   explicit field(const T& value, domain::site where = domain::site::current()) {
@@ -26,7 +28,8 @@ class field {
   field(const field&) = delete;
   field& operator=(const field&) = delete;
 
-  [[nodiscard]] const T& get() const noexcept {
+  [[nodiscard]] const T& get(line where = line::here()) const noexcept {
+    if constexpr (domain::watches_blocks<D>) D::reads_block(bytes_, sizeof(T), where);
     return *std::launder(reinterpret_cast<const T*>(bytes_));
   }
   operator const T&() const noexcept { return get(); }

@@ -4,6 +4,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/reclaim/concept.hpp>
 
@@ -85,6 +86,7 @@ class [[nodiscard]] operation {
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
+    note_retired(node, where);
     reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
   }
 
@@ -94,6 +96,7 @@ class [[nodiscard]] operation {
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
                        [[maybe_unused]] site where = site::current()) {
+    note_retired(node, where);
     if constexpr (!std::same_as<D, Flushing>) {
       // The null twin: nothing is ever durable.
       reclaimer_.retire(node, &arena, dispose<Node>, arena.owner_of_calls());
@@ -108,6 +111,12 @@ class [[nodiscard]] operation {
   }
 
  private:
+  template <class Node>
+  static void note_retired([[maybe_unused]] Node* node, [[maybe_unused]] site where) {
+    if constexpr (domain::watches_blocks<D>) {
+      D::block_retired(original<Policy>(node), domain::code_line::of(where));
+    }
+  }
   template <class Node>
   static void dispose(void* context, void* object) noexcept {
     auto* const arena = static_cast<alloc::arena<D>*>(context);

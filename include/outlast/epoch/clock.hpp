@@ -24,6 +24,7 @@
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
@@ -430,6 +431,9 @@ class clock final : private base::thread_exit_listener {
 
   template <class Iterator>
   static void flush(Iterator first, Iterator last, domain::site where = domain::site::current()) {
+    // A payload that was made and given up in one epoch is free before its lines are flushed: one
+    // flush more than there has to be.
+    const domain::tolerates_freed<D> its_lines;
     detail::line_writer<D> writer;
     for (; first != last; ++first) writer.flush(first->first, first->bytes, where);
   }

@@ -15,6 +15,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/page_line.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
@@ -440,6 +441,9 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
     if (const std::uint32_t first = search(pages, align_pages)) {
       if (!commit(first, pages)) return std::nullopt;
       high_water_.raise_to(first + pages, relaxed);
+      if constexpr (domain::watches_blocks<D>) {
+        D::block_given(address_of(first), std::size_t{pages} * page_size);
+      }
       return first;
     }
     // Another thread may have read the rest since: then it was not searched.

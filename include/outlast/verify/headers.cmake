@@ -6,6 +6,7 @@ outlast_headers(outlast_verify verify
   eager_epochs.hpp
   explorer.hpp
   fiber.hpp
+  freed_blocks.hpp
   graph_subject.hpp
   history.hpp
   impl/instances.hpp

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/verify/fiber.hpp>
 #include <outlast/verify/memory.hpp>
 #include <outlast/verify/mutants.hpp>
@@ -68,6 +69,8 @@ class machine {
   [[nodiscard]] bool caches_persist() const noexcept { return memory_.model().cache_persistent; }
   [[nodiscard]] verify::twins& twins() noexcept { return twins_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
+  /// "thread 1"; "alone" stands for what ran alone: opening, recovery, reading, closing.
+  [[nodiscard]] std::string name_of_thread(unsigned number) const;
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
   /// Makes the flush or fence of one site defective.
   void mutate(const std::optional<mutation>& wanted);
@@ -118,7 +121,9 @@ class machine {
   // The seam: called by the simulated domain.
 
   /// A scheduling point, in front of an access of `address`; null: of several volatile places.
-  void access(const void* address, bool writes);
+  void access(const void* address, bool writes, domain::code_line where = {});
+  /// The same for an access that may read or write.
+  void touch(const void* address, domain::code_line where);
   /// A thread has read `size` bytes, which are at `value`.
   void saw(const void* value, std::size_t size) {
     if (watches_states_) [[unlikely]]
@@ -140,7 +145,18 @@ class machine {
   void drain();
   /// A scheduling point in front of a locked instruction, which empties the thread's buffer and on
   /// some machines completes its write-backs.
-  void locked_access(const void* address);
+  void locked_access(const void* address, domain::code_line where);
+
+  // Blocks: what is free is not touched.
+
+  void block_given(const void* begin, std::size_t bytes);
+  void block_freed(const void* block, std::size_t bytes, domain::code_line where);
+  void block_retired(const void* block, domain::code_line where);
+  /// Ends the running body, as abandon(), if a block that is free has some of the bytes.
+  void require_in_use(const void* address, std::size_t bytes, const char* deed,
+                      domain::code_line where);
+  /// The running thread may touch what is free, as often as it was told so more than not.
+  void tolerate_freed(bool wanted) noexcept;
 
  private:
   static constexpr unsigned nobody = ~0U;
@@ -163,9 +179,16 @@ class machine {
     intent next;
     std::uint64_t drain_seed = 0;
     std::uint64_t seen = 0;  // everything that it has read
+    unsigned tolerant = 0;   // it may touch what is free
     fiber* caller = nullptr;
   };
 
+  [[nodiscard]] bool anybody_runs() const noexcept {
+    return alone_depth_ > 0 || running_thread_ != nobody;
+  }
+  void step_at(const void* address, bool writes);
+  void require_line_in_use(const void* address, domain::code_line where);
+  [[nodiscard]] const std::byte* in_memory(const void* address) const noexcept;
   static fiber& alone_entry(void* self);
   static fiber& thread_entry(void* self);
   static void on_signal(int number);

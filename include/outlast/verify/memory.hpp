@@ -20,6 +20,7 @@
 // recovery is the same again. Cost: the lines touched, whatever the size of the memory.
 #pragma once
 
+#include <outlast/verify/freed_blocks.hpp>
 #include <outlast/verify/store_buffers.hpp>
 
 #include <cstddef>
@@ -150,6 +151,9 @@ class memory {
   /// Number of frames entered.
   [[nodiscard]] unsigned depth() const noexcept { return depth_; }
 
+  /// The blocks that are free, of the life that is under way: each frame begins without any.
+  [[nodiscard]] freed_blocks& freed() noexcept { return freed_[depth_]; }
+
   /// Everything pending reaches the media.
   void settle();
   /// Fills live memory and media. Only outside all frames.
@@ -224,6 +228,7 @@ class memory {
   std::vector<thread_state> threads_;
   store_buffers buffers_;
   std::vector<frame> frames_;
+  std::vector<freed_blocks> freed_{1};  // by depth
   unsigned depth_ = 0;
   bool killed_ = false;
   std::uint64_t media_hash_ = 0;

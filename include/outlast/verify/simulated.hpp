@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/verify/machine.hpp>
 
 #include <atomic>
@@ -21,6 +22,7 @@ namespace outlast::domain {
 /// flushed, a pfence orders, a psync empties the store buffer.
 struct simulated {
   static constexpr bool rmw_fences = false;
+  static constexpr bool watches_blocks = true;
 
   static constexpr std::string_view name() noexcept { return "simulated"; }
   static kind current_kind() noexcept {
@@ -42,14 +44,19 @@ struct simulated {
   }
 
   template <class T>
-  static T load(const std::atomic<T>& word, std::memory_order, site = site::none()) {
-    if (auto* const m = verify::machine::current()) m->access(&word, false);
+  static T load(const std::atomic<T>& word, std::memory_order order, site where) {
+    return load(word, order, code_line::of(where));
+  }
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order,
+                code_line where = code_line::here()) {
+    if (auto* const m = verify::machine::current()) m->access(&word, false, where);
     return seen(peek(word));
   }
   template <class T>
   static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
                     site where = site::current()) {
-    if (auto* const m = verify::machine::current()) m->access(&word, true);
+    if (auto* const m = verify::machine::current()) m->access(&word, true, code_line::of(where));
     if (order == std::memory_order_seq_cst) return store_visibly(word, value, where);
     put(word, value, order, where);
   }
@@ -61,7 +68,7 @@ struct simulated {
   template <class T>
   static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
                                std::memory_order order, site where = site::current()) {
-    begin_locked(&word);
+    begin_locked(&word, where);
     const T now = seen(peek(word));
     if (std::memcmp(&now, &expected, sizeof(T)) != 0) {
       expected = now;
@@ -72,7 +79,7 @@ struct simulated {
   }
   static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
                                     base::pair_value desired, site where = site::current()) {
-    begin_locked(&pair);
+    begin_locked(&pair, where);
     base::pair_value now;
     std::memcpy(&now, static_cast<const void*>(&pair), sizeof now);
     static_cast<void>(seen(now.first));
@@ -119,7 +126,7 @@ struct simulated {
   /// See domain::count().
   static void count(std::atomic<std::uint64_t>& counter, std::uint64_t change, std::memory_order,
                     site where = site::current()) {
-    begin_locked(&counter);
+    begin_locked(&counter, where);
     const std::uint64_t value = peek(counter) + change;
     if (auto* const m = verify::machine::current()) {
       m->store_at_once(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
@@ -159,11 +166,32 @@ struct simulated {
     store(place, static_cast<T>(value), std::memory_order_relaxed, where);
   }
   /// Nobody says whether volatile memory is read or written: the latter is assumed.
-  static void schedule_point(const void* address = nullptr) {
-    if (auto* const m = verify::machine::current()) m->access(address, true);
+  static void schedule_point(const void* address = nullptr, code_line where = code_line::here()) {
+    if (auto* const m = verify::machine::current()) m->touch(address, where);
   }
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
+  }
+  /// See domain::watches_blocks.
+  static void block_given(const void* begin, std::size_t bytes) {
+    if (auto* const m = verify::machine::current()) m->block_given(begin, bytes);
+  }
+  static void block_freed(const void* block, std::size_t bytes, code_line where) {
+    if (auto* const m = verify::machine::current()) m->block_freed(block, bytes, where);
+  }
+  static void block_retired(const void* block, code_line where) {
+    if (auto* const m = verify::machine::current()) m->block_retired(block, where);
+  }
+  static void flushes_block(const void* address, std::size_t bytes, code_line where) {
+    if (auto* const m = verify::machine::current())
+      m->require_in_use(address, bytes, "flushed", where);
+  }
+  static void reads_block(const void* address, std::size_t bytes, code_line where) {
+    if (auto* const m = verify::machine::current())
+      m->require_in_use(address, bytes, "read", where);
+  }
+  static void tolerate_freed(bool wanted) noexcept {
+    if (auto* const m = verify::machine::current()) m->tolerate_freed(wanted);
   }
   /// See outlast::keeps_twins.
   static std::uintptr_t twin_distance() noexcept { return twins().distance(); }
@@ -227,13 +255,13 @@ struct simulated {
   }
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
-    begin_locked(&word);
+    begin_locked(&word, where);
     const T old = seen(peek(word));
     put_at_once(word, static_cast<T>(next(old)), order, where);
     return old;
   }
-  static void begin_locked(const void* word) {
-    if (auto* const m = verify::machine::current()) m->locked_access(word);
+  static void begin_locked(const void* word, site where) {
+    if (auto* const m = verify::machine::current()) m->locked_access(word, code_line::of(where));
   }
   static void bytes(void* destination, const void* source, std::size_t size,
                     verify::store_kind kind, site where) {

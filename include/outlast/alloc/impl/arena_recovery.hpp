@@ -329,6 +329,8 @@ void arena<D>::recover_by_scan(IsLive&& is_live, unsigned threads, bool are_dura
   });
   std::atomic<std::size_t> next{0};
   pool_detail::in_parallel(threads, [&](unsigned) {
+    // Which blocks are free is found out by looking at all of them.
+    const domain::tolerates_freed<D> looking;
     for (std::size_t i; (i = next.fetch_add(1, relaxed)) < runs.size();) {
       const auto [first, run] = runs[i];
       if (run.kind == run_kind::small) {

@@ -13,6 +13,7 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
 #include <array>
@@ -65,6 +66,7 @@ class superseded_lines {
   /// What operations that have ended said to be superseded is so durably at return.
   void settle(site where = site::current()) {
     if (!D::flushes()) return;
+    const may_be_free its_lines;
     std::array<std::pair<note*, std::uint64_t>, settled_at_once> flushed;
     std::size_t count = 0;
     const auto wait = [&] {
@@ -92,6 +94,10 @@ class superseded_lines {
   }
 
  private:
+  /// A node may be free, and used again, before its line is flushed here: then the line says what
+  /// the next node says, and is flushed once more than it has to be.
+  using may_be_free = domain::tolerates_freed<D>;
+
   static constexpr std::uint64_t most = 16;
   static constexpr std::size_t settled_at_once = 128;  // threads; takes no memory
 
@@ -105,6 +111,7 @@ class superseded_lines {
   };
 
   static void flush_mine(note& mine, site where) {
+    const may_be_free its_lines;
     // The thread has waited since it flushed these, for whatever reason.
     if (mine.fences_seen != base::this_thread().fences_issued) {
       mine.settled.raise_to(mine.flushed, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include <apps/progress.hpp>
 #include <outlast/verify/catalogue.hpp>
 #include <outlast/verify/explorer.hpp>
+#include <outlast/verify/replay.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -83,22 +84,23 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   }
   how.model = verify::memory_model_from_text(asked.model);
   how.nested = asked.nested;
+  how.replay_command = command_for(asked, entry);
   return how;
 }
 
-/// The mutation that bears this name, among those of the places that a short run passes.
+/// What a replay begins with: whatever its text does not name.
+std::string command_for(const settings& asked, const verify::catalogue_entry& entry) {
+  std::string command =
+      "outlast verify --structure " + entry.structure + " --policy '" + entry.policy + "'";
+  if (asked.keys != 0) command += " --keys " + std::to_string(asked.keys);
+  if (asked.operations != 0) command += " --operations " + std::to_string(asked.operations);
+  if (asked.nested != settings{}.nested) command += " --nested " + std::to_string(asked.nested);
+  return command;
+}
+
 verify::mutation mutation_of(const std::string& name, verify::subject& tested,
                              const verify::options& how) {
-  verify::options brief = how;
-  brief.strategy = verify::strategy_kind::pct;
-  brief.max_executions = 2000;
-  verify::explorer explorer(tested, brief);
-  static_cast<void>(explorer.run());
-  for (const verify::place& at : explorer.sites().passed()) {
-    for (const verify::defect what : {verify::defect::missing, verify::defect::late}) {
-      if (to_text(verify::mutation{at, what}) == name) return {at, what};
-    }
-  }
+  if (const auto found = verify::find_mutation(tested, how, name)) return *found;
   throw CLI::ValidationError("--mutant", "no run passes '" + name + "': see --sites");
 }
 

@@ -99,6 +99,11 @@ std::string buffered_oracle::describe(const call& what) const {
   return meaning_->describe(what);
 }
 
+std::string buffered_oracle::describe_answer(const call& what, const outcome& answer) const {
+  if (what.kind == sync_kind || what.kind == advance_kind) return "done";
+  return meaning_->describe_answer(what, answer);
+}
+
 std::string buffered_oracle::describe(const abstract_state& state) const {
   return meaning_->describe(content_of(state)) + " up to epoch " + std::to_string(epoch_of(state));
 }

@@ -1,5 +1,6 @@
 // The explorer's counterexamples: put into words, made smaller, named so that they can be replayed.
 #include <outlast/verify/explorer.hpp>
+#include <outlast/verify/replay.hpp>
 #include <src/verify/clock.hpp>
 #include <src/verify/image_set.hpp>
 
@@ -18,7 +19,7 @@ void explorer::fail(const std::string& what) {
   found.decisions = machine_.decisions();
   found.without = scene_.without;
   describe_history();
-  found.replay = replay_command(found);
+  found.replay = replay_of(found);
 }
 
 void explorer::fail_if(const mishap& ended, const char* when) {
@@ -42,8 +43,7 @@ void explorer::describe_event(const event& e) {
   if (e.pending()) {
     line << ", pending since " << e.invoked;
   } else {
-    line << " -> " << (e.result.ok ? "yes" : "no");
-    if (e.result.value != 0) line << ' ' << e.result.value;
+    line << " -> " << tested_.judge().describe_answer(e.what, e.result);
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
@@ -53,13 +53,14 @@ void explorer::describe_event(const event& e) {
 namespace {
 
 void describe_store(std::ostream& out, char fate, std::uint64_t offset, std::uint64_t value,
-                    unsigned thread, const std::string& site) {
+                    const std::string& thread, const std::string& site) {
   out << "    " << fate << " offset 0x" << std::hex << offset << " = 0x" << value << std::dec
-      << "  thread " << thread << "  " << site;
+      << "  " << thread << "  " << site;
 }
 
 /// What had not left the store buffers: lost, whatever the caches did. False if there was nothing.
-bool describe_buffers(std::ostream& out, const memory& media, const site_table& sites) {
+bool describe_buffers(std::ostream& out, machine& in) {
+  const memory& media = in.memory();
   bool any = false;
   for (unsigned t = 0; t < media.buffers().threads(); ++t) {
     for (const buffered& e : media.buffers().of(t)) {
@@ -67,7 +68,7 @@ bool describe_buffers(std::ostream& out, const memory& media, const site_table& 
       std::uint64_t value = 0;
       std::memcpy(&value, e.value.data(), std::min<std::size_t>(e.size, sizeof value));
       const auto offset = static_cast<std::uint64_t>(e.address - media.bytes().data());
-      describe_store(out, '-', offset, value, t, sites.describe(e.site));
+      describe_store(out, '-', offset, value, in.name_of_thread(t), in.sites().describe(e.site));
       out << ", in its store buffer\n";
       any = true;
     }
@@ -88,12 +89,12 @@ void explorer::describe_crash(const crash_choice& choice) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const pending_store& e = entries[i];
       describe_store(out, (choice[d] >> i & 1) != 0 ? '+' : '-',
-                     line * memory::line_size + e.offset, e.value[0], e.thread,
-                     machine_.sites().describe(e.site));
+                     line * memory::line_size + e.offset, e.value[0],
+                     machine_.name_of_thread(e.thread), machine_.sites().describe(e.site));
       out << '\n';
     }
   }
-  if (!describe_buffers(out, media, machine_.sites()) && choice.empty()) {
+  if (!describe_buffers(out, machine_) && choice.empty()) {
     out << "    none was at risk\n";
   }
   auto& crashes = counts_.found->crashes;
@@ -184,17 +185,11 @@ bool explorer::fails_without(const operation_place& at) {
   return false;
 }
 
-std::string explorer::replay_command(const failure& found) const {
-  std::ostringstream out;
-  out << "outlast verify --structure " << tested_.structure() << " --policy '" << tested_.policy()
-      << "' --model " << to_text(how_.model) << " --seed " << found.seed << " --execution "
-      << found.execution << " --schedule '" << to_text(found.decisions) << "'";
-  if (how_.strategy == strategy_kind::exhaustive) out << " --strategy exhaustive";
-  if (!found.without.empty()) out << " --without '" << to_text(found.without) << "'";
-  if (how_.parked_one_in != 0) out << " --park " << how_.parked_one_in;
-  if (how_.operation_steps != 0) out << " --operation-steps " << how_.operation_steps;
-  if (how_.mutated) out << " --mutant '" << to_text(*how_.mutated) << "'";
-  return out.str();
+std::string explorer::replay_of(const failure& found) const {
+  const std::string text =
+      replay_text(how_, {found.seed, found.execution, found.decisions, found.without});
+  if (!how_.replay_command.empty()) return how_.replay_command + ' ' + text;
+  return "outlast::verify::replay(tested, \"" + text + "\")";
 }
 
 }  // namespace outlast::verify

@@ -177,6 +177,13 @@ std::string map_oracle::describe(const call& what) const {
 
 std::string map_oracle::describe(const abstract_state& state) const { return map_to_text(state); }
 
+std::string oracle::describe_answer(const call& what, const outcome& answer) const {
+  static_cast<void>(what);
+  std::string text = answer.ok ? "yes" : "no";
+  if (answer.value != 0) text += ' ' + std::to_string(answer.value);
+  return text;
+}
+
 std::optional<abstract_state> sequence_oracle::step(const abstract_state& before,
                                                     const event& e) const {
   abstract_state after = before;
@@ -226,6 +233,11 @@ std::vector<std::vector<call>> sequence_oracle::beginnings(const scope&) const {
 std::string sequence_oracle::describe(const call& what) const {
   const bool add = static_cast<sequence_operation>(what.kind) == sequence_operation::add;
   return add ? "add(" + std::to_string(what.argument) + ")" : "take()";
+}
+
+std::string sequence_oracle::describe_answer(const call& what, const outcome& answer) const {
+  if (static_cast<sequence_operation>(what.kind) == sequence_operation::add) return "done";
+  return answer.ok ? std::to_string(answer.value) : "nothing";
 }
 
 std::string sequence_oracle::describe(const abstract_state& state) const {

@@ -19,6 +19,7 @@ outlast_sources(outlast_verify verify
   program_sites.cpp
   queue_check.cpp
   redundancies.cpp
+  replay.cpp
   replicas_at_risk.cpp
   report.cpp
   stack_check.cpp

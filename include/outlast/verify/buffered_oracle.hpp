@@ -57,6 +57,7 @@ class buffered_oracle final : public oracle {
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
+  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
 
  private:
   [[nodiscard]] prefix_demand demanded(std::span<const event> events, const history& seen,

@@ -66,6 +66,9 @@ struct options {
   std::uint32_t operation_steps = 0;
   threading threads = threading::fibers;
   std::optional<mutation> mutated;  ///< a flush or fence that is defective
+  /// What a failure's `replay` begins with: a command that takes a replay_text() as its options and
+  /// chooses the subject and the scope by itself. "": a call of replay() is printed.
+  std::string replay_command = {};
 };
 
 /// The place of one execution in the space explored: what a replay needs.
@@ -85,7 +88,10 @@ class explorer final : private crash_observer {
 
   /// Explores until the limits of the options, or the first counterexample.
   [[nodiscard]] report run();
-  /// Runs one execution again.
+  /// Runs one execution again: the one that a failure names by its seed, execution, decisions and
+  /// operations left out, under the options of the run that found it. Without decisions the
+  /// execution's own, which are drawn from seed and number. What is found is the same failure, as
+  /// long as the subject is the same. By the text that a failure prints: replay.hpp.
   [[nodiscard]] report replay(const coordinates& where);
   /// The flushes, fences and stores that were passed.
   [[nodiscard]] const site_table& sites() noexcept { return machine_.sites(); }
@@ -162,7 +168,7 @@ class explorer final : private crash_observer {
   bool minimise_operations(double deadline);
   bool still_fails(strategy& order, std::uint64_t number);
   bool fails_without(const operation_place& at);
-  [[nodiscard]] std::string replay_command(const failure& found) const;
+  [[nodiscard]] std::string replay_of(const failure& found) const;
   report finish_report();
 
   subject& tested_;

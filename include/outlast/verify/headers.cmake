@@ -23,6 +23,7 @@ outlast_headers(outlast_verify verify
   program_sites.hpp
   queue_check.hpp
   random.hpp
+  replay.hpp
   replicas_at_risk.hpp
   report.hpp
   sequence_subject.hpp

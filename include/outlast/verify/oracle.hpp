@@ -95,6 +95,9 @@ class oracle {
   }
   [[nodiscard]] virtual std::string describe(const call& what) const = 0;
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;
+  /// What the operation answered, for people: "yes" or "no", and the value. An operation that has
+  /// nothing to answer is "done".
+  [[nodiscard]] virtual std::string describe_answer(const call& what, const outcome& answer) const;
 };
 
 /// A specification whose operations act one at a time on the whole state.
@@ -215,6 +218,7 @@ class sequence_oracle final : public stepwise_oracle {
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
+  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
 
  private:
   discipline order_;

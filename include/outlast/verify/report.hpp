@@ -30,7 +30,7 @@ struct failure {
   std::vector<operation_place> without;  ///< operations that do not matter
   std::vector<std::string> history;      ///< one line per operation
   std::vector<std::string> crashes;      ///< which stores survived which crash, outermost first
-  std::string replay;                    ///< the command that shows it again
+  std::string replay;                    ///< what shows it again: a command, or a call
 };
 
 /// Counts of one exploration.

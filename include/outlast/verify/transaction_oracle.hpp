@@ -53,6 +53,10 @@ class transaction_oracle final : public oracle {
   [[nodiscard]] std::string describe(const abstract_state& state) const override {
     return meaning_->describe(state);
   }
+  [[nodiscard]] std::string describe_answer(const call& what,
+                                            const outcome& answer) const override {
+    return meaning_->describe_answer(what, answer);
+  }
 
  private:
   std::shared_ptr<const stepwise_oracle> meaning_;

@@ -29,6 +29,9 @@ struct root_type {
   std::string name;               ///< for messages: what the root holds
   std::uint64_t fingerprint = 0;  ///< equal exactly for types that can read each other's bytes
   bool relocatable = true;        ///< it is also found where the pool is mapped elsewhere
+  /// Its operations wait until they are durable, one by one, which pools on a disk refuse unless
+  /// they were opened for it.
+  bool waits_in_operations = true;
 };
 
 /// What every session has. A structure derives its own volatile state from it.
@@ -115,10 +118,12 @@ class root_sessions {
 
   /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where
   /// this process has none yet: that is where creation and recovery happen. Throws what they throw;
-  /// the root is then not attached. Throws error{already_open} while another handle is in use.
+  /// the root is then not attached. Throws error{already_open} while another handle is in use, and
+  /// what pool.require_per_operation_durability() throws, before anything changes.
   template <class Session, class Make>
   [[nodiscard]] std::shared_ptr<Session> attach(std::string_view name, const root_type& type,
                                                 Make&& make) {
+    if (type.waits_in_operations) pool_.require_per_operation_durability();
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(name);
     if (found != sessions_.end()) return attach_again<Session>(name, type, found->second);

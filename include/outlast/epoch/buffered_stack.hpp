@@ -124,7 +124,8 @@ class basic_stack {
  private:
   static durable::root_type type() {
     const std::string full = std::string("epoch::stack,") + typeid(Value).name() + ",1";
-    return {"epoch::stack<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+    return {"epoch::stack<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
+            false};
   }
 
   /// The volatile half.

@@ -306,7 +306,7 @@ class basic_graph {
         std::string("epoch::graph,") + typeid(Vertex).name() + "," + typeid(Edge).name() + ",1";
     return {
         "epoch::graph<" + std::to_string(sizeof(Vertex)) + "," + std::to_string(sizeof(Edge)) + ">",
-        base::hash_bytes(full)};
+        base::hash_bytes(full), true, false};
   }
 
   static std::size_t count(const base::sharded_count& of) {

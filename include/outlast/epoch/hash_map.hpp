@@ -242,7 +242,7 @@ class basic_hash_map {
     const std::string sizes = std::to_string(sizeof(Key)) + "," + std::to_string(sizeof(Value));
     const std::string full =
         std::string("epoch::hash_map,") + typeid(Key).name() + "," + typeid(Value).name() + ",1";
-    return {"epoch::hash_map<" + sizes + ">", base::hash_bytes(full)};
+    return {"epoch::hash_map<" + sizes + ">", base::hash_bytes(full), true, false};
   }
 
   /// Whether a payload is worth writing before the lock is taken, though it may not be needed.

@@ -107,7 +107,8 @@ class lockfree_queue {
  private:
   static durable::root_type type() {
     const std::string full = std::string("epoch::lockfree_queue,") + typeid(Value).name() + ",1";
-    return {"epoch::lockfree_queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+    return {"epoch::lockfree_queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full),
+            true, false};
   }
 
   epoch::clock<D>& clock_;

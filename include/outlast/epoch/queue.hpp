@@ -121,7 +121,8 @@ class basic_queue {
  private:
   static durable::root_type type() {
     const std::string full = std::string("epoch::queue,") + typeid(Value).name() + ",1";
-    return {"epoch::queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full)};
+    return {"epoch::queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
+            false};
   }
 
   /// The volatile half: a ring of pointers, whose item of number n lies at n modulo its size.

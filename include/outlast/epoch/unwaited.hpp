@@ -18,6 +18,7 @@ struct unwaited {
   using domain_type = Domain;
   template <class Key, class Value>
   using node = detail::unwaited_node<Key, Value, Domain>;
+  static constexpr bool updates_wait = false;
   static constexpr bool lookups_wait = true;
   static std::string name() { return "montage"; }
 

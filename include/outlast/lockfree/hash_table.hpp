@@ -254,7 +254,7 @@ class hash_table {
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full =
         name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",2";
-    return {std::move(name), base::hash_bytes(full)};
+    return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }

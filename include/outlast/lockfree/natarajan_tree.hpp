@@ -197,7 +197,7 @@ class natarajan_tree {
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
                              typeid(Compare).name() + ",2";
-    return {std::move(name), base::hash_bytes(full)};
+    return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 
   [[nodiscard]] tree_type tree(operation& op) const { return {op, session_->arena()}; }

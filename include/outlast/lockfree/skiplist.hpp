@@ -312,7 +312,7 @@ class skiplist {
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
                              typeid(Compare).name() + ",1";
-    return {std::move(name), base::hash_bytes(full)};
+    return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 
   [[nodiscard]] chain_type chain(keeper& keeps) const { return {keeps, session_->arena()}; }

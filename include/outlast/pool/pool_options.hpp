@@ -8,14 +8,17 @@
 
 namespace outlast {
 
-/// How a pool is created or opened. Sizes count when a pool is created and are ignored when it is
-/// opened.
+/// How a pool is created or opened. What is fixed at creation is compared when the pool is opened:
+/// a wish that it cannot meet is refused (errc::bad_argument), before anything changes. An option
+/// that has its default is no wish.
 struct pool_options {
   /// Space that the pool may fill. The file is sparse: it takes space as the pool fills. Rounded up
-  /// to whole pages.
+  /// to whole pages. A pool that is opened with more than it has grows, up to its capacity; less
+  /// is refused by open(). open_or_create() takes a pool that has grown since it was created.
   std::size_t size_bytes = std::size_t{64} << 20;
   /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB,
-  /// and on a DAX device at most all of it. There it is rounded up to the device's alignment.
+  /// and on a DAX device at most all of it. There it is rounded up to the device's alignment. Fixed
+  /// at creation: another one is refused.
   std::size_t capacity_bytes = 0;
   /// Where to map the pool, a multiple of 2 MiB and of a DAX device's alignment. 0: chosen at
   /// creation, and the same ever after as long as that range is free. Another address than before
@@ -38,7 +41,8 @@ struct pool_options {
   std::size_t most_log_bytes = 0;
   /// Under `file` and `logged_file`: accept policies that sync with the device in each operation.
   bool per_operation_device_sync = false;
-  /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation.
+  /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation:
+  /// refused where a pool has none.
   bool reserve_volatile_twin = false;
   /// Keep the second replica of mirrored roots in a nameless file beside the pool's, not in memory:
   /// where both are on persistent memory and memory is short. For this opening.

@@ -248,7 +248,7 @@ class basic_hash {
                        std::to_string(sizeof(Value)) + ">";
     const std::string full =
         name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",1";
-    return {std::move(name), base::hash_bytes(full)};
+    return {std::move(name), base::hash_bytes(full), true, Scheme::updates_wait};
   }
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }

@@ -255,7 +255,7 @@ class basic_list {
                        "," + std::to_string(sizeof(Value)) + ">";
     const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
                              typeid(Compare).name() + ",1";
-    return {std::move(name), base::hash_bytes(full)};
+    return {std::move(name), base::hash_bytes(full), true, Scheme::updates_wait};
   }
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }

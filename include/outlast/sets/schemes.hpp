@@ -21,6 +21,7 @@ struct link_free {
   using domain_type = Domain;
   template <class Key, class Value>
   using node = detail::line_node<Key, Value, Domain>;
+  static constexpr bool updates_wait = true;
   static constexpr bool lookups_wait = true;
   static std::string name() { return "link_free"; }
 };
@@ -33,6 +34,7 @@ struct soft {
   using domain_type = Domain;
   template <class Key, class Value>
   using node = detail::copied_node<Key, Value, Domain>;
+  static constexpr bool updates_wait = true;
   static constexpr bool lookups_wait = false;
   static std::string name() { return "soft"; }
 };
@@ -44,6 +46,7 @@ struct soft_in_place {
   using domain_type = Domain;
   template <class Key, class Value>
   using node = detail::line_node<Key, Value, Domain>;
+  static constexpr bool updates_wait = true;
   static constexpr bool lookups_wait = false;
   static std::string name() { return "soft_in_place"; }
 };
@@ -51,6 +54,7 @@ struct soft_in_place {
 /// One of these.
 template <class S>
 concept scheme = domain::persistence_domain<typename S::domain_type> && requires {
+  { S::updates_wait } -> std::convertible_to<bool>;  // until they are durable
   { S::lookups_wait } -> std::convertible_to<bool>;
   { S::name() } -> std::same_as<std::string>;
 };

@@ -54,7 +54,9 @@ class clock_session final : public durable::root_session<D> {
 
  public:
   static constexpr const char* root_name = "outlast.epoch.clock";
-  [[nodiscard]] static durable::root_type type() { return {"epoch::clock", 0x65706f6368'0001}; }
+  [[nodiscard]] static durable::root_type type() {
+    return {"epoch::clock", 0x65706f6368'0001, true, false};
+  }
 
   clock_session(typename base_type::pool_type& in, const attached_root& root)
       : base_type(in, root), roots_(pool_format::layout_for(in.capacity_bytes()).root_count) {

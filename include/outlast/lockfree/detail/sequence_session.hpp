@@ -70,7 +70,7 @@ template <class Value, class Policy>
   std::string name =
       structure + "<" + std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
   const std::string full = name + typeid(Value).name() + ",1";
-  return {std::move(name), base::hash_bytes(full)};
+  return {std::move(name), base::hash_bytes(full), true, Policy::durable};
 }
 
 /// What hangs off the pool while a sequence is attached.

@@ -121,6 +121,7 @@ core::store_options core_options(const std::string& name, const Options& options
   wanted.may_create = options.create_if_missing;
   wanted.window = more.window;
   wanted.capacity_bytes = more.capacity_bytes;
+  wanted.asks_for_capacity = more.capacity_bytes != 0;
   wanted.replicas = more.replicas;
   return wanted;
 }

@@ -100,8 +100,8 @@ class tree_store final : public store {
              bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
         image_(std::move(image)),
-        pool_(std::move(pool)),
-        all_(std::make_unique<managed>(*pool_, "store", options_for(wanted), wanted.order,
+        pool_(judged(std::move(pool), wanted)),
+        all_(std::make_unique<managed>(*pool_, "store", options_for(*pool_, wanted), wanted.order,
                                        wanted.salvage)),
         facts_(all_->manager().template root<store_facts>("facts")),
         order_(wanted.order),
@@ -116,7 +116,7 @@ class tree_store final : public store {
     bytes.append(key).append(value);
     const std::uint32_t checksum = checksum_of(key, value);
     bytes.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
-    all_->change([bytes = std::move(bytes), keyed = key.size(), order = order_](tree& t) {
+    change([bytes = std::move(bytes), keyed = key.size(), order = order_](tree& t) {
       const std::string_view both = bytes;
       put_in(t, both.substr(0, keyed), both.substr(keyed), order);
     });
@@ -124,18 +124,18 @@ class tree_store final : public store {
   }
   void erase(std::string_view key, bool sync) override {
     require_writable();
-    all_->change([key = std::string(key), order = order_](tree& t) { t.erase(key, order); });
+    change([key = std::string(key), order = order_](tree& t) { t.erase(key, order); });
     finish(sync);
   }
   void apply(changes&& all, bool sync) override {
     require_writable();
-    all_->change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
+    change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
     finish(sync);
   }
   bool apply_if(premises&& read, changes&& all, bool sync) override {
     require_writable();
     const bool hold =
-        all_->change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
+        change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
           if (!read.hold_in(t.now(order), order)) return false;
           apply_in(t, all, order);
           return true;
@@ -201,11 +201,31 @@ class tree_store final : public store {
   class cursor_as_stored;
   class moment_as_stored;
 
-  static tx::options options_for(const store_options& wanted) {
+  /// As all_->change(), with what makes room where the store is full.
+  template <class Change>
+  auto change(Change&& what) {
+    try {
+      return all_->change(std::forward<Change>(what));
+    } catch (const tx::region_full&) {
+      throw out_of_space(path() + (path().empty() ? "" : ": ") +
+                         "the store has filled its capacity_bytes of " +
+                         std::to_string(shape().capacity_bytes) +
+                         "; delete something, or load a dump of it into a new store of more");
+    }
+  }
+
+  static constexpr const char* region_name = "tx:store";
+
+  /// Throws error{bad_argument} where the store in the pool cannot be what is asked for.
+  static std::shared_ptr<basic_pool<D>> judged(std::shared_ptr<basic_pool<D>> pool,
+                                               const store_options& wanted);
+  /// What is there keeps its sizes.
+  static tx::options options_for(const basic_pool<D>& in, const store_options& wanted) {
+    const bool is_there = in.find_region(region_name).has_value();
     tx::options made;
-    made.replica_bytes = wanted.capacity_bytes;
-    made.replicas = wanted.replicas;
-    made.page_bytes = wanted.page_bytes;
+    made.replica_bytes = is_there ? 0 : wanted.capacity_bytes;
+    if (domain::logs_lines<D> || !is_there) made.replicas = wanted.replicas;
+    if (!is_there) made.page_bytes = wanted.page_bytes;
     made.window = wanted.window;
     return made;
   }
@@ -379,6 +399,29 @@ void tree_store<D, Tree>::judge(const store_options& wanted) {
 }
 
 template <domain::persistence_domain D, class Tree>
+std::shared_ptr<basic_pool<D>> tree_store<D, Tree>::judged(std::shared_ptr<basic_pool<D>> pool,
+                                                           const store_options& wanted) {
+  const std::optional<region_info> region = pool->find_region(region_name);
+  if (!region) return pool;
+  const auto refuse = [&wanted](const char* option, std::uint64_t asked, std::uint64_t has) {
+    throw error(errc::bad_argument, wanted.file,
+                std::string("StoreOptions::") + option + " is " + std::to_string(asked) +
+                    ", and the store has " + std::to_string(has) +
+                    ", decided when it was created; leave the option out, or load a dump of the "
+                    "store into a new one: `outlast db dump`, `outlast db load --capacity`");
+  };
+  if (wanted.asks_for_capacity && tx::bytes_of_replica(wanted.capacity_bytes) != region->bytes) {
+    refuse("capacity_bytes", wanted.capacity_bytes, region->bytes);
+  }
+  // Behind a log they are in memory, as many as each opening asks for.
+  if (!domain::logs_lines<D> && wanted.replicas != store_options().replicas &&
+      wanted.replicas != region->replicas) {
+    refuse("replicas", wanted.replicas, region->replicas);
+  }
+  return pool;
+}
+
+template <domain::persistence_domain D, class Tree>
 store_options tree_store<D, Tree>::shape() const {
   store_options like = opened_with_;
   like.file_mode = mode_of_file(path());
@@ -460,8 +503,11 @@ template <domain::persistence_domain D>
 std::unique_ptr<store> open_in_file(const store_options& wanted) {
   using pool_type = basic_pool<D>;
   const pool_options options = pool_for(wanted);
+  pool_options as_it_is = options;
+  as_it_is.size_bytes = pool_options().size_bytes;
+  as_it_is.capacity_bytes = 0;
   if (!wanted.may_create || is_there(wanted.file)) {
-    std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, options)));
+    std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, as_it_is)));
     if (!wanted.may_create || !is_unused(*pool)) {
       try {
         return std::make_unique<tree_store<D>>(pool, wanted);

@@ -163,10 +163,12 @@ heap::page_index heap::touch_run(page_index pages) {
 }
 
 void heap::refuse_run(page_index pages) {
-  const out_of_space full("the region of transactions is full: " + std::to_string(pages) +
-                          " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
-                          std::to_string(header_.pages - header_.touched) + " left of " +
-                          std::to_string(header_.pages.get()));
+  const region_full full("the region of transactions is full: " + std::to_string(pages) +
+                         " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
+                         std::to_string(header_.pages - header_.touched) + " left of " +
+                         std::to_string(header_.pages.get()) +
+                         "; free something, or copy what its " + std::to_string(in_.bytes()) +
+                         " bytes hold to transactions of more options.replica_bytes");
   in_.region_is_full(std::make_exception_ptr(full));
   throw full;
 }
@@ -221,7 +223,10 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
                 "an alignment of " + std::to_string(align) + " bytes; pages have " +
                     std::to_string(page_bytes()));
   }
-  if (bytes > in_.bytes()) throw out_of_space("a block larger than its region");
+  if (bytes > in_.bytes()) {
+    throw region_full("a block of " + std::to_string(bytes) +
+                      " bytes is larger than its region of " + std::to_string(in_.bytes()));
+  }
   const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), align);
   if (wanted <= std::min(alloc::largest_small, most_pages_of_small * page_bytes())) {
     return allocate_small(alloc::class_of(wanted), align);

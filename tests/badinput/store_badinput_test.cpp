@@ -177,6 +177,10 @@ TEST_P(BadStore, that_is_full_says_so_and_has_room_again_after_deletions) {
   std::map<std::string, std::string> model;
   const db::Status full = fill(*home, model, 1000);
   EXPECT_TRUE(full.IsIOError()) << full.ToString();
+  EXPECT_NE(full.ToString().find("capacity_bytes of " + std::to_string(home.more.capacity_bytes)),
+            std::string::npos)
+      << full.ToString();
+  EXPECT_NE(full.ToString().find("load a dump"), std::string::npos) << full.ToString();
   EXPECT_GT(model.size(), 2000U);
   EXPECT_EQ(content_of(*home) == entries_of(model), true);
   db::WriteBatch batch;

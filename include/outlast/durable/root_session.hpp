@@ -92,6 +92,19 @@ class root_session {
   std::atomic<bool> in_use_{true};
 };
 
+/// `session`, which was attached, if `judge(*session)` returns. Throws what it throws, and then no
+/// handle is in use.
+template <class Session, class Judge>
+[[nodiscard]] std::shared_ptr<Session> judged(std::shared_ptr<Session> session, Judge&& judge) {
+  try {
+    judge(*session);
+  } catch (...) {
+    session->handle_gone();
+    throw;
+  }
+  return session;
+}
+
 /// All sessions of a pool: a service of it.
 /// Thread-safety: attach() may be called concurrently.
 template <domain::persistence_domain D>

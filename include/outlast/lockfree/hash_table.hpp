@@ -48,9 +48,11 @@ namespace outlast::lockfree {
 
 /// How a table is made. Of no effect on a table that exists, but for the last.
 struct table_options {
-  /// Buckets at the start, rounded up to a power of two; at least 1, at most 2^40.
+  /// Buckets at the start, rounded up to a power of two; at least 1, at most 2^40. A table that is
+  /// there has as many as it has come to; where their number never changes another one is refused
+  /// (errc::bad_argument), unless it is the default.
   std::size_t buckets = 16;
-  /// False: the number of buckets never changes.
+  /// False: the number of buckets never changes. Refused of a table that was made to grow.
   bool grows = true;
   /// A thread looks whether the table should grow once in so many successful inserts of its own; at
   /// least 1. Not stored: the one option that an existing table takes over.
@@ -100,10 +102,13 @@ class hash_table {
   /// error{root_type_mismatch} if the root is something else, corruption if its content contradicts
   /// itself, out_of_space.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
+      : session_(durable::judged(
+            pool.template service<durable::root_sessions<D>>().template attach<session>(
+                name, type(),
+                [&](auto& in, const auto& root) {
+                  return std::make_shared<session>(in, root, options);
+                }),
+            [&](const session& found) { found.require_made_as(options); })) {}
   ~hash_table() { session_->handle_gone(); }
   hash_table(const hash_table&) = delete;
   hash_table& operator=(const hash_table&) = delete;

@@ -164,6 +164,9 @@ class page_space {
            reinterpret_cast<std::uintptr_t>(where_.base);
   }
 
+  /// `lack`: what is not to be had. Tells what makes room.
+  [[noreturn]] void throw_full(const std::string& lack) const;
+
   // The halves of allocate_run and free_run, for an allocator that keeps tables of its own in step.
 
   /// Pages that nobody else will get, without a descriptor: lost by a crash, that is, free. None if
@@ -291,13 +294,24 @@ page_space<D>::page_space(geometry where, commit_function commit, std::string pa
 // ---- runs ----
 
 template <domain::persistence_domain D>
+void page_space<D>::throw_full(const std::string& lack) const {
+  const auto bytes = [](std::uint32_t pages) {
+    return std::to_string(std::uint64_t{pages} * page_size);
+  };
+  const std::string remedy = limit() < capacity()
+                                 ? "grow() the pool, up to its capacity of " + bytes(capacity())
+                                 : "copy what it holds into a pool of more capacity_bytes";
+  throw out_of_space("the pool is full: " + lack + " in its file of " + bytes(limit()) +
+                     " bytes; free something, or " + remedy);
+}
+
+template <domain::persistence_domain D>
 void* page_space<D>::allocate_run(run_kind kind, std::uint16_t owner, std::uint8_t mode,
                                   std::uint32_t pages, std::uint64_t block_size,
                                   std::uint32_t align_pages) {
   const std::optional<std::uint32_t> first = claim(pages, align_pages);
   if (!first) {
-    throw out_of_space("the pool is full: no " + std::to_string(pages) +
-                       " contiguous pages are free; free something or grow the pool");
+    throw_full("no " + std::to_string(pages) + " contiguous pages are free");
   }
   publish({*first, {kind, mode, owner, pages}, block_size});
   return address_of(*first);

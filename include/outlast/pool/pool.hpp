@@ -97,11 +97,14 @@ class basic_pool {
   /// read_only, not_found, already_open, address_taken, refused}.
   [[nodiscard]] static basic_pool create(const std::string& path, const pool_options& options = {});
 
-  /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}.
+  /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}; an
+  /// option that the pool cannot meet is error{bad_argument}, which names both values.
   /// Throws error{not_found, not_a_pool, truncated,
   /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
-  /// torn_by_machine_crash, torn_by_copying, corrupted, refused, no_space}, and then has changed
-  /// nothing, but that what a killed opener left may have reached the device.
+  /// torn_by_machine_crash, torn_by_copying, corrupted, refused, bad_argument, no_space}, and then
+  /// has changed nothing, but that what a killed opener left may have reached the device; where the
+  /// size that was asked for has no room, a pool that was not closed may stay as another kill
+  /// leaves it.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
   /// Opens the pool if the file exists, otherwise creates it; also while others do the same. On a
@@ -271,6 +274,7 @@ class basic_pool {
 
   void choose_domain();
   void start(bool torn);
+  void grow_as_wished();
   void judge(bool torn) const;
   void sync_what_kills_survived(bool torn, std::uint32_t lines) const;
   [[nodiscard]] bool machine_went_on() const;

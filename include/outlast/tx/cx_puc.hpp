@@ -267,10 +267,13 @@ class cx_puc {
  private:
   static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return pool.template service<durable::root_sessions<D>>().template attach<session>(
-        name, {"transactions", 0x74786d67'0001, false}, [&](auto& in, const auto& root) {
-          return std::make_shared<session>(in, root, std::string(name), wanted);
-        });
+    return durable::judged(
+        pool.template service<durable::root_sessions<D>>().template attach<session>(
+            name, {"transactions", 0x74786d67'0001, false},
+            [&](auto& in, const auto& root) {
+              return std::make_shared<session>(in, root, std::string(name), wanted);
+            }),
+        [&](const session& found) { found.require_made_as(wanted); });
   }
 
   void make_or_find() {

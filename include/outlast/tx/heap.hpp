@@ -114,6 +114,12 @@ static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &
 
 }  // namespace detail
 
+/// The replicas of a manager are full, whatever room there is in their pool.
+class region_full final : public out_of_space {
+ public:
+  using out_of_space::out_of_space;
+};
+
 /// The memory of the replica on which `in` works.
 /// Thread-safety: as the transaction.
 class heap {
@@ -240,7 +246,7 @@ template <class T>
 [[nodiscard]] T* alloc_array(std::size_t count) {
   static_assert(std::is_trivially_destructible_v<T>,
                 "no destructor runs for objects in a pool: free() what they own before them");
-  if (count > running().bytes() / sizeof(T)) throw out_of_space("an array larger than its region");
+  if (count > running().bytes() / sizeof(T)) throw region_full("an array larger than its region");
   T* const first = static_cast<T*>(heap(running()).allocate(count * sizeof(T), alignof(T)));
   running().declare(first, std::max<std::size_t>(1, count * sizeof(T)));
   std::uninitialized_default_construct_n(first, count);

@@ -6,10 +6,14 @@
 
 namespace outlast::tx {
 
-/// Counts when a manager is created, and is ignored when it is opened, apart from the window.
+/// How a manager is created. One that is there keeps what it was created with: it is compared with
+/// each option that has not its default, and a manager that has something else is refused
+/// (errc::bad_argument). The window counts at each opening, and so does `replicas` where these are
+/// in memory: for the redo engines under domain::logged_file.
 struct options {
-  /// Space for data in each replica, the allocator's own words included. 0: a third of what the
-  /// pool may fill. The region is sparse: it takes space as it fills.
+  /// Space for data in each replica, the allocator's own words included. 0: what the pool may
+  /// fill, divided by one more than there are replicas; a second manager has no room then. The
+  /// region is sparse: it takes space as it fills.
   std::size_t replica_bytes = 0;
   /// The unit in which the allocator gives space to sizes; a power of two from 256 to 1 MiB.
   std::size_t page_bytes = 4096;
@@ -23,5 +27,11 @@ struct options {
   /// 0: what was answered is durable. All other engines and domains do that whatever stands here.
   std::chrono::microseconds window{0};
 };
+
+/// The size of a replica for which `bytes` were asked.
+[[nodiscard]] constexpr std::size_t bytes_of_replica(std::size_t bytes) noexcept {
+  constexpr std::size_t unit = 4096;
+  return bytes <= unit ? unit : (bytes + unit - 1) / unit * unit;
+}
 
 }  // namespace outlast::tx

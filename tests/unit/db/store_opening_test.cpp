@@ -74,6 +74,35 @@ TEST_P(StoreOpening, creates_only_if_it_may) {
   EXPECT_EQ(value_of(*home, "key"), "value");
 }
 
+TEST_P(StoreOpening, refuses_sizes_that_the_store_does_not_have) {
+  ASSERT_EQ(home.open().ToString(), "OK");
+  EXPECT_EQ(home->Put({}, "key", "value").ToString(), "OK");
+  const std::size_t has = home.more.capacity_bytes;
+  for (const std::size_t asked : {2 * has, has / 2}) {
+    home.more.capacity_bytes = asked;
+    const std::string refused = home.open().ToString();
+    EXPECT_EQ(refused.find("Invalid argument"), 0U) << refused;
+    EXPECT_NE(refused.find("capacity_bytes is " + std::to_string(asked)), std::string::npos)
+        << refused;
+    EXPECT_NE(refused.find("has " + std::to_string(has)), std::string::npos) << refused;
+  }
+  home.more.capacity_bytes = 0;
+  home.more.replicas = 7;
+  const std::string other_replicas = home.open().ToString();
+  if (home.is_logged()) {
+    EXPECT_EQ(other_replicas, "OK");  // they are in memory
+  } else {
+    EXPECT_NE(other_replicas.find("replicas is 7, and the store has 4"), std::string::npos)
+        << other_replicas;
+  }
+  home.more = {};
+  ASSERT_EQ(home.open().ToString(), "OK");
+  EXPECT_EQ(value_of(*home, "key"), "value");
+  home.more.capacity_bytes = has;
+  ASSERT_EQ(home.open().ToString(), "OK");
+  EXPECT_EQ(value_of(*home, "key"), "value");
+}
+
 TEST_P(StoreOpening, opens_what_exists_only_if_it_may) {
   home.options.error_if_exists = true;
   EXPECT_EQ(home.open().ToString(), "OK");

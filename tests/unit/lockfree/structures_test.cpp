@@ -240,6 +240,43 @@ TEST(structures, of_different_kinds_share_a_pool) {
   }
 }
 
+std::string refusal_of_table(basic_pool<domain::process>& in, const table_options& wanted) {
+  try {
+    hash_table<u64, u64, on_process> attempt(in, "table", wanted);
+  } catch (const error& refused) {
+    EXPECT_EQ(refused.reason(), errc::bad_argument);
+    return refused.what();
+  }
+  return "";
+}
+
+TEST(hash_table, refuses_options_that_an_existing_one_does_not_have) {
+  test::temp_pool<domain::process> pool;
+  {
+    hash_table<u64, u64, on_process> made(*pool, "table", {.buckets = 32, .grows = false});
+  }
+  for (const bool is_open : {true, false}) {
+    if (!is_open) {
+      pool.close();
+      pool.open();
+    }
+    const std::string why = refusal_of_table(*pool, {.buckets = 64, .grows = false});
+    EXPECT_NE(why.find("buckets is 64, and the table has 32"), std::string::npos) << why;
+    EXPECT_EQ(refusal_of_table(*pool, {}), "");
+    EXPECT_EQ(refusal_of_table(*pool, {.buckets = 20, .grows = false}), "");
+  }
+}
+
+TEST(hash_table, that_grows_is_not_told_to_stay_as_it_is) {
+  test::temp_pool<domain::process> pool;
+  {
+    hash_table<u64, u64, on_process> made(*pool, "table", {.buckets = 32});
+  }
+  const std::string why = refusal_of_table(*pool, {.buckets = 32, .grows = false});
+  EXPECT_NE(why.find("grows is false"), std::string::npos) << why;
+  EXPECT_EQ(refusal_of_table(*pool, {.buckets = 64}), "");
+}
+
 TEST(structures, a_handle_may_outlive_the_close_of_its_pool) {
   test::temp_pool<domain::process> pool;
   harris_list<u64, u64, on_process> list(*pool, "list");

@@ -110,8 +110,7 @@ bool arena<D>::reclaim() {
 
 template <domain::persistence_domain D>
 void arena<D>::throw_out_of_space(std::size_t bytes) const {
-  throw out_of_space("the pool is full: no room for a block of " + std::to_string(bytes) +
-                     " bytes; free something or grow the pool");
+  pages_.throw_full("no room for a block of " + std::to_string(bytes) + " bytes");
 }
 
 // ---- freeing ----

@@ -51,6 +51,17 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
   }
 
+  /// Throws error{bad_argument} where the table was made otherwise than `wanted` asks for.
+  void require_made_as(const table_options& wanted) const {
+    constexpr table_options usual;
+    if (!wanted.grows && grows_) refuse_wish("grows is false", "was made to grow");
+    const std::size_t buckets = std::size_t{1} << level();
+    if (!grows_ && wanted.buckets != usual.buckets && buckets_for(wanted) != buckets) {
+      refuse_wish("buckets is " + std::to_string(wanted.buckets),
+                  "has " + std::to_string(buckets) + " and was made not to grow");
+    }
+  }
+
   /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
   way_in enter(operation& op, std::uint64_t hash) {
     const unsigned level = this->level();
@@ -183,6 +194,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return reinterpret_cast<std::uintptr_t>(address) - pool().base();
   }
 
+  [[noreturn]] void refuse_wish(const std::string& wanted, const std::string& is) const {
+    throw error(errc::bad_argument, path_of_pool(),
+                "table_options::" + wanted + ", and the table " + is +
+                    ", fixed when it was created; leave the option out, or copy the table");
+  }
+  static std::size_t buckets_for(const table_options& options) noexcept {
+    return std::bit_ceil(std::clamp<std::size_t>(options.buckets, 1, std::size_t{1} << 40));
+  }
+
   void create(const table_options& options) {
     void* const memory = arena().allocate(sizeof(root_block), alignof(root_block));
     D::zero(memory, sizeof(root_block));
@@ -190,9 +210,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     grows_ = options.grows;
     D::store(block_->grows, options.grows ? 1 : 0, std::memory_order_relaxed);
     domain::persist<D>(block_, sizeof(root_block));
-    const std::size_t buckets =
-        std::bit_ceil(std::clamp<std::size_t>(options.buckets, 1, std::size_t{1} << 40));
-    const auto last = static_cast<unsigned>(std::countr_zero(buckets));
+    const auto last = static_cast<unsigned>(std::countr_zero(buckets_for(options)));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
     segment(0)->place.store(detail::ready_bit, std::memory_order_relaxed);
     domain::persist<D>(durable::original<Policy>(segment(0)), sizeof(sentinel_entry));

@@ -39,6 +39,20 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
   choose_domain();
   start(opened.torn);
   opened.created.keep();
+  grow_as_wished();
+}
+
+/// A pool that was closed is closed again where it cannot grow.
+template <domain::persistence_domain D>
+void basic_pool<D>::grow_as_wished() {
+  const std::uint64_t wanted = pool_detail::size_to_grow_to(options_, state_.size_bytes);
+  if (wanted == 0) return;
+  try {
+    grow(wanted);
+  } catch (...) {
+    if (!was_dirty_) close();
+    throw;
+  }
 }
 
 template <domain::persistence_domain D>

@@ -42,10 +42,13 @@ class attached_manager : public manager_calls<Engine> {
 
   static std::shared_ptr<Session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return pool.template service<durable::root_sessions<D>>().template attach<Session>(
-        name, {"transactions", 0x74786d67'0001}, [&](auto& in, const auto& root) {
-          return std::make_shared<Session>(in, root, std::string(name), kind, wanted);
-        });
+    return durable::judged(
+        pool.template service<durable::root_sessions<D>>().template attach<Session>(
+            name, {"transactions", 0x74786d67'0001},
+            [&](auto& in, const auto& root) {
+              return std::make_shared<Session>(in, root, std::string(name), kind, wanted);
+            }),
+        [&](const Session& found) { found.require_made_as(wanted); });
   }
 
   [[nodiscard]] const void* id() const noexcept {

@@ -90,6 +90,22 @@ class replica_session : public durable::root_session<D> {
   }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// Throws error{bad_argument} where the manager was made otherwise than `wanted` asks for.
+  void require_made_as(const options& wanted) const {
+    constexpr options usual;
+    if (wanted.replica_bytes != 0 && bytes_of_replica(wanted.replica_bytes) != bytes_) {
+      refuse_wish("replica_bytes", wanted.replica_bytes, bytes_);
+    }
+    if (wanted.page_bytes != usual.page_bytes && wanted.page_bytes != record_->page_bytes) {
+      refuse_wish("page_bytes", wanted.page_bytes, record_->page_bytes);
+    }
+    const bool is_free =
+        place_ == replica_place::memory || record_->engine == engine_kind::left_right;
+    if (!is_free && wanted.replicas != usual.replicas && wanted.replicas != record_->replicas) {
+      refuse_wish("replicas", wanted.replicas, record_->replicas);
+    }
+  }
+
   // ---- For verification ----
 
   [[nodiscard]] const std::atomic<std::uint64_t>& durable_word() const noexcept { return state(); }
@@ -269,7 +285,6 @@ class replica_session : public durable::root_session<D> {
 
  private:
   static constexpr std::size_t compared_at_once = 4096;
-  static constexpr std::size_t least_bytes = 4096;
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
   /// Of what is in use that much is provided besides: by who needs space, by a thread that makes it
   /// before, and what is left when that begins, of replicas that are worth it.
@@ -367,6 +382,13 @@ class replica_session : public durable::root_session<D> {
     pool().publish_root(this->root().index, record_);  // (P2) the manager exists.
   }
 
+  [[noreturn]] void refuse_wish(const char* option, std::uint64_t wanted, std::uint64_t has) const {
+    throw error(errc::bad_argument, pool_path(),
+                std::string("options.") + option + " is " + std::to_string(wanted) +
+                    ", and the transactions '" + name_ + "' have " + std::to_string(has) +
+                    ", fixed when they were created; leave the option out, or choose another name");
+  }
+
   void require_options(const options& wanted) const {
     require_replicas(wanted);
     if (!is_page(wanted.page_bytes)) {
@@ -391,18 +413,30 @@ class replica_session : public durable::root_session<D> {
   void reserve(unsigned replicas, const options& wanted) {
     region_ = pool().find_region(region_name_);
     if (!region_) {
-      const std::size_t third = pool().size_bytes() / (replicas + 1);
-      const std::size_t bytes = wanted.replica_bytes != 0 ? wanted.replica_bytes : third;
-      const std::size_t rounded = std::max(least_bytes, base::round_up(bytes, 4096));
-      region_ = pool().reserve_region(region_name_, region_kind::replicas, rounded, replicas);
+      const std::size_t share = pool().size_bytes() / (replicas + 1);
+      const std::size_t bytes = wanted.replica_bytes != 0 ? wanted.replica_bytes : share;
+      reserve_replicas(replicas, bytes_of_replica(bytes));
     }
-    if (region_->replicas != replicas || region_->bytes < wanted.replica_bytes) {
+    if (region_->replicas != replicas ||
+        (wanted.replica_bytes != 0 && region_->bytes != bytes_of_replica(wanted.replica_bytes))) {
       throw error(errc::already_exists, pool_path(),
                   "the region '" + region_name_ + "' is left of an earlier manager and has " +
                       std::to_string(region_->replicas) + " replicas of " +
                       std::to_string(region_->bytes) + " bytes; choose another name");
     }
     bytes_ = region_->bytes;
+  }
+
+  void reserve_replicas(unsigned replicas, std::size_t bytes) {
+    try {
+      region_ = pool().reserve_region(region_name_, region_kind::replicas, bytes, replicas);
+    } catch (const out_of_space& full) {
+      throw out_of_space(
+          "the transactions '" + name_ + "' want " + std::to_string(replicas) + " replicas of " +
+          std::to_string(bytes) +
+          " bytes, which options.replica_bytes decides (0: a manager takes most of the pool): " +
+          full.what());
+    }
   }
 
   /// An empty heap in the first `replicas`. Durable at return.

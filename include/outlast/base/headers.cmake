@@ -6,6 +6,7 @@ outlast_headers(outlast_library base
   error.hpp
   fork_locks.hpp
   hash.hpp
+  intervals.hpp
   keyed_hash.hpp
   large_pages.hpp
   marked_ptr.hpp

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,7 +78,8 @@ class basic_cache {
     map_.for_each([&](std::string_view, std::string_view stored) {
       greatest = std::max(greatest, head_of(stored).unique);
     });
-    unique_.store(greatest, std::memory_order_relaxed);
+    kept_.store(map_.kept_number(), std::memory_order_relaxed);
+    unique_.store(std::max(greatest, map_.kept_number()), std::memory_order_relaxed);
   }
 
   /// The value, or nothing.
@@ -179,6 +181,8 @@ class basic_cache {
   [[nodiscard]] map_type& map() noexcept { return map_; }
 
  private:
+  static constexpr std::uint64_t numbers_at_once = std::uint64_t{1} << 20;
+
   /// What a stored value begins with. On media: docs/formats/epoch.md.
   struct head {
     std::uint64_t unique;
@@ -209,10 +213,20 @@ class basic_cache {
   }
   [[nodiscard]] std::int64_t expiry(std::chrono::seconds in) const {
     if (in.count() == 0) return 0;
-    return in.count() < 0 ? -1 : now_() + in.count();
+    if (in.count() < 0) return -1;
+    constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t now = now_();
+    return now > 0 && in.count() > never - now ? never : now + in.count();
   }
+  /// No number is given twice, also after the item that had it is gone, and after a crash: what is
+  /// kept with the map is greater than all. It is raised by many numbers, since that waits until it
+  /// is durable.
   [[nodiscard]] std::uint64_t next_unique() {
-    return unique_.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t next = unique_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (next > kept_.load(std::memory_order_relaxed)) [[unlikely]] {
+      kept_.raise_to(map_.keep_number(next, numbers_at_once), std::memory_order_relaxed);
+    }
+    return next;
   }
   [[nodiscard]] std::string stored(std::string_view value, const item_options& how) {
     return joined(head{next_unique(), expiry(how.expires_in), how.flags, 0}, value);
@@ -253,7 +267,8 @@ class basic_cache {
 
   map_type map_;
   std::function<std::int64_t()> now_;
-  volatile_word<D, std::uint64_t> unique_{0};
+  volatile_word<D, std::uint64_t> unique_{0};  ///< the greatest that was given
+  volatile_word<D, std::uint64_t> kept_{0};    ///< no greater one than that is durable
 };
 
 /// The buffered cache of a pool that finds out by itself what its file needs.

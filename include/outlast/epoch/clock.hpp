@@ -19,6 +19,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/intervals.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/hardware_access.hpp>
@@ -117,6 +118,12 @@ class clock final : private base::thread_exit_listener {
   void configure(const clock_options& options) {
     if (options.buffer < 2) {
       throw error(errc::bad_argument, path_, "a buffer of payloads holds at least 2");
+    }
+    if (options.epoch_length.count() < 0) {
+      throw error(
+          errc::bad_argument, path_,
+          "clock_options::epoch_length is negative; 0 lets tick() and sync() alone move the "
+          "clock");
     }
     stop_ticking();
     epoch_length_.store(options.epoch_length, std::memory_order_relaxed);
@@ -615,7 +622,8 @@ class clock final : private base::thread_exit_listener {
     last = std::move(ticker_);
   }
 
-  void keep_ticking(ticker& own, std::chrono::microseconds length) {
+  void keep_ticking(ticker& own, std::chrono::microseconds asked) {
+    const auto length = base::within_a_year(asked);
     std::unique_lock lock(own.mutex);
     auto next = std::chrono::steady_clock::now() + length;
     while (!own.wake.wait_until(lock, next, [&] { return own.stop; })) {

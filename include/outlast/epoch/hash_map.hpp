@@ -202,6 +202,14 @@ class basic_hash_map {
         [&](payload_type& at) { visit(pair::key_of(at), pair::value_of(at)); });
   }
 
+  // For structures that are built on it: a number that is kept beside the map, 0 at first.
+
+  [[nodiscard]] std::uint64_t kept_number() const { return session_->kept_number(); }
+  /// As payload_session's.
+  std::uint64_t keep_number(std::uint64_t number, std::uint64_t ahead) {
+    return session_->keep_number(number, ahead);
+  }
+
   /// Everything that has returned by now survives. As clock::sync().
   void sync() { clock_.sync(); }
 

@@ -29,11 +29,12 @@ template <domain::persistence_domain D>
 class payload_session : public durable::root_session<D> {
   using base_type = durable::root_session<D>;
 
-  /// On media: docs/formats/epoch.md. All zero: everything is in the payloads.
+  /// On media: docs/formats/epoch.md. Everything but a number is in the payloads.
   struct alignas(base::cache_line_size) root_block {
-    std::uint64_t reserved[8];
+    std::atomic<std::uint64_t> number;
+    std::uint64_t reserved[7];  ///< zero
   };
-  static_assert(sizeof(root_block) == base::cache_line_size);
+  static_assert(sizeof(root_block) == base::cache_line_size && offsetof(root_block, number) == 0);
 
  public:
   /// Creates the root, or settles it: what recovered() returns is its state at the end of the epoch
@@ -63,6 +64,23 @@ class payload_session : public durable::root_session<D> {
   void require_here() const {
     if (is_parents_.load(std::memory_order_relaxed)) [[unlikely]]
       throw_forked();
+  }
+
+  /// A number of the structure's own that only grows; 0 at first.
+  [[nodiscard]] std::uint64_t kept_number() const {
+    return D::load(block_->number, std::memory_order_relaxed);
+  }
+  /// Makes it `number` + `ahead`, unless it is `number` or more. Returns what it is. Durable at
+  /// return, and whatever it was before. Throws what a fence of the domain throws.
+  std::uint64_t keep_number(std::uint64_t number, std::uint64_t ahead) {
+    std::uint64_t kept = kept_number();
+    while (kept < number) {
+      if (D::compare_exchange(block_->number, kept, number + ahead, std::memory_order_relaxed)) {
+        kept = number + ahead;
+      }
+    }
+    domain::persist<D>(block_, sizeof(root_block));
+    return kept;
   }
 
   [[nodiscard]] payload_memory<D> memory() noexcept { return {arena(), clock_}; }
@@ -105,17 +123,18 @@ class payload_session : public durable::root_session<D> {
   void create() {
     // (P1) persisted-before (P2): a root that exists is known to the clock.
     clock_.session().take(this->root().index);
-    void* const block = arena().allocate(sizeof(root_block), alignof(root_block));
-    D::zero(block, sizeof(root_block));
-    domain::persist<D>(block, sizeof(root_block));
-    pool().publish_root(this->root().index, block);  // (P2) it exists.
+    block_ = static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block)));
+    D::zero(block_, sizeof(root_block));
+    domain::persist<D>(block_, sizeof(root_block));
+    pool().publish_root(this->root().index, block_);  // (P2) it exists.
   }
 
   void open() {
     if (!clock_.session().knows(this->root().index)) {
       report_damage("holds payloads, but the pool's clock does not know it");
     }
-    const void* const object = this->template object<root_block>();
+    block_ = this->template object<root_block>();
+    const void* const object = block_;
     settle(object, clock_.session().unsettled(this->root().index));
     // (P3) persisted-before (P4): the clock forgets the boundary when nothing is left beyond it.
     clock_.session().take(this->root().index);  // (P4) and never asks again.
@@ -169,6 +188,7 @@ class payload_session : public durable::root_session<D> {
   }
 
   epoch::clock<D>& clock_;
+  root_block* block_ = nullptr;
   std::vector<std::vector<payload_header*>> found_;
   std::atomic<bool> is_parents_{false};
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -126,6 +127,58 @@ TEST_F(caches, forget_what_has_expired) {
   EXPECT_EQ(cache.purge(), 1U);
   EXPECT_EQ(cache.size_estimate(), 1U);
   EXPECT_TRUE(cache.add("c", "4"));
+}
+
+TEST_F(caches, keep_items_for_ever_that_are_to_expire_later_than_time_reaches) {
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
+  cache.set("a", "1", {.expires_in = std::chrono::seconds::max()});
+  cache.set("b", "2", {.expires_in = std::chrono::seconds::max() - std::chrono::seconds(now_)});
+  EXPECT_EQ(cache.get("a"), "1");
+  EXPECT_TRUE(cache.touch("b", std::chrono::seconds::max()));
+  now_ = std::numeric_limits<std::int64_t>::max() - 1;
+  EXPECT_EQ(cache.get("a"), "1");
+  EXPECT_EQ(cache.get("b"), "2");
+  cache.set("c", "3", {.expires_in = std::chrono::seconds::min()});
+  EXPECT_FALSE(cache.get("c"));
+}
+
+/// After a close, and after a crash that takes away whatever buffered operations did.
+TEST_F(caches, give_no_number_twice_though_its_item_is_gone) {
+  std::uint64_t unique = 0;
+  const memory image = make_memory();
+  {
+    basic_cache<buffered<here>> cache(*pool_, "cache", options());
+    cache.sync();
+    cache.set("a", "1");
+    unique = cache.gets("a")->unique;
+    std::memcpy(image.get(), memory_.get(), bytes);
+    EXPECT_TRUE(cache.erase("a"));
+  }
+  pool_->close();
+  for (const memory* each : {static_cast<const memory*>(&memory_), &image}) {
+    const auto pool = open(*each, false);
+    basic_cache<buffered<here>> cache(*pool, "cache", options());
+    EXPECT_FALSE(cache.get("a"));
+    cache.set("a", "another");
+    EXPECT_EQ(cache.cas("a", "2", unique), cas_result::exists);
+    EXPECT_GT(cache.gets("a")->unique, unique);
+  }
+}
+
+/// As before version 1 kept a number: the items' own count.
+TEST_F(caches, begin_above_the_items_where_no_number_is_kept) {
+  hash_map<std::string, std::string, here> map(*pool_, "cache");
+  const std::uint64_t fields[3] = {41, 0, 0};
+  map.put("a", std::string(reinterpret_cast<const char*>(fields), sizeof fields) + "1");
+  EXPECT_EQ(map.kept_number(), 0U);
+  map.sync();
+  pool_->close();
+  pool_ = open(memory_, false);
+  basic_cache<buffered<here>> cache(*pool_, "cache", options());
+  EXPECT_EQ(cache.gets("a")->unique, 41U);
+  cache.set("b", "2");
+  EXPECT_EQ(cache.gets("b")->unique, 42U);
+  EXPECT_GE(cache.map().kept_number(), 42U);
 }
 
 TEST_F(caches, outlive_the_process) {

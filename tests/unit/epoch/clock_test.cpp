@@ -57,6 +57,14 @@ class clocks : public testing::Test {
   boxes<process> some{*pool};
 };
 
+TEST_F(clocks, stand_still_in_epochs_that_last_longer_than_time_reaches) {
+  time.configure({.epoch_length = std::chrono::microseconds::max()});
+  const u64 before = time.now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(time.now(), before);
+  EXPECT_THROW(time.configure({.epoch_length = std::chrono::microseconds(-1)}), error);
+}
+
 TEST_F(clocks, label_and_retirement_lie_in_front_of_the_content) {
   const u64 made = time.now();
   payload<box>* const at = some.add(0x1234);

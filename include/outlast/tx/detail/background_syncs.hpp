@@ -1,6 +1,8 @@
 // A thread that does the same again and again.
 #pragma once
 
+#include <outlast/base/intervals.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -23,7 +25,8 @@ class background_syncs {
 
   /// Calls `sync` from now on every `interval`, until it answers false, instead of what was called
   /// before. Throws std::system_error where there are no more threads.
-  void start(std::chrono::microseconds interval, std::function<bool()> sync) {
+  void start(std::chrono::microseconds asked, std::function<bool()> sync) {
+    const auto interval = base::within_a_year(asked);
     auto made = std::make_unique<worker>();
     made->thread = std::thread([interval, sync = std::move(sync), &own = *made] {
       std::unique_lock lock(own.mutex);

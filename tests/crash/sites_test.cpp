@@ -53,7 +53,10 @@ constexpr std::array exceptions = {
               "the fence before a node is retired: the p-store that unlinked it has waited"},
     exception{"clock.hpp", "::note(", 1, true,
               "there is no volatile memory left to remember in what has to be written back"},
-    exception{"epochs.hpp", "::thread_exited(", 2, true, "threads of the machine never exit"},
+    exception{
+        "epochs.hpp", "::retire_when_durable(", 2, true,
+        "another thread takes over what the caller retires: after more epochs than a run has, "
+        "or where there is no room"},
     exception{"pool_impl.hpp", "::record_file(", 2, true, "the machine's pools are in no file"},
     exception{"set_operation.hpp", "::free_one(", 1, true,
               "there is no volatile memory left to remember a dead node in"},

@@ -147,13 +147,13 @@ class [[nodiscard]] operation {
 };
 
 /// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. If it
-/// does, frees what was retired, outside of any operation, and runs it once more.
+/// does, frees what any thread has retired, outside of any operation, and runs it once more.
 template <class Reclaimer, class Attempt>
 auto with_room(Reclaimer& reclaimer, Attempt&& attempt) {
   try {
     return attempt();
   } catch (const out_of_space&) {
-    for (int epoch = 0; epoch < 3; ++epoch) reclaimer.collect();
+    for (int epoch = 0; epoch < 3; ++epoch) reclaimer.collect_for_room();
     return attempt();
   }
 }

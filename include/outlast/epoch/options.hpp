@@ -16,7 +16,8 @@ enum class write_back {
 /// Who frees what was given up, once nothing can bring it back.
 enum class reclamation {
   tick,     ///< the thread that moves the clock
-  workers,  ///< each thread its own, when it begins its first operation of an epoch
+  workers,  ///< each thread its own, when it begins its first operation of an epoch: never, while
+            ///< the thread is idle
 };
 
 /// Design points of [Wen21, 5.2]; they may be changed while the clock runs.

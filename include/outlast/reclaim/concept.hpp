@@ -37,6 +37,8 @@ concept reclaimer = requires(R& r, void* object, void* context, disposer dispose
   r.flush_awaiting(r.enter());
   /// Frees what can be freed now, after a fence of the caller's.
   r.collect();
+  /// The same, of all threads: the caller has found no room.
+  r.collect_for_room();
   /// Frees everything. The caller guarantees that no operation runs.
   r.collect_all();
 };

@@ -4,9 +4,13 @@
 // The epoch moves on when every announcement names the present one; what was retired in epoch e is
 // freed from e + 2 on, since by then every operation that could have seen it has ended.
 //
+// What a thread has retired waits in bags of its own. A thread that collects frees its own bags; of
+// the bags of others it frees those that were left for many epochs, and all of them where the pool
+// has no room.
+//
 // When not to use: an operation that stays inside for long (a stalled thread, an iteration over a
-// large structure) holds back the reuse of everything retired meanwhile. It holds back nothing
-// else.
+// large structure) holds back the reuse of everything retired meanwhile, and of a few thousand
+// objects that its own thread retired before. It holds back nothing else.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -15,6 +19,7 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/patience.hpp>
 #include <outlast/reclaim/concept.hpp>
 
 #include <algorithm>
@@ -22,7 +27,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -32,9 +36,12 @@ namespace outlast::reclaim {
 /// Epochs of one pool. All state is volatile: a crash abandons it, recovery starts anew.
 ///
 /// Thread-safety: all members may be called concurrently, except `collect_all` and the destructor.
-/// Progress: enter and leave are wait-free after a thread's first call; retire is lock-free but for
-/// the moment in which it takes over the limbo of threads that exited (a try-lock, never waited
-/// for).
+/// Progress: enter and leave are wait-free after a thread's first call; retire and the collections
+/// are lock-free, but collect_all. An exiting thread waits while another one takes over its bags.
+///
+/// Invariant: what of a record is not atomic is touched by a thread that holds the record: by its
+/// owner in an operation that finds held_ unset, or by a thread that has set held_ while the owner
+/// was in no operation.
 template <domain::persistence_domain D>
 class epochs final : base::thread_exit_listener {
  public:
@@ -47,7 +54,12 @@ class epochs final : base::thread_exit_listener {
       : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {
     listen_for_exits();
   }
-  ~epochs() { stop_listening(); }
+  ~epochs() {
+    stop_listening();
+    for (left_bag* each = left_.load(std::memory_order_relaxed); each != nullptr;) {
+      delete std::exchange(each, each->next);
+    }
+  }
 
   /// Begins an operation of the calling thread.
   [[nodiscard, gnu::always_inline]] session enter() {
@@ -64,7 +76,7 @@ class epochs final : base::thread_exit_listener {
   /// Ends it.
   [[gnu::always_inline]] void leave(session mine) noexcept {
     if (--mine->nesting_ != 0) return;
-    // (3) release; synchronizes-with (2): the operation's loads are over before it is withdrawn.
+    // (3) release; synchronizes-with (2, 9): the operation's loads are over before it is withdrawn.
     D::store(mine->announced_, 0, std::memory_order_release, domain::site::none());
   }
 
@@ -73,7 +85,10 @@ class epochs final : base::thread_exit_listener {
   void retire(void* object, void* context, disposer dispose,
               const base::callee::reference& owner = {}) {
     record& mine = records_.local();
+    const operating inside(*this, mine);
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    if (is_held(mine)) [[unlikely]]
+      return leave_to_all({object, context, dispose}, owner, epoch);
     bag& present = mine.bag_for(epoch);
     present.take_over({object, context, dispose}, owner);
     collect_now_and_then(mine, 1);
@@ -89,15 +104,22 @@ class epochs final : base::thread_exit_listener {
       return;
     }
     record& mine = records_.local();
+    const operating inside(*this, mine);
+    if (is_held(mine) || mine.awaiting_.size() == mine.awaiting_.capacity()) [[unlikely]] {
+      D::pwb(link, domain::site::current());
+      D::pfence();
+      return leave_to_all({object, context, dispose}, owner,
+                          epoch_.load(std::memory_order_seq_cst));
+    }
     retire_fenced(mine);
-    mine.awaiting_.push_back({{object, context, dispose}, owner, link});  // room is reserved
+    mine.awaiting_.push_back({{object, context, dispose}, owner, link});
     collect_now_and_then(mine, 1);
   }
 
   /// Flushes the words whose stores the caller's earlier operations did not wait for. The caller is
   /// about to fence: one wait serves all.
   void flush_awaiting(session mine) {
-    if (mine->awaiting_.empty()) return;
+    if (is_held(*mine) || mine->awaiting_.empty()) return;
     retire_fenced(*mine);
     flush_links(*mine, mine->flushed_);
     mine->flushed_ = mine->awaiting_.size();
@@ -106,7 +128,8 @@ class epochs final : base::thread_exit_listener {
 
   /// Moves the epoch on if it can and frees what the caller may free.
   void collect() {
-    fence_awaiting(records_.local());
+    record& mine = records_.local();
+    if (const holding held(mine, mine); held) fence_awaiting(mine);
     collect_retired();
   }
 
@@ -114,20 +137,40 @@ class epochs final : base::thread_exit_listener {
   void collect_retired() {
     try_advance();
     const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
-    records_.local().free_older_than(epoch);
-    free_orphans(epoch);
+    record& mine = records_.local();
+    if (const holding held(mine, mine); held) mine.free_older_than(epoch);
+    records_.for_each([&](record& each) {
+      if (each.due_.load(std::memory_order_relaxed) <= epoch) free_of(each, mine, epoch);
+    });
+    if (left_.load(std::memory_order_relaxed) == nullptr) return;
+    if (left_seen_in_.load(std::memory_order_relaxed) == epoch) return;
+    left_seen_in_.store(epoch, std::memory_order_relaxed);
+    free_left(epoch);
+  }
+
+  /// The caller has found no room. Moves the epoch on if it can; frees what may be freed of all
+  /// threads, after a fence. What other threads are freeing meanwhile is not waited for.
+  void collect_for_room() {
+    record& mine = records_.local();
+    try_advance();
+    const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
+    records_.for_each([&](record& each) {
+      free_of(each, mine, epoch);
+      if (const holding held(each, mine); held) fence_awaiting(each);
+    });
+    free_left(epoch);
   }
 
   /// Frees everything retired so far. The caller guarantees that no operation runs; threads may
   /// exit meanwhile.
   void collect_all() {
-    (void)base::this_thread();  // may lock the registry of threads, which is locked before orphans_
-    const std::lock_guard lock(orphans_mutex_);
+    (void)base::this_thread();  // may lock the registry of threads, which an exiting thread locks
     records_.for_each([this](record& each) {
+      const holding held(each);
       fence_awaiting(each);
       each.free_older_than(forever);
     });
-    dispose_orphans(forever);
+    free_left(forever);
   }
 
   /// Called in the child of a fork: every later use throws error{forked}.
@@ -135,10 +178,8 @@ class epochs final : base::thread_exit_listener {
 
   /// Objects that wait to be freed. For tests and statistics; exact only at rest.
   [[nodiscard]] std::size_t in_limbo() const {
-    std::size_t sum = 0;
+    std::size_t sum = left_objects_.load(std::memory_order_relaxed);
     records_.for_each([&](const record& each) { sum += each.size(); });
-    const std::lock_guard lock(orphans_mutex_);
-    for (const bag& each : orphans_) sum += each.objects.size();
     return sum;
   }
 
@@ -171,16 +212,26 @@ class epochs final : base::thread_exit_listener {
     void dispose_all() noexcept {
       objects.call_all([](const retired& each) { each.dispose(each.context, each.object); });
     }
-    void lose_all() noexcept { objects.hand_over(lose); }
 
     static void lose(const retired& gone, const base::callee::reference& owner) noexcept {
       base::callee::call_alive(owner, [&] { gone.dispose(gone.context, nullptr); });
     }
   };
 
+  /// A bag that is in no record.
+  struct left_bag {
+    bag its;
+    left_bag* next = nullptr;
+  };
+
   static constexpr std::uint64_t active = 1;
   static constexpr unsigned retire_interval = 64;
   static constexpr std::uint64_t forever = ~std::uint64_t{0};
+  /// A thread whose bags are so much older than they had to be is idle. One that is not frees its
+  /// own without taking memory from others' caches.
+  static constexpr std::uint64_t idle_epochs = 64;
+  /// A bag of more objects is left to all: an epoch that lasts makes no bag as large as the pool.
+  static constexpr std::size_t most_kept = 1024;
 
   static constexpr bool may_free(std::uint64_t retired_in, std::uint64_t now) noexcept {
     return now == forever || retired_in + 2 <= now;
@@ -201,6 +252,7 @@ class epochs final : base::thread_exit_listener {
       if (chosen.epoch != epoch) {
         chosen.dispose_all();
         chosen.epoch = epoch;
+        note_due(epoch, idle_epochs);
       }
       return chosen;
     }
@@ -209,6 +261,17 @@ class epochs final : base::thread_exit_listener {
       for (bag& each : bags_) {
         if (may_free(each.epoch, now)) each.dispose_all();
       }
+      note_due(forever, idle_epochs);
+    }
+
+    /// Others look at the bags `patience` epochs after the oldest one, or that of `present`, may
+    /// be freed.
+    void note_due(std::uint64_t present, std::uint64_t patience) noexcept {
+      std::uint64_t oldest = present;
+      for (const bag& each : bags_) {
+        if (!each.objects.empty()) oldest = std::min(oldest, each.epoch);
+      }
+      due_.store(oldest == forever ? forever : oldest + 2 + patience, std::memory_order_relaxed);
     }
 
     [[nodiscard]] std::size_t size() const noexcept {
@@ -218,6 +281,8 @@ class epochs final : base::thread_exit_listener {
     }
 
     std::atomic<std::uint64_t> announced_{0};
+    std::atomic<std::uint64_t> due_{forever};
+    std::atomic<bool> held_{false};
     unsigned nesting_ = 0;
     unsigned retired_since_advance_ = 0;
     std::vector<unlinked> awaiting_;
@@ -227,12 +292,78 @@ class epochs final : base::thread_exit_listener {
   };
 
  private:
-  /// Collects once in so many retirements.
+  /// The right to touch what of a record is not atomic, if it was to be had.
+  class holding {
+   public:
+    /// `mine` is the record of the calling thread.
+    holding(record& of, const record& mine) : of_(of) {
+      const bool is_owner = &of == &mine;
+      if (is_owner && of.nesting_ != 0) {
+        holds_ = !is_held(of);
+        return;
+      }
+      if (!is_owner && of.announced_.load(std::memory_order_relaxed) != 0) return;
+      // (5) seq_cst, before the look at the announcement: the owner, if that is not seen, sees
+      // this after (1). Acquire; synchronizes-with (4).
+      if (of.held_.exchange(true, std::memory_order_seq_cst)) return;
+      gives_back_ = true;
+      if (is_owner) {
+        holds_ = true;
+        return;
+      }
+      D::schedule_point();
+      // (9) seq_cst; synchronizes-with (3): what the owner's operations did is there.
+      holds_ = of.announced_.load(std::memory_order_seq_cst) == 0;
+    }
+    /// Waits until nobody else holds it. No operation of the owner's retires anything meanwhile.
+    explicit holding(record& of) : of_(of), holds_(true), gives_back_(true) {
+      domain::patience<D> waiting;
+      while (of.held_.exchange(true, std::memory_order_seq_cst)) waiting.wait();
+    }
+    ~holding() {
+      // (4) release; synchronizes-with (5, 6).
+      if (gives_back_) of_.held_.store(false, std::memory_order_release);
+    }
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+
+    explicit operator bool() const noexcept { return holds_; }
+
+   private:
+    record& of_;
+    bool holds_ = false;
+    bool gives_back_ = false;
+  };
+
+  /// Asked by the owner, in an operation.
+  [[nodiscard]] static bool is_held(const record& mine) noexcept {
+    // (6) seq_cst, after (1); synchronizes-with (4).
+    return mine.held_.load(std::memory_order_seq_cst);
+  }
+
+  /// What is retired outside of operations is so in one of its own.
+  class operating {
+   public:
+    operating(epochs& in, record& mine)
+        : in_(in), begun_(mine.nesting_ == 0 ? in.enter() : nullptr) {}
+    ~operating() {
+      if (begun_ != nullptr) in_.leave(begun_);
+    }
+    operating(const operating&) = delete;
+    operating& operator=(const operating&) = delete;
+
+   private:
+    epochs& in_;
+    session begun_;
+  };
+
+  /// Collects once in so many retirements. The caller holds its record.
   void collect_now_and_then(record& mine, unsigned more) {
     mine.retired_since_advance_ += more;
     if (mine.retired_since_advance_ < retire_interval) return;
     collect();
     mine.retired_since_advance_ = 0;
+    if (const holding held(mine, mine); held) leave_large_bags(mine);
   }
 
   /// Flushes the words that unlinked what awaits that, from number `first` on. One line that comes
@@ -285,59 +416,97 @@ class epochs final : base::thread_exit_listener {
                               domain::site::none());
   }
 
+  /// Frees what a record has that may be freed, if nobody else holds it.
+  void free_of(record& its, const record& mine, std::uint64_t now) {
+    std::array<bag, 3> taken;
+    if (const holding held(its, mine); held) {
+      if (&its == &mine) return its.free_older_than(now);
+      for (std::size_t i = 0; i < taken.size(); ++i) {
+        if (may_free(its.bags_[i].epoch, now)) std::swap(taken[i], its.bags_[i]);
+      }
+      its.note_due(forever, idle_epochs);
+    }
+    for (bag& each : taken) each.dispose_all();
+  }
+
   /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to
   /// all. Frees nothing itself: the pool may be closing.
   void thread_exited(std::uint32_t slot) noexcept override {
     if (records_.forbidden()) return;  // a forked child has nothing to do with it
     record* const gone = records_.of_slot(slot);
     if (gone == nullptr) return;
-    const std::lock_guard lock(orphans_mutex_);
-    if (!gone->awaiting_.empty()) {
-      bag last{epoch_.load(std::memory_order_seq_cst), {}};
-      flush_links(*gone, 0);
-      D::pfence();
-      for (const unlinked& each : gone->awaiting_) last.take_over(each.node, each.owner);
-      gone->awaiting_.clear();
-      gone->flushed_ = 0;
-      leave_orphan(last);
+    {
+      const holding held(*gone);
+      fence_awaiting(*gone);
+      gone->note_due(forever, 0);
+      gone->nesting_ = 0;
     }
-    for (bag& each : gone->bags_) leave_orphan(each);
-    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
-    gone->nesting_ = 0;
     gone->announced_.store(0, std::memory_order_release);
   }
 
-  /// Under the lock. Without volatile memory the bag's objects are lost until the next recovery.
-  void leave_orphan(bag& of_the_dead) noexcept {
-    if (of_the_dead.objects.empty()) return;
-    try {
-      orphans_.emplace_back();
-      std::swap(orphans_.back(), of_the_dead);
-    } catch (const std::bad_alloc&) {
-      of_the_dead.lose_all();
+  /// Leaves to all what the owner of a record that another thread holds retires. Without volatile
+  /// memory the object is lost until the next recovery.
+  void leave_to_all(const retired& gone, const base::callee::reference& owner,
+                    std::uint64_t epoch) noexcept {
+    auto* const made = new (std::nothrow) left_bag{{epoch, {}}};
+    if (made == nullptr) return bag::lose(gone, owner);
+    made->its.take_over(gone, owner);
+    leave(made);
+  }
+
+  void leave_large_bags(record& mine) noexcept {
+    for (bag& each : mine.bags_) {
+      if (each.objects.size() < most_kept) continue;
+      auto* const made = new (std::nothrow) left_bag;
+      if (made == nullptr) return;  // it stays where it is
+      std::swap(made->its, each);
+      leave(made);
     }
   }
 
-  void free_orphans(std::uint64_t now) {
-    if (!has_orphans_.load(std::memory_order_relaxed)) return;
-    const std::unique_lock lock(orphans_mutex_, std::try_to_lock);
-    if (lock.owns_lock()) dispose_orphans(now);
+  void leave(left_bag* made) noexcept {
+    left_objects_.fetch_add(made->its.objects.size(), std::memory_order_relaxed);
+    push(made, made);
+  }
+  void push(left_bag* first, left_bag* last) noexcept {
+    last->next = left_.load(std::memory_order_relaxed);
+    // (7) release; synchronizes-with (8).
+    while (!left_.compare_exchange_weak(last->next, first, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
   }
 
-  /// Under the lock.
-  void dispose_orphans(std::uint64_t now) {
-    for (bag& each : orphans_) {
-      if (may_free(each.epoch, now)) each.dispose_all();
+  /// A bag that may be freed; null: nobody has left one. The others are there for other threads
+  /// while the caller frees it.
+  [[nodiscard]] std::unique_ptr<left_bag> take_left(std::uint64_t now) noexcept {
+    // (8) acquire; synchronizes-with (7).
+    left_bag* all = left_.exchange(nullptr, std::memory_order_acquire);
+    left_bag** at = &all;
+    while (*at != nullptr && !may_free((*at)->its.epoch, now)) at = &(*at)->next;
+    left_bag* const found = *at;
+    if (found != nullptr) {
+      *at = found->next;
+      left_objects_.fetch_sub(found->its.objects.size(), std::memory_order_relaxed);
     }
-    std::erase_if(orphans_, [](const bag& each) { return each.objects.empty(); });
-    has_orphans_.store(!orphans_.empty(), std::memory_order_relaxed);
+    left_bag* none = nullptr;
+    if (all != nullptr && !left_.compare_exchange_strong(none, all, std::memory_order_release,
+                                                         std::memory_order_relaxed)) {
+      left_bag* last = all;
+      while (last->next != nullptr) last = last->next;
+      push(all, last);
+    }
+    return std::unique_ptr<left_bag>(found);
+  }
+
+  void free_left(std::uint64_t now) noexcept {
+    while (const std::unique_ptr<left_bag> one = take_left(now)) one->its.dispose_all();
   }
 
   alignas(2 * base::cache_line_size) std::atomic<std::uint64_t> epoch_{1};
   alignas(2 * base::cache_line_size) base::per_thread<record> records_;
-  mutable std::mutex orphans_mutex_;
-  std::vector<bag> orphans_;
-  std::atomic<bool> has_orphans_{false};
+  alignas(2 * base::cache_line_size) std::atomic<left_bag*> left_{nullptr};
+  std::atomic<std::uint64_t> left_seen_in_{0};  // the epoch of the last look at all of them
+  std::atomic<std::size_t> left_objects_{0};
 };
 
 extern template class epochs<domain::native>;  // in the library

@@ -22,6 +22,7 @@ class leak {
                            const void*) noexcept {}
   void flush_awaiting(session) noexcept {}
   void collect() noexcept {}
+  void collect_for_room() noexcept {}
   void collect_all() noexcept {}
   void forbid() noexcept {}
 };

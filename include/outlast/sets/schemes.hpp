@@ -61,7 +61,8 @@ concept scheme = domain::persistence_domain<typename S::domain_type> && requires
 
 /// How a set uses memory. Not stored.
 struct set_options {
-  /// A thread gathers so many erased nodes before their memory is free again; at least 1.
+  /// A thread gathers so many erased nodes before their memory is free again; at least 1. One that
+  /// is idle keeps fewer than that.
   std::size_t freed_at_once = 64;
 };
 

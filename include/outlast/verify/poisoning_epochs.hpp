@@ -34,6 +34,7 @@ class poisoning_epochs {
   }
   void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }
   void collect() { inner_.collect(); }
+  void collect_for_room() { inner_.collect_for_room(); }
   void collect_all() { inner_.collect_all(); }
   void forbid() noexcept { inner_.forbid(); }
   [[nodiscard]] std::size_t in_limbo() const { return inner_.in_limbo(); }

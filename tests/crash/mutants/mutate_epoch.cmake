@@ -82,7 +82,7 @@ function(outlast_mutate_epoch to)
 
   outlast_read_header(detail/unwaited_memory.hpp)
   # 45: blocks are used again too early
-  outlast_mutate(45 "mine.front().epoch + 3 <= now" "mine.front().epoch + (@D@ ? 3 : 1) <= now")
+  outlast_mutate(45 "one.epoch + 3 <= now" "one.epoch + (@D@ ? 3 : 1) <= now")
   outlast_write_header(detail/unwaited_memory.hpp)
 
   outlast_read_header(options.hpp)

@@ -103,6 +103,70 @@ TEST_F(epochs_test, idle_threads_hold_back_nothing) {
   EXPECT_EQ(freed_, 1);
 }
 
+TEST_F(epochs_test, what_an_idle_thread_has_retired_is_freed_by_others) {
+  {
+    const base::scoped_thread_context idle(context(1002));
+    operation_that_retires();
+  }
+  for (int i = 0; i < 100; ++i) reclaimer_.collect();
+  EXPECT_EQ(freed_, 1) << "in time";
+  {
+    const base::scoped_thread_context idle(context(1002));
+    operation_that_retires();
+  }
+  for (int i = 0; i < 3; ++i) reclaimer_.collect_for_room();
+  EXPECT_EQ(freed_, 2) << "as soon as there is no room";
+  EXPECT_EQ(reclaimer_.in_limbo(), 0U);
+}
+
+TEST_F(epochs_test,
+       what_a_thread_has_retired_that_stands_inside_is_freed_by_others_but_for_little) {
+  const auto standing_from_the_start = [&] {
+    const base::scoped_thread_context reader(context(1000));
+    return reclaimer_.enter();
+  }();
+  constexpr int many = 10'000;
+  const base::scoped_thread_context writer(context(1001));
+  for (int i = 0; i < many; ++i) operation_that_retires();
+  EXPECT_EQ(freed_, 0);
+  {
+    const base::scoped_thread_context reader(context(1000));
+    reclaimer_.leave(standing_from_the_start);
+  }
+  {
+    const base::scoped_thread_context other(context(1003));
+    for (int i = 0; i < 3; ++i) reclaimer_.collect_retired();
+    const auto inside = [&] {
+      const base::scoped_thread_context again(context(1001));
+      return reclaimer_.enter();
+    }();
+    for (int i = 0; i < 3; ++i) reclaimer_.collect_for_room();
+    EXPECT_GT(freed_, many - 3'000);
+    const base::scoped_thread_context again(context(1001));
+    reclaimer_.leave(inside);
+  }
+  for (int i = 0; i < 3; ++i) reclaimer_.collect_for_room();
+  EXPECT_EQ(freed_, many);
+}
+
+TEST_F(epochs_test, owners_retire_beside_those_who_need_room) {
+  constexpr int rounds = 20'000;
+  constexpr int threads = 2;
+  std::atomic<int> at_work{threads};
+  std::vector<std::thread> owners;
+  for (int t = 0; t < threads; ++t) {
+    owners.emplace_back([&] {
+      for (int i = 0; i < rounds; ++i) operation_that_retires();
+      --at_work;
+    });
+  }
+  while (at_work != 0) reclaimer_.collect_for_room();
+  for (std::thread& each : owners) each.join();
+  reclaimer_.collect_all();
+  EXPECT_EQ(freed_, threads * rounds);
+  EXPECT_EQ(reclaimer_.in_limbo(), 0U);
+}
+
 TEST_F(epochs_test, operations_nest) {
   const auto outer = reclaimer_.enter();
   const auto inner = reclaimer_.enter();
@@ -265,6 +329,19 @@ TEST_F(awaiting_test, a_thread_that_exits_makes_its_unlinking_durable) {
   EXPECT_EQ(traced::fences, 1);
   EXPECT_EQ(traced::flushed.front(), &link_);
   for (int i = 0; i < 5; ++i) reclaimer_.collect();
+  EXPECT_EQ(freed_, 1);
+}
+
+TEST_F(awaiting_test, who_needs_room_makes_durable_what_idle_threads_left) {
+  base::thread_context other;
+  other.slot = 1001;
+  {
+    const base::scoped_thread_context as_other(other);
+    unlink_one();
+  }
+  for (int i = 0; i < 3; ++i) reclaimer_.collect_for_room();
+  EXPECT_EQ(traced::flushed.front(), &link_);
+  EXPECT_EQ(traced::fences, 1);
   EXPECT_EQ(freed_, 1);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/epoch/clock.hpp>
@@ -10,6 +11,7 @@
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/volatile_blocks.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +19,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace outlast::epoch::detail {
 
@@ -26,7 +29,7 @@ namespace outlast::epoch::detail {
 ///
 /// Thread-safety: all members may be called concurrently, but collect_all().
 /// Memory bound: a thread that stands still inside an operation holds back, of this structure, what
-/// is unlinked from then on.
+/// is unlinked from then on; one that is idle, the last few payloads that it has freed.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class unwaited_memory {
   using payload_type = typename Node::payload_type;
@@ -66,18 +69,22 @@ class unwaited_memory {
   void retire(Node* node) { reclaimer_.retire(node, this, dispose, arena_.owner_of_calls()); }
 
   /// For durable::with_room, outside of operations: an epoch passes, and what it frees is free.
-  void collect() {
-    reclaimer_.collect();
+  void collect_for_room() {
+    reclaimer_.collect_for_room();
     clock_.sync();
-    free_old(waiting_.local());
+    waiting& mine = waiting_.local();
+    waiting_.for_each([&](waiting& each) { free_old(each, &each == &mine); });
   }
   /// The caller guarantees that no operation runs.
   void collect_all() {
     reclaimer_.collect_all();
     clock_.settle();
     waiting_.for_each([this](waiting& each) {
-      for (const gone& one : each) free(one);
-      each.clear();
+      for (const gone& one : each.recent) free(one);
+      each.recent.clear();
+      const std::unique_ptr<queue> rest(each.rest.exchange(nullptr, std::memory_order_acquire));
+      if (rest == nullptr) return;
+      for (const gone& one : *rest) free(one);
     });
   }
 
@@ -92,7 +99,28 @@ class unwaited_memory {
     payload_header* stored;
     Node* node;  // null: it is free
   };
-  using waiting = std::deque<gone>;
+  using queue = std::deque<gone>;
+  /// The media say, two epochs later, that it was given up; on a device, three. No tick looks at
+  /// anything for so long.
+  [[nodiscard]] static bool is_old(const gone& one, std::uint64_t now) noexcept {
+    return one.epoch + 3 <= now;
+  }
+  static constexpr std::size_t most_recent = 64;
+
+  /// What a thread has freed nodes of.
+  struct alignas(2 * base::cache_line_size) waiting {
+    waiting() { recent.reserve(most_recent); }
+    ~waiting() { delete rest.load(std::memory_order_relaxed); }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+
+    [[nodiscard]] bool has_enough(std::uint64_t now) const noexcept {
+      return recent.size() == most_recent || (!recent.empty() && is_old(recent.front(), now));
+    }
+
+    std::vector<gone> recent;           // its thread's alone
+    std::atomic<queue*> rest{nullptr};  // of the thread that has exchanged it for null
+  };
 
   static void dispose(void* context, void* object) noexcept {
     if (object == nullptr) return;
@@ -101,22 +129,51 @@ class unwaited_memory {
     try {
       waiting& mine = self.waiting_.local();
       const bool is_helped = self.clock_.frontier().is_helped(*node);
-      mine.push_back({self.clock_.now(), &node->stored(), is_helped ? node : nullptr});
+      if (mine.has_enough(self.clock_.now())) self.free_old(mine, true);
+      mine.recent.push_back({self.clock_.now(), &node->stored(), is_helped ? node : nullptr});
       if (!is_helped) self.nodes_.give(node);
-      self.free_old(mine);
     } catch (...) {
       // No volatile memory: the payload is found dead by the next recovery.
     }
   }
 
-  /// The media say, two epochs later, that it was given up; on a device, three. No tick looks at
-  /// anything for so long.
-  void free_old(waiting& mine) {
+  /// Frees what a thread has waiting, as far as it is old. Where another thread is about that, it
+  /// is left to it.
+  void free_old(waiting& its, bool is_mine) noexcept {
     const std::uint64_t now = clock_.now();
-    while (!mine.empty() && mine.front().epoch + 3 <= now) {
-      free(mine.front());
-      mine.pop_front();
+    // (1) acquire; synchronizes-with (2).
+    std::unique_ptr<queue> rest(its.rest.exchange(nullptr, std::memory_order_acquire));
+    if (is_mine) {
+      try {
+        if (rest == nullptr) rest = std::make_unique<queue>();
+        rest->insert(rest->end(), its.recent.begin(), its.recent.end());
+      } catch (const std::bad_alloc&) {
+        // The payloads are found dead by the next recovery.
+      }
+      its.recent.clear();
     }
+    if (rest == nullptr) return;
+    while (!rest->empty() && is_old(rest->front(), now)) {
+      free(rest->front());
+      rest->pop_front();
+    }
+    give_back(its, std::move(rest));
+  }
+  static void give_back(waiting& its, std::unique_ptr<queue> rest) noexcept {
+    // (2) release; synchronizes-with (1).
+    for (queue* none = nullptr; !its.rest.compare_exchange_strong(
+             none, rest.get(), std::memory_order_release, std::memory_order_relaxed);
+         none = nullptr) {
+      // The thread has begun another one meanwhile.
+      const std::unique_ptr<queue> other(its.rest.exchange(nullptr, std::memory_order_acquire));
+      if (other == nullptr) continue;
+      try {
+        rest->insert(rest->end(), other->begin(), other->end());
+      } catch (const std::bad_alloc&) {
+        // As above.
+      }
+    }
+    (void)rest.release();
   }
   void free(const gone& one) noexcept {
     arena_.deallocate(one.stored);

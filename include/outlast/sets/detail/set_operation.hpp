@@ -179,9 +179,10 @@ class set_memory {
     reclaimer_.retire(node, this, dispose_superseded, owner_of_calls());
   }
 
-  /// For durable::with_room: frees what can be freed.
-  void collect() {
-    reclaimer_.collect();
+  /// For durable::with_room: frees what can be freed, but for the few dead nodes that each other
+  /// thread gathers.
+  void collect_for_room() {
+    reclaimer_.collect_for_room();
     free_dead(dead_.local());
   }
   /// The caller guarantees that no operation runs.

@@ -185,7 +185,14 @@ class tree_store final : public store {
   std::size_t file_bytes() const override {
     return bytes_of_file(path()) + bytes_of_file(log_of(path()));
   }
-  std::size_t volatile_bytes() override { return is_volatile_ ? 2 * data_bytes() : 0; }
+  std::size_t volatile_bytes() override {
+    const std::size_t ring = all_->manager().ring_bytes();
+    if constexpr (domain::logs_lines<D>) {
+      const auto end = all_->read([](const tree&) { return in_use().pages_end; });
+      return ring + all_->manager().replica_memory(end);
+    }
+    return ring + (is_volatile_ ? 2 * data_bytes() : 0);
+  }
   /// For verification.
   [[nodiscard]] auto& manager() noexcept { return all_->manager(); }
   void close() override {
@@ -271,10 +278,13 @@ class tree_store final : public store {
     return answer::found;
   }
   /// Of the replica that a read sees.
+  static tx::heap::extent in_use() {
+    return tx::heap::used(
+        *reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
+  }
   static std::size_t used_bytes() {
-    const auto in_use =
-        tx::heap::used(*reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
-    return in_use.pages_end - in_use.pages_begin;
+    const tx::heap::extent there = in_use();
+    return there.pages_end - there.pages_begin;
   }
   void finish(bool sync) {
     if constexpr (domain::logs_lines<D>) {

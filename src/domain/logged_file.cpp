@@ -53,6 +53,13 @@ void sort_and_join(std::vector<line_range>& ranges) {
   if (!ranges.empty()) ranges.resize(last + 1);
 }
 
+/// Empties it, and keeps no more memory for the next batch than 4 MiB.
+template <class T>
+void forget(std::vector<T>& all) noexcept {
+  if (all.capacity() > (std::size_t{4} << 20) / sizeof(T)) std::vector<T>().swap(all);
+  all.clear();
+}
+
 /// The fences of one pool. Who comes first leads: appends for all that wait, and lets them go.
 class commit_queue {
  public:
@@ -208,12 +215,13 @@ class commit_queue {
       refused_ = served_;
       reason_ = failed;
     } else {
-      batch_.clear();
+      forget(batch_);
       if (failed == 0) durable_ = served_;
       note(failed);
     }
     batch_size_ = batch_.size();
     changed_.notify_all();  // they do not wait for what follows
+    forget(all_);
     if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
     leading_ = false;
     changed_.notify_all();
@@ -223,7 +231,7 @@ class commit_queue {
   void take_waiting() noexcept {
     if (!waiting_.empty()) {
       waiting_.insert(waiting_.end(), batch_.begin(), batch_.end());  // add() made the room
-      batch_.clear();
+      forget(batch_);
       batch_.swap(waiting_);
     }
     batch_size_ = batch_.size();
@@ -388,7 +396,7 @@ void give_notes(Give give) {
     }
     first = end;
   }
-  lines.clear();
+  forget(lines);
   if (failure) throw *failure;
 }
 

@@ -237,7 +237,12 @@ void redo_log::cut_off_behind(std::uint64_t end) const noexcept {
 
 int redo_log::tidy() {
   const std::lock_guard lock(mutex_);
-  if (buffer_.capacity() * sizeof(aligned_page) > limit_) std::vector<aligned_page>().swap(buffer_);
+  // What a larger batch took than others have is not needed by the next ones.
+  constexpr std::size_t most_kept = std::size_t{16} << 20;
+  if (buffer_.capacity() * sizeof(aligned_page) > most_kept) {
+    std::vector<aligned_page>().swap(buffer_);
+  }
+  if (runs_.capacity() * sizeof(line_run) > most_kept) std::vector<line_run>().swap(runs_);
   return has_room_for(last_bytes_) ? 0 : checkpoint_alone();
 }
 

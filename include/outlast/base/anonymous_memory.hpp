@@ -6,7 +6,14 @@
 
 namespace outlast::base {
 
-/// Zeros that cost address space only, until they are written to. Begins at a page.
+/// Zeros that cost address space only, until they are written to; to be given back by
+/// unmap_memory(). Begins at a page. Throws out_of_space.
+[[nodiscard]] void* map_memory(std::size_t bytes);
+void unmap_memory(void* first, std::size_t bytes) noexcept;
+/// How much of it the system has given by now, in whole pages. `first`: where a page begins.
+[[nodiscard]] std::size_t resident_bytes(const void* first, std::size_t bytes) noexcept;
+
+/// What map_memory() gives, with an owner.
 class anonymous_memory {
  public:
   /// None.

@@ -6,6 +6,7 @@ outlast_headers(outlast_library tx
   detail/background_syncs.hpp
   detail/changed_pages.hpp
   detail/copied_entries.hpp
+  detail/counted_memory.hpp
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/device_turns.hpp

@@ -83,6 +83,16 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
            pool.path() + "' is written through logs, as far as their device keeps its word.";
   }
 
+  /// Bytes that remembered transitions take in ordinary memory, with what updates need besides. A
+  /// large transaction takes about 2.5 times the lines that it writes, and half of that until the
+  /// next one.
+  [[nodiscard]] std::size_t ring_bytes() const noexcept { return this->session().ring_bytes(); }
+  /// Bytes that replicas take there, behind a log; otherwise none do. `pages_end`: where the heap's
+  /// used pages end in them.
+  [[nodiscard]] std::size_t replica_memory(std::size_t pages_end) const noexcept {
+    return this->session().replica_memory(pages_end);
+  }
+
   // ---- For verification ----
 
   /// Of the calling thread's last update; 0 if there was none since it asked last.
@@ -130,7 +140,7 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
 /// two. With fewer an update blocks: it waits until a replica is free. Durable at return: what
 /// update() and read() answered, and what that depends on.
 /// Space: the data, times the replicas that were ever needed at a time. Memory: the lines of the
-/// last 128 transitions, three times.
+/// last 128 transitions, three times, of which about 16 MiB are kept besides the last one's.
 template <domain::persistence_domain D = domain::native>
 class redo : public detail::redo_manager<redo<D>, D, detail::engine_kind::redo> {
   using base_type = detail::redo_manager<redo<D>, D, detail::engine_kind::redo>;

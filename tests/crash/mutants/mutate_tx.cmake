@@ -5,7 +5,7 @@ function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
   foreach(HEADER IN ITEMS detail/attached_manager.hpp detail/background_syncs.hpp
-          detail/changed_pages.hpp detail/device_turns.hpp detail/logged_word.hpp
+          detail/changed_pages.hpp detail/counted_memory.hpp detail/device_turns.hpp detail/logged_word.hpp
           detail/published_word.hpp detail/record.hpp detail/transition_log.hpp
           detail/transition_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
@@ -138,7 +138,7 @@ function(outlast_mutate_tx to)
   # 58: pages are noted when the word has left the state
   outlast_mutate(58 "    note_changes(state);\n" "    if (@D@) note_changes(state);\n")
   outlast_mutate(58 "    state.settled.store(1, std::memory_order_release);\n"
-                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = place_in_ring(state.number - 1).load();\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
+                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = state_in(place_in_ring(state.number - 1).load());\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
   # 60: the first transition that a replica has missed is left out
   outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")

@@ -154,6 +154,54 @@ TYPED_TEST(SeveralReplicas, that_missed_more_get_more) {
   EXPECT_GE(costs[2], 60 * page);
 }
 
+template <class Manager>
+class RememberedTransitions : public ReplicaCopy<Manager> {
+ protected:
+  static constexpr std::size_t mib = std::size_t{1} << 20;
+
+  /// 100,000 numbers at a time: 12,500 lines.
+  void set_all(int times) {
+    for (int i = 0; i < times; ++i) {
+      this->manager_->update(this->here_, [=](array& a) {
+        for (std::size_t at = 0; at < entries; ++at) a.set(at, at + i);
+      });
+    }
+  }
+};
+using redo_engines = testing::Types<redo<D>, redo_timed<D>, redo_opt<D>>;
+TYPED_TEST_SUITE(RememberedTransitions, redo_engines);
+
+// 128 of them were kept, whatever their size, with what lines held before and after.
+TYPED_TEST(RememberedTransitions, take_bounded_memory) {
+  this->attach();
+  this->fill();
+  this->set_all(30);
+  EXPECT_LT(this->manager_->ring_bytes(), 24 * this->mib);
+  for (std::size_t i = 0; i < 200; ++i) this->set(i, i);
+  EXPECT_LT(this->manager_->ring_bytes(), this->mib);
+}
+
+TYPED_TEST(RememberedTransitions, are_not_missed_where_they_are_forgotten) {
+  this->attach();
+  this->fill();
+  this->use_all();
+  for (const int large : {1, 4, 20}) {
+    this->while_one_is_read([&] {
+      this->set(1, 10);
+      this->set_all(large);
+      for (std::size_t i = 0; i < 5; ++i) this->set(i, 100 + i);
+    });
+    // The replica that was read has missed all of that.
+    for (int turn = 0; turn < 3; ++turn) {
+      this->while_one_is_read([&] {
+        this->set(7, turn);
+        for (std::size_t i = 0; i < 5; ++i) ASSERT_EQ(this->get(i), 100 + i);
+        for (std::size_t i = 8; i < entries; ++i) ASSERT_EQ(this->get(i), i + large - 1);
+      });
+    }
+  }
+}
+
 TYPED_TEST(ReplicaCopy, writes_after_an_opening_what_differs) {
   for (const bool clean : {false, true}) {
     this->attach();

@@ -99,5 +99,48 @@ TEST(WriteSet, keeps_what_lines_held_before_and_after_the_batch) {
   }
 }
 
+TEST(WriteSet, gives_the_memory_of_a_large_batch_back) {
+  for (const auto kept : {write_set::keeps::lines, write_set::keeps::images}) {
+    byte_count held;
+    write_set written(kept, &held);
+    const auto write = [&](line_number lines) {
+      for (line_number line = 0; line < lines; ++line) written.touch(line, image_of(line).data());
+      written.begin_operation();
+      written.touch(0, image_of(1).data());
+    };
+    write(write_set::most_kept_lines / 2);
+    const std::size_t usual = held.now();
+    EXPECT_GT(usual, 0U);
+    written.clear();
+    EXPECT_EQ(held.now(), usual) << "the next batch needs it";
+    write(10 * write_set::most_kept_lines);
+    EXPECT_GT(held.now(), 2 * usual);
+    written.clear();
+    EXPECT_EQ(held.now(), 0U);
+    EXPECT_TRUE(written.empty());
+    write(3);
+    EXPECT_EQ(content(written), (std::set<line_number>{0, 1, 2}));
+  }
+}
+
+TEST(WriteSet, keeps_what_others_repeat_when_nothing_will_be_undone) {
+  byte_count held;
+  write_set written(write_set::keeps::images, &held);
+  for (line_number line = 0; line < 10'000; ++line) written.touch(line, image_of(line).data());
+  written.seal([content = image_of(7)](line_number) { return content.data(); });
+  const std::size_t before = held.now();
+  written.keep_only_afters();
+  EXPECT_LT(held.now(), before * 2 / 3);
+  std::size_t repeated = 0;
+  written.for_each_after([](line_number) {},
+                         [&](line_number line, const line_image& after) {
+                           EXPECT_EQ(line, repeated++);
+                           EXPECT_EQ(after, image_of(7));
+                         });
+  EXPECT_EQ(repeated, 10'000U);
+  written.clear();
+  EXPECT_EQ(held.now(), 0U);
+}
+
 }  // namespace
 }  // namespace outlast::tx::detail

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace outlast::tx::detail {
 
@@ -46,15 +45,18 @@ class logged_word {
   static constexpr std::uint64_t no_record = log_type::none;
 
   /// What the media have is in replica 0. `home`: its bytes on media, in the replica `home_index`.
+  /// What it holds of lines is counted in `count`, which outlives it.
   logged_word(std::atomic<std::uint64_t>& on_media, std::byte* home, unsigned home_index,
-              bool strict)
+              bool strict, byte_count* count)
       : on_media_(on_media),
         home_(home),
         home_index_(home_index),
         strict_(strict),
         newest_(replica_word(number_of(on_media), 0).bits()),
         durable_(newest_.load(std::memory_order_relaxed)),
-        recorded_(newest_.load(std::memory_order_relaxed)) {}
+        recorded_(newest_.load(std::memory_order_relaxed)),
+        lines_(counted_allocator<domain::line_store>(count)),
+        seen_(write_set::keeps::lines, count, most_lines_kept) {}
 
   /// Before the first transition: they are recorded in `log`, if there is one. Throws
   /// error{io_failure}.
@@ -159,6 +161,8 @@ class logged_word {
 
  private:
   static constexpr domain::site nowhere = domain::site::none();
+  /// What goes home at a time, if it is not a large transition: about 10 MiB.
+  static constexpr std::size_t most_lines_kept = std::size_t{256} << 10;
 
   [[nodiscard]] static std::uint64_t number_of(const std::atomic<std::uint64_t>& word) {
     return replica_word(D::load(word, std::memory_order_acquire)).number();
@@ -194,7 +198,11 @@ class logged_word {
     });
   }
   void forget_lines() {
-    lines_.clear();
+    if (seen_.is_large()) {
+      give_back(lines_);
+    } else {
+      lines_.clear();
+    }
     seen_.clear();
   }
 
@@ -205,6 +213,7 @@ class logged_word {
     D::publish(on_media_, replica_word(to.number(), home_index_).bits(), lines_);
     if (log_ != nullptr) log_->home_is_at(to.number(), position);
     is_durable(to);
+    if (seen_.is_large()) forget_lines();
   }
   /// Nobody writes records up to transition `number` from now on: all of them have been settled.
   template <class IsWriting>
@@ -227,8 +236,8 @@ class logged_word {
   volatile_word<D, std::uint64_t> recorded_;
   device_turns<D> syncs_;
   device_turns<D> homes_;
-  std::vector<domain::line_store> lines_;  // whose turn it is to go home
-  write_set seen_;                         // the same: what lines_ has
+  counted_vector<domain::line_store> lines_;  // whose turn it is to go home
+  write_set seen_;                            // the same: what lines_ has
 };
 
 }  // namespace outlast::tx::detail

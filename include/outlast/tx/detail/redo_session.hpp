@@ -66,7 +66,7 @@ class redo_session final : public replica_session<D> {
         steps_(steps_of(engine)),
         replicas_(this->replicas()),
         ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
-        ring_(std::make_unique<std::atomic<state_type*>[]>(ring_size_)),
+        ring_(std::make_unique<std::atomic<remembered>[]>(ring_size_)),
         changed_(this->bytes()),
         // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
         // before the replica that an older one names is written.
@@ -77,7 +77,7 @@ class redo_session final : public replica_session<D> {
       if (!word_.is_strict()) word_.begin(this->open_transition_log());
     }
     const redo_word found = word_.now();
-    auto first = std::make_unique<state_type>();
+    auto first = std::make_unique<state_type>(&held_);
     first->number = found.number();
     first->replica = found.replica();
     first->settled.store(1, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ class redo_session final : public replica_session<D> {
       replicas_[i].number.store(found.number(), std::memory_order_relaxed);
     }
     replicas_[found.replica()].head.store(first.get(), std::memory_order_relaxed);
-    place_in_ring(found.number()).store(first.release(), std::memory_order_relaxed);
+    place_in_ring(found.number()).store(as_remembered(first.release()), std::memory_order_relaxed);
   }
   ~redo_session() override {
     homes_.stop();
@@ -97,7 +97,9 @@ class redo_session final : public replica_session<D> {
     participants_.for_each([this](participant& each) {
       if (each.won != nullptr && !is_kept(each.won)) delete each.won;
     });
-    for (std::size_t i = 0; i < ring_size_; ++i) delete ring_[i].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < ring_size_; ++i) {
+      delete state_in(ring_[i].load(std::memory_order_relaxed));
+    }
   }
 
   /// Runs `wanted` as an operation, and gives what it answered. Wait-free with enough replicas.
@@ -123,6 +125,7 @@ class redo_session final : public replica_session<D> {
     }
     owned_ptr out(mine.answer.load(std::memory_order_relaxed));
     me.last_transition = out->transition;
+    me.retired_lines += out->lines;
     withdraw(me);
     return out;
   }
@@ -134,6 +137,11 @@ class redo_session final : public replica_session<D> {
   void configure(const options& wanted);
   /// 0: nothing waits.
   [[nodiscard]] std::chrono::microseconds window() const noexcept { return window_; }
+
+  /// Bytes that remembered transitions, and what updates need besides, take in ordinary memory.
+  [[nodiscard]] std::size_t ring_bytes() const noexcept {
+    return held_.now() + sizeof(*this) + ring_size_ * sizeof(ring_[0]);
+  }
 
   // ---- For verification ----
 
@@ -179,6 +187,11 @@ class redo_session final : public replica_session<D> {
   static constexpr std::size_t short_ring = 4;  // small replicas are copied as fast
   static constexpr std::size_t long_ring = 128;
   // In the simulator rare things are made frequent.
+  /// Transitions of so many lines count in the ring, and so many it remembers besides the newest:
+  /// about 16 MiB, and at most 8 MiB of small ones.
+  static constexpr std::size_t least_counted = domain::has_real_threads<D> ? 256 : 4;
+  static constexpr std::int64_t most_remembered = domain::has_real_threads<D> ? 96 << 10 : 8;
+  static constexpr std::size_t most_spare_lines = 4 * write_set::most_kept_lines;
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned patient_rounds = 64;
@@ -209,14 +222,29 @@ class redo_session final : public replica_session<D> {
 
   static constexpr domain::site nowhere = domain::site::none();
 
-  [[nodiscard]] std::atomic<state_type*>& place_in_ring(std::uint64_t number) const noexcept {
+  /// In a place of the ring: a state, or, odd, the number of one that was too large to be kept. So
+  /// a place's number never falls, and who comes late with an older state sees that.
+  using remembered = std::uint64_t;
+  [[nodiscard]] static remembered as_remembered(const state_type* state) noexcept {
+    return reinterpret_cast<std::uintptr_t>(state);
+  }
+  [[nodiscard]] static remembered as_forgotten(std::uint64_t number) noexcept {
+    return number << 1 | 1;
+  }
+  /// Null: there is none.
+  [[nodiscard]] static state_type* state_in(remembered what) noexcept {
+    return what % 2 != 0 ? nullptr : reinterpret_cast<state_type*>(what);
+  }
+
+  [[nodiscard]] std::atomic<remembered>& place_in_ring(std::uint64_t number) const noexcept {
     return ring_[number % ring_size_];
   }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_relaxed) != 0; }
 
   [[nodiscard]] static word_type word_of(redo_session& of, const options& wanted) {
     if constexpr (is_logged) {
-      return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0);
+      return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0,
+                       &of.held_);
     } else {
       return word_type(of.state());
     }
@@ -386,16 +414,14 @@ class redo_session final : public replica_session<D> {
     state.log.for_each([&](line_number line) { changed_.note(line, state.number); });
   }
 
-  void append(participant& me, state_type& state) {
-    std::atomic<state_type*>& place = place_in_ring(state.number);
-    state_type* before = D::load(place, std::memory_order_seq_cst);
-    D::announce(me.hazards[1], static_cast<const void*>(before));
-    if (D::load(place, std::memory_order_seq_cst) != before) return;  // another one did
-    if (before != nullptr && before->number >= state.number) return;
-    // (20) release; synchronizes-with (19).
-    if (!D::compare_exchange(place, before, &state, std::memory_order_seq_cst, nowhere)) return;
-    if (before != nullptr) me.retired_states.emplace_back(before);
+  void append(participant& me, state_type& state);
+  static void retire(participant& me, state_type* state) {
+    me.retired_lines += state->in_ring;
+    me.retired_states.emplace_back(state);
   }
+  /// `newest` has taken the place of a state that counted `gone`. The word named it, so that no
+  /// older one is what a transition starts from.
+  void keep_ring_small(participant& me, const state_type& newest, std::uint32_t gone);
 
   void tell(participant& me, const typename state_type::answer& each) {
     D::announce(me.hazards[1], static_cast<const void*>(each.request));
@@ -474,14 +500,7 @@ class redo_session final : public replica_session<D> {
 
   /// False if the ring does not hold them any more.
   [[nodiscard]] bool repeat_logs(participant& me, tenure& owned, state_type& base);
-  [[nodiscard]] const state_type* protect_number(participant& me, std::uint64_t number) {
-    std::atomic<state_type*>& place = place_in_ring(number);
-    // (19) acquire; synchronizes-with (20).
-    state_type* const found = D::load(place, std::memory_order_seq_cst);
-    D::announce(me.hazards[1], static_cast<const void*>(found));
-    if (D::load(place, std::memory_order_seq_cst) != found) return nullptr;
-    return found != nullptr && found->number == number ? found : nullptr;
-  }
+  [[nodiscard]] state_type* protect_number(participant& me, std::uint64_t number);
 
   /// The line is durable before the word names the replica, whoever lets it do that: I3.
   void write_line(tenure& owned, line_number line, const line_image& content, bool late) {
@@ -533,31 +552,11 @@ class redo_session final : public replica_session<D> {
   /// Runs those of the `wanted` participants.
   template <class Wanted>
   largest_request run_requests(participant& me, tenure& owned, const state_type& base,
-                               Wanted&& wanted) {
-    state_type& next = *me.next_state;
-    next.number = base.number + 1;
-    next.replica = owned.index();
-    next.log.clear();
-    next.answers.clear();
-    next.grants.clear();
-    owned->grants.clear();
-    next.told.store(0, std::memory_order_relaxed);
-    next.settled.store(0, std::memory_order_relaxed);
-    std::fill(std::copy(base.marks.begin(), base.marks.end(), next.marks.begin()), next.marks.end(),
-              typename state_type::mark{});
-    owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
-    transaction update = this->writing(owned.index(), next.log);
-    largest_request largest;
-    if (me.slot < next.marks.size() && wanted(me)) run_request(me, me, update, largest);
-    participants_.for_each([&](participant& each) {
-      if (each.slot >= next.marks.size()) return;
-      if (&each != &me && wanted(each)) run_request(me, each, update, largest);
-      grant_read(each, next, *owned);
-    });
-    next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
-    ask_for_lines(base.replica, next.log);
-    if constexpr (is_logged) word_.place(next, base);
-    return largest;
+                               Wanted&& wanted);
+
+  [[nodiscard]] static std::uint32_t lines_in_ring(const write_set& log) noexcept {
+    constexpr std::size_t most = ~std::uint32_t{0};
+    return log.room() < least_counted ? 0 : static_cast<std::uint32_t>(std::min(most, log.room()));
   }
 
   /// The next batch repeats these lines in the replica `i`, if it is free by then: they are on
@@ -573,6 +572,7 @@ class redo_session final : public replica_session<D> {
     const auto run = [&](const request& wanted, outcome& out) {
       wanted.run(update, out);
       const std::size_t lines = me.next_state->log.size() - before;
+      out.lines = lines;
       if (lines >= largest.lines) largest = {&of, wanted.number, lines};
     };
     answer(me, of, ~std::uint64_t{0}, run);
@@ -635,6 +635,7 @@ class redo_session final : public replica_session<D> {
     // (P7) persisted-before (P3, P5): the batch has happened.
     if (!word_.move(now, wanted)) return take_back(me, owned);
     me.won = me.next_state.release();
+    if (next.log.is_large()) next.log.keep_only_afters();
     owned->number.store(next.number, std::memory_order_relaxed);
     owned->stale.store(0, std::memory_order_relaxed);
     owned.release();
@@ -661,11 +662,13 @@ class redo_session final : public replica_session<D> {
     return 2 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
   }
 
+  byte_count held_;  // by states; ends last
   const redo_steps steps_;
   std::vector<replica_type> replicas_;
   const std::size_t ring_size_;
-  std::unique_ptr<std::atomic<state_type*>[]> ring_;
-  changed_pages<D> changed_;             // by transitions
+  std::unique_ptr<std::atomic<remembered>[]> ring_;
+  std::atomic<std::int64_t> remembered_lines_{0};  // by states that count in the ring
+  changed_pages<D> changed_;                       // by transitions
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   word_type word_;
   std::chrono::microseconds window_{0};

@@ -62,8 +62,10 @@ struct alignas(128) redo_participant {
   redo_state<D>* won = nullptr;  // its transition, until that is settled
   std::uint64_t last_transition = 0;
   std::vector<std::unique_ptr<redo_state<D>>> spare_states;
+  std::size_t spare_lines = 0;  // for which these have room
   std::vector<std::unique_ptr<redo_state<D>>> retired_states;
   std::vector<std::unique_ptr<helped_request<D>>> retired_requests;
+  std::size_t retired_lines = 0;  // that retired states count, and retired requests have written
 };
 
 /// The consensus object: one transition of the durable word. Immutable once that names it, but for
@@ -86,7 +88,8 @@ struct redo_state {
     std::uint64_t number;
   };
 
-  redo_state() = default;
+  /// What its log takes is counted in `count`, which outlives it.
+  explicit redo_state(byte_count* count) noexcept : log(write_set::keeps::images, count) {}
   ~redo_state() {
     if (told.load(std::memory_order_relaxed) != 0) return;
     for (const answer& each : answers) delete each.out;
@@ -96,15 +99,16 @@ struct redo_state {
 
   std::uint64_t number = 0;
   unsigned replica = 0;
+  std::uint32_t in_ring = 0;  // lines for which the ring counts it; 0: it is small
   // Behind a log, see logged_word: its record, and what was durable when it was placed.
   std::uint64_t log_at = ~std::uint64_t{0};
   std::uint64_t log_end = 0;
   std::uint64_t durable_before = 0;
-  write_set log{write_set::keeps::images};  // of its batch
-  std::vector<mark> marks;                  // by slot
-  std::vector<answer> answers;              // of its batch
-  std::vector<grant> grants;                // of its batch
-  volatile_word<D, std::uint32_t> told;     // 1: what it answers may be its callers'
+  write_set log;                         // of its batch, with images
+  std::vector<mark> marks;               // by slot
+  std::vector<answer> answers;           // of its batch
+  std::vector<grant> grants;             // of its batch
+  volatile_word<D, std::uint32_t> told;  // 1: what it answers may be its callers'
   /// Kept as its callers were promised, in the ring, and they have been told.
   volatile_word<D, std::uint32_t> settled;
 };

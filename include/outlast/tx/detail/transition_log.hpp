@@ -99,7 +99,7 @@ class transition_log {
   /// unless `seen` has it. `home`: the first byte that the lines are counted from. Returns where
   /// the last of them ends. Throws corruption where a record is not what was written.
   std::uint64_t collect(std::uint64_t number, std::byte* home, write_set& seen,
-                        std::vector<domain::line_store>& lines) {
+                        counted_vector<domain::line_store>& lines) {
     records_.clear();
     std::uint64_t end = home_position_;
     for (std::uint64_t next = home_number() + 1; next <= number; ++next) {
@@ -177,7 +177,7 @@ class transition_log {
   }
 
   static void add(const transition_record& record, std::byte* home, write_set& seen,
-                  std::vector<domain::line_store>& lines) {
+                  counted_vector<domain::line_store>& lines) {
     const auto* const numbers = reinterpret_cast<const line_number*>(&record + 1);
     const auto* content =
         reinterpret_cast<const std::byte*>(&record) + lines_offset_in_record(record.lines);

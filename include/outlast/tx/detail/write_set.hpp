@@ -3,6 +3,7 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/tx/detail/counted_memory.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace outlast::tx::detail {
 
@@ -32,10 +32,24 @@ class write_set {
   /// Images: besides, what each line held before the batch, and what it holds after it.
   enum class keeps { lines, images };
 
-  explicit write_set(keeps kept = keeps::lines) noexcept : keeps_images_(kept == keeps::images) {}
+  /// Of sets with room for more lines no memory is kept for the next batch: about 1 MiB.
+  static constexpr std::size_t most_kept_lines = 8192;
 
-  /// Forgets everything; keeps the memory.
+  /// What it takes is counted in `count`, if that is given and outlives it.
+  explicit write_set(keeps kept = keeps::lines, byte_count* count = nullptr,
+                     std::size_t most_kept = most_kept_lines) noexcept
+      : most_kept_(most_kept),
+        keeps_images_(kept == keeps::images),
+        lines_(counted_allocator<entry>(count)),
+        befores_(counted_allocator<line_image>(count)),
+        afters_(counted_allocator<line_image>(count)),
+        slots_(counted_allocator<std::uint32_t>(count)),
+        journal_(counted_allocator<saved_line>(count)) {}
+
+  /// Forgets everything; keeps the memory, unless it is large.
   void clear() noexcept {
+    if (is_large()) [[unlikely]]
+      return give_everything_back();
     if (lines_.size() * 8 < slots_.size()) {
       // The newest first: the way to a line's place leads over those of older ones.
       for (auto each = lines_.rbegin(); each != lines_.rend(); ++each) {
@@ -48,6 +62,17 @@ class write_set {
     befores_.clear();
     afters_.clear();
     begin_operation();
+  }
+
+  /// For how many lines it has room.
+  [[nodiscard]] std::size_t room() const noexcept { return lines_.capacity(); }
+  [[nodiscard]] bool is_large() const noexcept { return room() > most_kept_; }
+  /// Of a large set that was sealed: nothing will be undone, and no line be added. Others may read
+  /// its lines and what they hold after it meanwhile.
+  void keep_only_afters() noexcept {
+    give_back(befores_);
+    give_back(slots_);
+    give_back(journal_);
   }
 
   /// What is written from here on can be undone alone.
@@ -172,22 +197,31 @@ class write_set {
     return place;
   }
 
+  void give_everything_back() noexcept {
+    give_back(lines_);
+    give_back(afters_);
+    keep_only_afters();
+    begin_operation();
+  }
+
   void grow() {
-    std::vector<std::uint32_t> larger(std::max<std::size_t>(64, slots_.size() * 2), 0);
+    counted_vector<std::uint32_t> larger(std::max<std::size_t>(64, slots_.size() * 2), 0,
+                                         slots_.get_allocator());
     slots_.swap(larger);
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       slots_[place_of(lines_[i].line)] = static_cast<std::uint32_t>(i + 1);
     }
   }
 
+  std::size_t most_kept_;
   bool keeps_images_;
-  std::vector<entry> lines_;
-  std::vector<line_image> befores_;   // of lines_, if it keeps them
-  std::vector<line_image> afters_;    // the same, once it is sealed
-  std::vector<std::uint32_t> slots_;  // numbers of lines_, from 1; 0: free
+  counted_vector<entry> lines_;
+  counted_vector<line_image> befores_;   // of lines_, if it keeps them
+  counted_vector<line_image> afters_;    // the same, once it is sealed
+  counted_vector<std::uint32_t> slots_;  // numbers of lines_, from 1; 0: free
   /// Of the current operation: what lines held before it, but for those from first_of_operation_
   /// whose images say so.
-  std::vector<saved_line> journal_;
+  counted_vector<saved_line> journal_;
   std::size_t first_of_operation_ = 0;
   std::uint64_t operation_ = 1;
 };

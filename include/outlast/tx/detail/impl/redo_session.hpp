@@ -1,5 +1,5 @@
 // Definitions of redo_session.hpp: who waits for whom, which replica is taken, what a lost batch
-// leaves, what happens behind a log, what frees.
+// leaves, what happens behind a log, what the ring remembers, what frees.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -54,10 +54,11 @@ void redo_session<D>::prepare(participant& me) {
   if (me.next_outcome == nullptr) me.next_outcome = std::make_unique<outcome>();
   if (me.next_state == nullptr) {
     if (me.spare_states.empty()) {
-      me.next_state = std::make_unique<state_type>();
+      me.next_state = std::make_unique<state_type>(&held_);
     } else {
       me.next_state = std::move(me.spare_states.back());
       me.spare_states.pop_back();
+      me.spare_lines -= me.next_state->log.room();
     }
   }
   const std::size_t slots = slots_.load(std::memory_order_acquire);
@@ -245,6 +246,87 @@ bool redo_session<D>::try_to(Work&& work) {
 }
 
 template <domain::persistence_domain D>
+void redo_session<D>::append(participant& me, state_type& state) {
+  std::atomic<remembered>& place = place_in_ring(state.number);
+  remembered there = D::load(place, std::memory_order_seq_cst);
+  state_type* const before = state_in(there);
+  D::announce(me.hazards[1], static_cast<const void*>(before));
+  if (D::load(place, std::memory_order_seq_cst) != there) return;  // another one did
+  if ((before != nullptr ? before->number : there >> 1) >= state.number) return;
+  // (20) release; synchronizes-with (19).
+  if (!D::compare_exchange(place, there, as_remembered(&state), std::memory_order_seq_cst,
+                           nowhere)) {
+    return;
+  }
+  const std::uint32_t gone = before == nullptr ? 0 : before->in_ring;
+  if (before != nullptr) retire(me, before);
+  if ((state.in_ring | gone) != 0) [[unlikely]]
+    keep_ring_small(me, state, gone);
+}
+
+template <domain::persistence_domain D>
+auto redo_session<D>::protect_number(participant& me, std::uint64_t number) -> state_type* {
+  std::atomic<remembered>& place = place_in_ring(number);
+  // (19) acquire; synchronizes-with (20).
+  const remembered there = D::load(place, std::memory_order_seq_cst);
+  state_type* const found = state_in(there);
+  D::announce(me.hazards[1], static_cast<const void*>(found));
+  if (D::load(place, std::memory_order_seq_cst) != there) return nullptr;
+  return found != nullptr && found->number == number ? found : nullptr;
+}
+
+template <domain::persistence_domain D>
+template <class Wanted>
+auto redo_session<D>::run_requests(participant& me, tenure& owned, const state_type& base,
+                                   Wanted&& wanted) -> largest_request {
+  state_type& next = *me.next_state;
+  next.number = base.number + 1;
+  next.replica = owned.index();
+  next.log.clear();
+  next.answers.clear();
+  next.grants.clear();
+  owned->grants.clear();
+  next.told.store(0, std::memory_order_relaxed);
+  next.settled.store(0, std::memory_order_relaxed);
+  std::fill(std::copy(base.marks.begin(), base.marks.end(), next.marks.begin()), next.marks.end(),
+            typename state_type::mark{});
+  owned->stale.store(1, std::memory_order_relaxed);  // until the batch is over
+  transaction update = this->writing(owned.index(), next.log);
+  largest_request largest;
+  if (me.slot < next.marks.size() && wanted(me)) run_request(me, me, update, largest);
+  participants_.for_each([&](participant& each) {
+    if (each.slot >= next.marks.size()) return;
+    if (&each != &me && wanted(each)) run_request(me, each, update, largest);
+    grant_read(each, next, *owned);
+  });
+  next.in_ring = lines_in_ring(next.log);
+  next.log.seal([&](line_number line) { return this->line_at(owned.index(), line); });
+  ask_for_lines(base.replica, next.log);
+  if constexpr (is_logged) word_.place(next, base);
+  return largest;
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::keep_ring_small(participant& me, const state_type& newest,
+                                      std::uint32_t gone) {
+  remembered_lines_.fetch_add(std::int64_t{newest.in_ring} - gone, std::memory_order_relaxed);
+  const std::uint64_t others = std::min<std::uint64_t>(newest.number, ring_size_ - 1);
+  for (std::uint64_t number = newest.number - others; number < newest.number; ++number) {
+    if (remembered_lines_.load(std::memory_order_relaxed) <= most_remembered) return;
+    if (!can_retire(me)) return;
+    state_type* const large = protect_number(me, number);
+    if (large == nullptr || large->in_ring == 0) continue;
+    remembered there = as_remembered(large);
+    if (!D::compare_exchange(place_in_ring(number), there, as_forgotten(number),
+                             std::memory_order_seq_cst, nowhere)) {
+      continue;
+    }
+    remembered_lines_.fetch_sub(large->in_ring, std::memory_order_relaxed);
+    retire(me, large);
+  }
+}
+
+template <domain::persistence_domain D>
 bool redo_session<D>::is_protected(const void* object) {
   bool held = false;
   participants_.for_each([&](participant& each) {
@@ -258,13 +340,23 @@ bool redo_session<D>::is_protected(const void* object) {
 template <domain::persistence_domain D>
 void redo_session<D>::reclaim(participant& me) {
   release_hazards(me);
-  if (me.retired_requests.size() >= reclaim_at()) {
+  // One that a transition of another thread has left may be used again late, or never.
+  if (me.next_state != nullptr && me.next_state->log.is_large()) me.next_state->log.clear();
+  const bool is_much = me.retired_lines > write_set::most_kept_lines;
+  if (me.retired_requests.size() >= reclaim_at() || is_much) {
     std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
   }
-  if (me.retired_states.size() < reclaim_at()) return;
+  if (me.retired_states.size() < reclaim_at() && !is_much) return;
+  me.retired_lines = 0;
   std::erase_if(me.retired_states, [&](auto& each) {
-    if (is_protected(each.get())) return false;
-    if (me.spare_states.size() < me.spare_states.capacity()) {
+    if (is_protected(each.get())) {
+      me.retired_lines += each->in_ring;
+      return false;
+    }
+    const std::size_t lines = each->log.room();
+    if (me.spare_states.size() < me.spare_states.capacity() && !each->log.is_large() &&
+        me.spare_lines + lines <= most_spare_lines) {
+      me.spare_lines += lines;
       me.spare_states.push_back(std::move(each));
     }
     return true;
@@ -274,7 +366,7 @@ void redo_session<D>::reclaim(participant& me) {
 template <domain::persistence_domain D>
 bool redo_session<D>::is_kept(const state_type* state) {
   bool kept = false;
-  for (std::size_t i = 0; i < ring_size_; ++i) kept = kept || ring_[i].load() == state;
+  for (std::size_t i = 0; i < ring_size_; ++i) kept = kept || state_in(ring_[i].load()) == state;
   participants_.for_each([&](participant& each) {
     for (const auto& retired : each.retired_states) kept = kept || retired.get() == state;
   });

@@ -16,6 +16,12 @@ namespace {
 /// What places of recent blocks are counted in: all strides are multiples of it.
 constexpr std::size_t recent_unit = 8;
 
+/// Of the free runs of a list so many are looked at, and so many more once one fits: thousands may
+/// be a page too small. Where no pages are left that were never in use, all are looked at.
+constexpr std::uint32_t most_looked_at = 32;
+constexpr std::uint32_t looked_at_besides = 4;
+constexpr std::uint32_t all_of_them = ~std::uint32_t{0};
+
 /// Of a region of this size the pages begin where large pages of the system do.
 constexpr std::size_t large_region_bytes = std::size_t{256} << 20;
 constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
@@ -127,31 +133,44 @@ void heap::require_run(page_index first, page_index pages) const {
 }
 
 heap::page_index heap::take_run(page_index pages) {
-  if (const page_index found = find_run(pages); found != no_page) return found;
+  if (const page_index found = find_run(pages, most_looked_at); found != no_page) return found;
   if (pages <= header_.pages - header_.touched) return touch_run(pages);
   settle();
-  if (const page_index found = find_run(pages); found != no_page) return found;
+  if (const page_index found = find_run(pages, all_of_them); found != no_page) return found;
   if (pages > header_.pages - header_.touched) refuse_run(pages);
   return touch_run(pages);
 }
 
-/// Free pages that were in use.
-heap::page_index heap::find_run(page_index pages) {
-  page_index left = header_.touched;
+/// Free pages that were in use: of the runs at the beginning of each list the one that fits best.
+heap::page_index heap::find_run(page_index pages, page_index limit) {
   for (std::size_t list = list_for(pages); list < run_lists; ++list) {
-    for (page_index at = header_.runs[list]; at != 0; at = state(at - 1).next) {
-      const page_index found = at - 1;
-      const page_index there = state(found).pages;
-      if (state(found).kind != page_kind::free_run || left-- == 0) [[unlikely]]
-        detail::refuse_damage("a list of free pages leads to others, or in a circle");
-      require_run(found, there);
-      if (there < pages) continue;
-      unlink(header_.runs[list], found);
-      if (there > pages) add_free_run(found + pages, there - pages);
-      return found;
-    }
+    const page_index found = best_of(header_.runs[list], pages, limit);
+    if (found == no_page) continue;
+    const page_index there = state(found).pages;
+    unlink(header_.runs[list], found);
+    if (there > pages) add_free_run(found + pages, there - pages);
+    return found;
   }
   return no_page;
+}
+
+/// Of a list's first `limit` runs; no_page if none has so many pages.
+heap::page_index heap::best_of(page_index first, page_index pages, page_index limit) const {
+  page_index best = no_page;
+  page_index fewest = ~page_index{0};  // of those that are enough
+  page_index left = header_.touched;
+  for (page_index at = first; at != 0 && limit != 0; at = state(at - 1).next, --limit) {
+    const page_index there = state(at - 1).pages;
+    if (state(at - 1).kind != page_kind::free_run || left-- == 0) [[unlikely]]
+      detail::refuse_damage("a list of free pages leads to others, or in a circle");
+    require_run(at - 1, there);
+    if (there < pages || there >= fewest) continue;
+    if (there == pages) return at - 1;
+    if (best == no_page) limit = std::min(limit, looked_at_besides + 1);
+    best = at - 1;
+    fewest = there;
+  }
+  return best;
 }
 
 /// Pages that were never in use.

@@ -203,7 +203,8 @@ class heap {
   void link(field<page_index>& head, page_index page);
   void unlink(field<page_index>& head, page_index page);
   [[nodiscard]] page_index take_run(page_index pages);
-  [[nodiscard]] page_index find_run(page_index pages);
+  [[nodiscard]] page_index find_run(page_index pages, page_index limit);
+  [[nodiscard]] page_index best_of(page_index first, page_index pages, page_index limit) const;
   [[nodiscard]] page_index touch_run(page_index pages);
   [[noreturn]] void refuse_run(page_index pages);
   void add_free_run(page_index first, page_index pages);

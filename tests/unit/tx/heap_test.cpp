@@ -111,6 +111,71 @@ TEST_F(Heap, uses_again_what_was_given_back) {
   EXPECT_EQ(allocate(30'000), large) << "a run is split";
 }
 
+/// A heap of small pages, and blocks of 5 and 7 of these. Both have their free runs in one list.
+class FreeRuns : public Heap {
+ protected:
+  static constexpr std::size_t page = 256;
+
+  FreeRuns() {
+    const detail::running_scope here(now_);
+    heap(now_).format(page);
+  }
+  /// So many free runs of five pages that do not meet. Returns the run that is the last in its
+  /// list.
+  std::byte* free_runs_of_five(int count) {
+    std::vector<void*> blocks;
+    for (int i = 0; i < count; ++i) {
+      blocks.push_back(allocate(5 * page));
+      static_cast<void>(allocate(5 * page));
+    }
+    for (void* const each : blocks) give_back(each);
+    return static_cast<std::byte*>(blocks.front());
+  }
+  detail::page_state& state_of(const std::byte* block) {
+    const auto number = static_cast<std::size_t>(block - memory_->at - header().first_page) / page;
+    return reinterpret_cast<detail::page_state*>(memory_->at + sizeof(detail::heap_header))[number];
+  }
+};
+
+// Thousands were, one after another, for each block of another size.
+TEST_F(FreeRuns, are_not_all_looked_at_for_a_block_that_none_of_them_holds) {
+  std::byte* const last = free_runs_of_five(100);
+  std::byte replica[sizeof(detail::page_state)];
+  std::memcpy(replica, &state_of(last), sizeof replica);
+  state_of(last).kind = detail::page_kind::large;  // who comes so far refuses the damage
+  void* block = nullptr;
+  EXPECT_NO_THROW(block = allocate(7 * page));
+  EXPECT_NE(block, nullptr);
+  std::memcpy(static_cast<void*>(&state_of(last)), replica, sizeof replica);
+  EXPECT_NE(allocate(5 * page), block);
+}
+
+TEST_F(FreeRuns, are_taken_as_they_fit) {
+  void* const large = allocate(7 * page);
+  static_cast<void>(allocate(5 * page));
+  void* const small = allocate(5 * page);
+  static_cast<void>(allocate(5 * page));
+  give_back(small);
+  give_back(large);  // the first of the list
+  EXPECT_EQ(allocate(5 * page), small);
+  EXPECT_EQ(allocate(7 * page), large);
+}
+
+TEST_F(FreeRuns, are_all_looked_at_before_a_heap_is_full) {
+  void* const large = allocate(7 * page);
+  static_cast<void>(allocate(5 * page));
+  std::vector<void*> others;
+  for (int i = 0; i < 200; ++i) others.push_back(allocate(5 * page));
+  give_back(large);
+  for (std::size_t i = 0; i < others.size(); i += 2) give_back(others[i]);
+  for (std::size_t left = 7; left >= 7;) {
+    static_cast<void>(allocate(std::min<std::size_t>(left, 8) * page));
+    left = header().pages - header().touched;
+  }
+  EXPECT_EQ(allocate(7 * page), large);
+  EXPECT_THROW(static_cast<void>(allocate(7 * page)), out_of_space);
+}
+
 TEST_F(Heap, keeps_blocks_apart_and_their_content) {
   struct block {
     std::size_t size;

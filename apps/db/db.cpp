@@ -205,6 +205,9 @@ int stats(const arguments& given) {
                          {"comparator", text_of(*store, "outlast.comparator")},
                          {"keys", number_of(*store, "outlast.keys")},
                          {"data_bytes", number_of(*store, "outlast.data-bytes")},
+                         {"live_bytes", number_of(*store, "outlast.live-bytes")},
+                         {"retained_bytes", number_of(*store, "outlast.retained-bytes")},
+                         {"free_bytes", number_of(*store, "outlast.free-bytes")},
                          {"file_bytes", number_of(*store, "outlast.file-bytes")},
                          {"memory_bytes", number_of(*store, "leveldb.approximate-memory-usage")},
                          {"guarantee", text_of(*store, "outlast.guarantee")}};

@@ -287,10 +287,12 @@ void opened_store::ReleaseSnapshot(const Snapshot* snapshot) {
 }
 
 std::string opened_store::describe() {
-  return "keys " + std::to_string(in_->keys()) + "\nbytes of data " +
-         std::to_string(in_->data_bytes()) + "\nbytes of memory " +
-         std::to_string(in_->volatile_bytes()) + "\nbytes of the file " +
-         std::to_string(in_->file_bytes()) + "\n" + in_->guarantee() + "\n";
+  const core::space_use space = in_->space();
+  return "keys " + std::to_string(in_->keys()) + "\nbytes of data " + std::to_string(space.live) +
+         "\nbytes retained " + std::to_string(space.retained) + "\nbytes free " +
+         std::to_string(space.free) + "\nbytes of memory " + std::to_string(in_->volatile_bytes()) +
+         "\nbytes of the file " + std::to_string(in_->file_bytes()) + "\n" + in_->guarantee() +
+         "\n";
 }
 
 bool opened_store::GetProperty(const Slice& property, std::string* value) {
@@ -305,7 +307,12 @@ bool opened_store::GetProperty(const Slice& property, std::string* value) {
     if (name == "leveldb.approximate-memory-usage") return number(in_->volatile_bytes());
     if (name == "outlast.keys") return number(in_->keys());
     if (name == "outlast.data-bytes") return number(in_->data_bytes());
+    if (name == "outlast.live-bytes") return number(in_->space().live);
+    if (name == "outlast.retained-bytes") return number(in_->space().retained);
+    if (name == "outlast.free-bytes") return number(in_->space().free);
     if (name == "outlast.file-bytes") return number(in_->file_bytes());
+    if (name == "outlast.log-bytes") return number(in_->log_bytes());
+    if (name == "outlast.ring-bytes") return number(in_->ring_bytes());
     if (name == "leveldb.stats" || name == "leveldb.sstables") {
       *value = describe();
       return true;

@@ -179,19 +179,25 @@ class tree_store final : public store {
   std::string guarantee() const override {
     return image_ == nullptr ? all_->manager().guarantee() : image_->guarantee;
   }
-  std::size_t data_bytes() override {
-    return all_->read([](const tree&) { return used_bytes(); });
+  space_use space() override {
+    return all_->read([](const tree& t) {
+      const tx::heap here(tx::running());
+      const std::size_t in_use = here.bytes_in_use();
+      const std::size_t retained = t.bytes_kept();
+      return space_use{in_use - retained, retained, here.capacity() - in_use};
+    });
   }
-  std::size_t file_bytes() const override {
-    return bytes_of_file(path()) + bytes_of_file(log_of(path()));
-  }
+  std::size_t file_bytes() const override { return bytes_of_file(path()) + log_bytes(); }
+  std::size_t log_bytes() const override { return bytes_of_file(log_of(path())); }
+  std::size_t ring_bytes() const override { return all_->manager().ring_bytes(); }
   std::size_t volatile_bytes() override {
-    const std::size_t ring = all_->manager().ring_bytes();
+    const std::size_t ring = ring_bytes();
     if constexpr (domain::logs_lines<D>) {
       const auto end = all_->read([](const tree&) { return in_use().pages_end; });
       return ring + all_->manager().replica_memory(end);
     }
-    return ring + (is_volatile_ ? 2 * data_bytes() : 0);
+    if (!is_volatile_) return ring;
+    return ring + 2 * all_->read([](const tree&) { return used_bytes(); });
   }
   /// For verification.
   [[nodiscard]] auto& manager() noexcept { return all_->manager(); }

@@ -432,6 +432,18 @@ void heap::refuse_block(errc reason) {
   throw error(reason, "", "free() is given what is no block in use; was it freed before?");
 }
 
+std::size_t heap::bytes_of(const void* block) const {
+  require_header();
+  const auto* const at = static_cast<const std::byte*>(block);
+  const page_index page = page_of(at, errc::corrupted);
+  if (state(page).kind == page_kind::large && at == address(page)) {
+    return std::size_t{state(page).pages} << header_.page_shift;
+  }
+  const page_index slab = slab_of(page);
+  if (!is_block(slab, at)) refuse_block(errc::corrupted);
+  return state(slab).stride;
+}
+
 std::size_t heap::bytes_in_use() const {
   std::size_t bytes = 0;
   for (page_index page = 0; page < header_.touched; page += state(page).pages) {

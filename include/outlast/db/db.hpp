@@ -104,10 +104,18 @@ class DB {
   /// What the store says about itself, as text; false for a property that it does not have.
   ///   "leveldb.num-files-at-level<N>"    1 at level 0, otherwise 0
   ///   "leveldb.stats", "leveldb.sstables"  for people
-  ///   "leveldb.approximate-memory-usage" bytes of ordinary memory
+  ///   "leveldb.approximate-memory-usage" bytes of ordinary memory: copies of the data on a disk,
+  ///                                      and what writes take
+  ///   "outlast.ring-bytes"               of these, what the last writes take until others follow
   ///   "outlast.keys"                     how many there are
   ///   "outlast.comparator"               the name of the order of keys
-  ///   "outlast.file-bytes"               what the file takes of the file system
+  ///   "outlast.live-bytes"               of one copy: keys and values, with what the store adds
+  ///   "outlast.retained-bytes"           what snapshots and iterators keep, until CompactRange()
+  ///                                      or writes after their end give it back
+  ///   "outlast.data-bytes"               both together
+  ///   "outlast.free-bytes"               what is left of StoreOptions::capacity_bytes
+  ///   "outlast.file-bytes"               what the files take of the file system
+  ///   "outlast.log-bytes"                of these, what the log on a disk takes
   ///   "outlast.guarantee"                what survives what, in a few sentences
   virtual bool GetProperty(const Slice& property, std::string* value) = 0;
   /// sizes[i]: about how many bytes the keys and values in range[i] take of the file.

@@ -164,6 +164,12 @@ class heap {
     return {sizeof(detail::heap_header) + touched * sizeof(page_state), header.first_page,
             header.first_page + (touched << header.page_shift)};
   }
+  /// Bytes of all pages, in use or not.
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return std::size_t{header_.pages} << header_.page_shift;
+  }
+  /// Bytes of a block in use, as they were rounded up. Throws corruption for what is none.
+  [[nodiscard]] std::size_t bytes_of(const void* block) const;
   /// Bytes of blocks in use, as they were rounded up. Visits all pages.
   [[nodiscard]] std::size_t bytes_in_use() const;
   /// How many these are. Visits all pages.

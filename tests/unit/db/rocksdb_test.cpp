@@ -207,7 +207,16 @@ TEST_F(RocksdbTest, answers_properties) {
   EXPECT_EQ(number, 3U);
   EXPECT_TRUE(db->GetIntProperty(DB::Properties::kTotalSstFilesSize, &number));
   EXPECT_GT(number, 0U);
-  EXPECT_TRUE(db->GetIntProperty(DB::Properties::kEstimateLiveDataSize, &number));
+  const auto live_data = [&] {
+    EXPECT_TRUE(db->GetIntProperty(DB::Properties::kEstimateLiveDataSize, &number));
+    return number;
+  };
+  const std::uint64_t at_first = live_data();
+  EXPECT_TRUE(db->Put(WriteOptions(), "large", std::string(100'000, 'v')).ok());
+  EXPECT_TRUE(db->Put(WriteOptions(), "small", "value").ok());
+  EXPECT_GT(live_data(), at_first + 100'000);
+  EXPECT_TRUE(db->Delete(WriteOptions(), "large").ok());
+  EXPECT_LT(live_data(), at_first + 50'000);
   EXPECT_TRUE(db->GetIntProperty(DB::Properties::kSizeAllMemTables, &number));
   EXPECT_FALSE(db->GetIntProperty(DB::Properties::kStats, &number));
   EXPECT_FALSE(db->GetIntProperty("no such", &number));

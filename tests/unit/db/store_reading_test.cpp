@@ -495,6 +495,49 @@ TEST_P(Store, has_the_properties_that_it_says_it_has) {
   }
 }
 
+// outlast.data-bytes was what had ever been in use, and nothing told of what is free.
+TEST_P(Store, tells_what_its_space_is_used_for) {
+  const auto told = [&](const std::string& name) { return number_of(*home, "outlast." + name); };
+  const auto fill = [&](char with) {
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_EQ(put(std::to_string(i), std::string(100, with)), "OK");
+    }
+  };
+  const std::uint64_t at_first = told("live-bytes");
+  const std::uint64_t free_at_first = told("free-bytes");
+  EXPECT_LT(at_first, 20'000U);
+  EXPECT_EQ(told("retained-bytes"), 0U);
+  fill('a');
+  const std::uint64_t live = told("live-bytes");
+  EXPECT_GT(live, 100'000U);
+  EXPECT_LT(live, 300'000U);
+  EXPECT_EQ(told("data-bytes"), live);
+  EXPECT_EQ(told("free-bytes"), free_at_first - (live - at_first));
+
+  const db::Snapshot* const then = home->GetSnapshot();
+  fill('b');
+  const std::uint64_t retained = told("retained-bytes");
+  EXPECT_GT(retained, 100'000U);
+  EXPECT_LT(told("live-bytes"), live * 5 / 4);
+  EXPECT_EQ(told("data-bytes"), told("live-bytes") + retained);
+  EXPECT_EQ(told("free-bytes"), free_at_first + at_first - told("data-bytes"));
+  home->ReleaseSnapshot(then);
+  home->CompactRange(nullptr, nullptr);
+  EXPECT_EQ(told("retained-bytes"), 0U);
+  EXPECT_LT(told("live-bytes"), live * 5 / 4);
+
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(home->Delete({}, std::to_string(i)).ok());
+  home->CompactRange(nullptr, nullptr);
+  EXPECT_LT(told("live-bytes"), at_first + 20'000);
+  EXPECT_LT(told("data-bytes"), at_first + 20'000);
+  EXPECT_GT(told("free-bytes"), free_at_first - 20'000);
+
+  EXPECT_EQ(told("log-bytes") > 0, home.is_logged());
+  EXPECT_LE(told("log-bytes"), told("file-bytes"));
+  EXPECT_GT(told("ring-bytes"), 0U);
+  EXPECT_LE(told("ring-bytes"), number_of(*home, "leveldb.approximate-memory-usage"));
+}
+
 TEST_P(Store, tells_about_how_large_a_range_is) {
   for (int i = 0; i < 4000; ++i)
     ASSERT_EQ(put(std::to_string(10'000 + i), std::string(100, 'v')), "OK");

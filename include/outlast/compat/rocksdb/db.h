@@ -214,7 +214,7 @@ inline std::string DB::store_property(std::string_view name) {
   constexpr std::string_view prefix = "rocksdb.";
   if (name.substr(0, prefix.size()) != prefix) return std::string(name);
   if (name == Properties::kEstimateNumKeys) return "outlast.keys";
-  if (name == Properties::kEstimateLiveDataSize) return "outlast.data-bytes";
+  if (name == Properties::kEstimateLiveDataSize) return "outlast.live-bytes";
   if (name == Properties::kTotalSstFilesSize || name == Properties::kLiveSstFilesSize) {
     return "outlast.file-bytes";
   }

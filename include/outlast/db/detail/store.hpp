@@ -88,6 +88,13 @@ struct rescue_counts {
   std::uint64_t missing_keys = 0;    ///< that the store counts, and that were not found
 };
 
+/// What the space of one copy is used for, in bytes.
+struct space_use {
+  std::size_t live = 0;      ///< keys and values, with what the store adds to them
+  std::size_t retained = 0;  ///< what moments see alone, and those did that collect() has not met
+  std::size_t free = 0;      ///< the rest of what the store has room for
+};
+
 /// An open store.
 ///
 /// Thread-safety: all members may be called concurrently, but close().
@@ -132,12 +139,22 @@ class store {
   [[nodiscard]] virtual store_options shape() const = 0;
   /// What survives what, in a few sentences.
   [[nodiscard]] virtual std::string guarantee() const = 0;
-  /// Bytes of one copy of the data, with what the store adds to them.
-  [[nodiscard]] virtual std::size_t data_bytes() = 0;
+  /// Visits what says where pages are in use, and what is retained.
+  [[nodiscard]] virtual space_use space() = 0;
+  /// Bytes of one copy of the data, with what the store adds to them and what it retains. As
+  /// space().
+  [[nodiscard]] std::size_t data_bytes() {
+    const space_use all = space();
+    return all.live + all.retained;
+  }
   /// Bytes that its files take of the file system; 0 for a store in ordinary memory.
   [[nodiscard]] virtual std::size_t file_bytes() const = 0;
-  /// Bytes of ordinary memory that copies of the data and of the log take, about.
+  /// The same of its log alone.
+  [[nodiscard]] virtual std::size_t log_bytes() const = 0;
+  /// Bytes of ordinary memory that copies of the data take, and writes.
   [[nodiscard]] virtual std::size_t volatile_bytes() = 0;
+  /// Bytes of ordinary memory that the last writes take alone, until others have followed.
+  [[nodiscard]] virtual std::size_t ring_bytes() const = 0;
   /// Everything is durable at return, and the next opening is fast. Nothing else is called after.
   virtual void close() = 0;
 };

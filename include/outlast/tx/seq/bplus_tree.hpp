@@ -172,6 +172,9 @@ class bplus_tree {
   [[nodiscard]] std::size_t blocks() const {
     return versions_.blocks() + (root_ == nullptr ? 0 : blocks_below(root_at(root_.get())));
   }
+  /// Bytes of those that are kept for snapshots, until these are closed and reap() has been there.
+  /// Visits them.
+  [[nodiscard]] std::size_t bytes_kept() const { return versions_.bytes(); }
 
  private:
   static constexpr std::size_t least = Fanout / 4;

@@ -55,8 +55,10 @@ class holder {
   static_assert(sizeof(kept) == 16 && sizeof(chunk) == 256);
 
   /// The last chunk.
-  [[nodiscard]] chunk* last() const {
-    chunk* const found = last_;
+  [[nodiscard]] chunk* last() const { return checked(last_); }
+  [[nodiscard]] static chunk* next_of(const chunk& newer) { return checked(newer.next); }
+  [[nodiscard]] static chunk* checked(const pointer<chunk>& link) {
+    chunk* const found = link;
     if (found == nullptr) return nullptr;
     if (tx::detail::room_at(running(), found) < sizeof(chunk) || found->count > chunk::room)
         [[unlikely]] {
@@ -82,6 +84,20 @@ class holder {
   [[nodiscard]] std::size_t blocks() const noexcept {
     std::size_t all = 1;
     for (const chunk* each = last_; each != nullptr; each = each->next) all += 1 + each->count;
+    return all;
+  }
+
+  /// Of the same.
+  [[nodiscard]] std::size_t bytes() const {
+    const heap in(running());
+    std::size_t all = in.bytes_of(this);
+    std::size_t left = running().bytes() / sizeof(chunk);
+    for (const chunk* each = last(); each != nullptr; each = next_of(*each)) {
+      if (left-- == 0) [[unlikely]]
+        refuse();
+      all += in.bytes_of(each);
+      for (std::size_t i = 0; i < each->count; ++i) all += in.bytes_of(each->of.at(i).block.get());
+    }
     return all;
   }
 
@@ -191,6 +207,18 @@ class versions {
     if (by == nullptr) [[unlikely]]
       holder::refuse();
     by->keep(static_cast<std::byte*>(block), born);
+  }
+
+  /// Bytes of these, as they were rounded up. Visits them.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t all = 0;
+    moment newer = now_;
+    for (const holder* each = holder::before(newest_, newer); each != nullptr;
+         each = holder::before(each->older_, newer)) {
+      newer = each->at_;
+      all += each->bytes();
+    }
+    return all;
   }
 
   /// Frees what closed snapshots alone have kept, or hands it on; at most `limit` blocks. True if

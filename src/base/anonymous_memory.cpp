@@ -2,12 +2,14 @@
 #include <outlast/base/error.hpp>
 #include <src/base/address_limit.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace outlast::base {
@@ -24,19 +26,30 @@ void* map_memory(std::size_t bytes) {
 
 void unmap_memory(void* first, std::size_t bytes) noexcept { (void)::munmap(first, bytes); }
 
-std::size_t resident_bytes(const void* first, std::size_t bytes) noexcept {
+std::size_t private_bytes(const void* first, std::size_t bytes) noexcept {
+  constexpr std::uint64_t in_memory = std::uint64_t{1} << 63;
+  constexpr std::uint64_t swapped = std::uint64_t{1} << 62;
+  constexpr std::uint64_t of_file = std::uint64_t{1} << 61;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::array<unsigned char, 4096> is_there;
-  std::size_t resident = 0;
-  for (std::size_t at = 0; at < bytes; at += is_there.size() * page) {
-    const std::size_t part = std::min(bytes - at, is_there.size() * page);
-    auto* const begin = const_cast<std::byte*>(static_cast<const std::byte*>(first)) + at;
-    if (::mincore(begin, part, is_there.data()) != 0) continue;
-    const auto end = is_there.begin() + static_cast<std::ptrdiff_t>((part + page - 1) / page);
-    resident += page * static_cast<std::size_t>(std::count_if(
-                           is_there.begin(), end, [](unsigned char one) { return one % 2 != 0; }));
+  const int map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (map < 0) return bytes;
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  const std::uint64_t end = (begin + bytes + page - 1) / page;
+  std::array<std::uint64_t, 512> entries;
+  std::size_t pages = 0;
+  for (std::uint64_t at = begin / page; at < end; at += entries.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(entries.size(), end - at);
+    entries.fill(in_memory);
+    (void)!::pread(map, entries.data(), count * sizeof entries[0],
+                   static_cast<off_t>(at * sizeof entries[0]));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const bool is_own =
+          (entries[i] & swapped) != 0 || (entries[i] & (in_memory | of_file)) == in_memory;
+      pages += is_own ? 1 : 0;
+    }
   }
-  return resident;
+  (void)::close(map);
+  return pages * page;
 }
 
 anonymous_memory::anonymous_memory(std::size_t bytes)

@@ -194,7 +194,7 @@ class tree_store final : public store {
     const std::size_t ring = ring_bytes();
     if constexpr (domain::logs_lines<D>) {
       const auto end = all_->read([](const tree&) { return in_use().pages_end; });
-      return ring + all_->manager().replica_memory(end);
+      return ring + all_->manager().memory_behind_log(end);
     }
     if (!is_volatile_) return ring;
     return ring + 2 * all_->read([](const tree&) { return used_bytes(); });

@@ -274,6 +274,8 @@ domain::log_counters redo_log::counters() const noexcept {
   const std::lock_guard lock(mutex_);
   domain::log_counters all = counters_;
   all.syncs += syncs_through_.load(std::memory_order_relaxed);
+  all.memory_bytes = (buffer_.capacity() + zeros_.capacity()) * sizeof(aligned_page) +
+                     runs_.capacity() * sizeof(line_run) + pages_.capacity() * sizeof pages_[0];
   return all;
 }
 

@@ -10,8 +10,9 @@ namespace outlast::base {
 /// unmap_memory(). Begins at a page. Throws out_of_space.
 [[nodiscard]] void* map_memory(std::size_t bytes);
 void unmap_memory(void* first, std::size_t bytes) noexcept;
-/// How much of it the system has given by now, in whole pages. `first`: where a page begins.
-[[nodiscard]] std::size_t resident_bytes(const void* first, std::size_t bytes) noexcept;
+/// How much of a mapping is memory of the process's own, and no file's: in whole pages. Once it was
+/// written to, of a private one; all of it, where the system does not tell.
+[[nodiscard]] std::size_t private_bytes(const void* first, std::size_t bytes) noexcept;
 
 /// What map_memory() gives, with an owner.
 class anonymous_memory {

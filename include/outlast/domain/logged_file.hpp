@@ -69,14 +69,15 @@ struct word_store {
   std::span<const line_store> lines;
 };
 
-/// What a log has cost so far. Exact.
+/// What a log has cost so far, and what it takes now. Exact.
 struct log_counters {
   std::uint64_t batches = 0;     ///< appended, each with one device sync
   std::uint64_t lines = 0;       ///< that they hold
   std::uint64_t log_bytes = 0;   ///< written to the log, all of it
   std::uint64_t page_bytes = 0;  ///< written in place
   std::uint64_t checkpoints = 0;
-  std::uint64_t syncs = 0;  ///< of the log's file and of the pool's
+  std::uint64_t syncs = 0;         ///< of the log's file and of the pool's
+  std::uint64_t memory_bytes = 0;  ///< of ordinary memory, that it keeps for the next batches
 };
 
 /// Where fences of one pool go. The pool layer has one for each pool of the domain.

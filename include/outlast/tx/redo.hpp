@@ -87,10 +87,10 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// large transaction takes about 2.5 times the lines that it writes, and half of that until the
   /// next one.
   [[nodiscard]] std::size_t ring_bytes() const noexcept { return this->session().ring_bytes(); }
-  /// Bytes that replicas take there, behind a log; otherwise none do. `pages_end`: where the heap's
-  /// used pages end in them.
-  [[nodiscard]] std::size_t replica_memory(std::size_t pages_end) const noexcept {
-    return this->session().replica_memory(pages_end);
+  /// Bytes that replicas take there, and the pool's log, if there is one. `pages_end`: where the
+  /// heap's used pages end in a replica. May wait for the device.
+  [[nodiscard]] std::size_t memory_behind_log(std::size_t pages_end) const {
+    return this->session().memory_behind_log(pages_end);
   }
 
   // ---- For verification ----

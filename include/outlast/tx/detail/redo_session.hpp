@@ -142,6 +142,14 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
     return held_.now() + sizeof(*this) + ring_size_ * sizeof(ring_[0]);
   }
+  /// What replicas take there, behind a log, and what that keeps; otherwise 0. As replica_memory().
+  [[nodiscard]] std::size_t memory_behind_log(std::size_t pages_end) const {
+    std::size_t all = 0;
+    if constexpr (is_logged) {
+      all = this->replica_memory(pages_end) + D::counters(&this->state()).memory_bytes;
+    }
+    return all;
+  }
 
   // ---- For verification ----
 

@@ -89,18 +89,21 @@ class replica_session : public durable::root_session<D> {
                                            : region_->replicas;
   }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Bytes that replicas take of ordinary memory, of which pages up to `pages_end` are in use.
+  /// Bytes of ordinary memory that replicas take which lie there, with the pages that are the
+  /// process's own of the one on media. `pages_end`: up to there they are in use.
   [[nodiscard]] std::size_t replica_memory(std::size_t pages_end) const noexcept {
+    if (in_memory_.empty()) return 0;
     const std::size_t begin = heap::pages_begin(bytes_, record_->page_bytes);
-    const std::size_t end = std::max(pages_end, provided_.load(std::memory_order_relaxed));
-    const std::size_t pages = (std::max(begin, end) - begin) / record_->page_bytes;
+    const std::size_t provided = provided_.load(std::memory_order_relaxed);
+    const std::size_t end = std::max({begin, pages_end, provided});
+    const std::size_t pages = (end - begin) / record_->page_bytes;
     const std::size_t table = std::min(begin, sizeof(heap_header) + pages * sizeof(page_state));
-    const std::size_t first = begin & ~(kernel_page_bytes - 1);
-    std::size_t all = 0;
-    for (const base::anonymous_memory& each : in_memory_) {
-      all += base::resident_bytes(each.data(), std::min(table, first));
-      if (first < end) all += base::resident_bytes(each.data() + first, end - first);
-    }
+    const auto taken_of = [&](const std::byte* replica) {
+      return base::private_bytes(replica, table) +
+             base::private_bytes(replica + begin, end - begin);
+    };
+    std::size_t all = taken_of(home_bytes());
+    for (const base::anonymous_memory& each : in_memory_) all += taken_of(each.data());
     return all;
   }
 
@@ -299,7 +302,6 @@ class replica_session : public durable::root_session<D> {
 
  private:
   static constexpr std::size_t compared_at_once = 4096;
-  static constexpr std::size_t kernel_page_bytes = std::size_t{64} << 10;  // at most
   static constexpr std::size_t provided_at_once = std::size_t{1} << 20;
   /// Of what is in use that much is provided besides: by who needs space, by a thread that makes it
   /// before, and what is left when that begins, of replicas that are worth it.

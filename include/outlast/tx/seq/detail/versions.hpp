@@ -87,7 +87,7 @@ class holder {
     return all;
   }
 
-  /// Of the same.
+  /// Bytes of what is kept and of where that is written, as they were rounded up.
   [[nodiscard]] std::size_t bytes() const {
     const heap in(running());
     std::size_t all = in.bytes_of(this);

@@ -64,6 +64,16 @@ const std::map<std::string, verify::strategy_kind> strategies = {
     {"pct", verify::strategy_kind::pct},
     {"exhaustive", verify::strategy_kind::exhaustive}};
 
+/// What a replay begins with: whatever its text does not name.
+std::string command_for(const settings& asked, const verify::catalogue_entry& entry) {
+  std::string command =
+      "outlast verify --structure " + entry.structure + " --policy '" + entry.policy + "'";
+  if (asked.keys != 0) command += " --keys " + std::to_string(asked.keys);
+  if (asked.operations != 0) command += " --operations " + std::to_string(asked.operations);
+  if (asked.nested != settings{}.nested) command += " --nested " + std::to_string(asked.nested);
+  return command;
+}
+
 verify::options options_for(const settings& asked, const verify::catalogue_entry& entry) {
   verify::options how;
   how.seed = asked.seed.value_or(asked.strategy == "exhaustive" ? 0 : 1);
@@ -86,16 +96,6 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   how.nested = asked.nested;
   how.replay_command = command_for(asked, entry);
   return how;
-}
-
-/// What a replay begins with: whatever its text does not name.
-std::string command_for(const settings& asked, const verify::catalogue_entry& entry) {
-  std::string command =
-      "outlast verify --structure " + entry.structure + " --policy '" + entry.policy + "'";
-  if (asked.keys != 0) command += " --keys " + std::to_string(asked.keys);
-  if (asked.operations != 0) command += " --operations " + std::to_string(asked.operations);
-  if (asked.nested != settings{}.nested) command += " --nested " + std::to_string(asked.nested);
-  return command;
 }
 
 verify::mutation mutation_of(const std::string& name, verify::subject& tested,

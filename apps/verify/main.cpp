@@ -98,6 +98,7 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   return how;
 }
 
+/// The mutation that bears this name, among those of the places that a short run passes.
 verify::mutation mutation_of(const std::string& name, verify::subject& tested,
                              const verify::options& how) {
   if (const auto found = verify::find_mutation(tested, how, name)) return *found;

@@ -168,11 +168,12 @@ std::string to_text(const mutant& tried) {
 
 namespace {
 
-constexpr const char* usage = R"(  --replay TEXT...     show a failure again: what it has printed
-  --mutants [FILE...]  make each flush and fence of these files defective in turn
-  --seconds N          for the exploration, or for each mutant
+constexpr const char* usage = R"(  --seconds N          for the exploration, or for each mutant
   --seed N             the first scenario
   --help               print this
+and as the last one
+  --replay TEXT...     show a failure again: what it has printed
+  --mutants [FILE...]  make each flush and fence of these files defective in turn
 )";
 
 int print(const report& done) {

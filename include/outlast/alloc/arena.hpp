@@ -71,7 +71,7 @@ struct arena_statistics {
 /// begin_recovery() or recover_by_scan(); nothing of these for a root that is new.
 template <domain::persistence_domain D>
 class arena {
-  using line = domain::line_under<D>;
+  using caller_line = domain::line_under<D>;
 
  public:
   /// Blocks of `owner`. In scan mode every block is aligned to 16 bytes, and its first 16 bytes are
@@ -97,7 +97,7 @@ class arena {
   /// Frees a block of this arena, from any thread. What made it unreachable is durable already.
   /// Where there is no volatile memory that it takes, as note_lost_block(). `where` is not for
   /// users to give.
-  void deallocate(void* block, line where = line::here()) noexcept {
+  void deallocate(void* block, caller_line where = caller_line::here()) noexcept {
     if constexpr (domain::watches_blocks<D>) D::block_freed(block, usable_size(block), where);
     const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
     if (thread_cache* const mine = caches_.local_or_null()) [[likely]] {
@@ -110,7 +110,7 @@ class arena {
     deallocate_slowly(block);
   }
   /// The same; the size is not needed.
-  void deallocate(void* block, std::size_t, line where = line::here()) noexcept {
+  void deallocate(void* block, std::size_t, caller_line where = caller_line::here()) noexcept {
     deallocate(block, where);
   }
 

@@ -40,7 +40,7 @@ struct no_code_line {
   [[nodiscard]] static constexpr no_code_line here() noexcept { return {}; }
 };
 
-/// The last, defaulted parameter of what frees: `where = line_under<D>::here()`.
+/// The last, defaulted parameter of what frees or reads: `where = line_under<D>::here()`.
 template <class D>
 using line_under = std::conditional_t<watches_blocks<D>, code_line, no_code_line>;
 

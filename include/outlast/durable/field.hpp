@@ -19,7 +19,7 @@ class field {
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");
-  using line = domain::line_under<D>;
+  using caller_line = domain::line_under<D>;
 
  public:
   explicit field(const T& value, domain::site where = domain::site::current()) {
@@ -28,7 +28,7 @@ class field {
   field(const field&) = delete;
   field& operator=(const field&) = delete;
 
-  [[nodiscard]] const T& get(line where = line::here()) const noexcept {
+  [[nodiscard]] const T& get(caller_line where = caller_line::here()) const noexcept {
     if constexpr (domain::watches_blocks<D>) D::reads_block(bytes_, sizeof(T), where);
     return *std::launder(reinterpret_cast<const T*>(bytes_));
   }

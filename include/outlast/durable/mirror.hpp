@@ -6,6 +6,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/durable/atomic_functions.hpp>
 #include <outlast/durable/cell_group.hpp>
 #include <outlast/durable/detail/atomic_interface.hpp>
@@ -137,6 +138,7 @@ class mirrored_field {
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");
+  using caller_line = domain::line_under<D>;
 
  public:
   explicit mirrored_field(const T& value, domain::site where = domain::site::current()) {
@@ -149,7 +151,8 @@ class mirrored_field {
   mirrored_field(const mirrored_field&) = delete;
   mirrored_field& operator=(const mirrored_field&) = delete;
 
-  [[nodiscard]] const T& get() const noexcept {
+  [[nodiscard]] const T& get(caller_line where = caller_line::here()) const noexcept {
+    if constexpr (domain::watches_blocks<D>) D::reads_block(bytes_, sizeof(T), where);
     return *std::launder(reinterpret_cast<const T*>(bytes_));
   }
   operator const T&() const noexcept { return get(); }

@@ -43,8 +43,8 @@ struct options {
   /// of preemptions. For subjects that keep all that their threads share in the memory that they
   /// are given and in its twin, and reach it through the domain alone: bare ones.
   bool by_states = false;
-  scope within;  ///< scenarios are of this size or smaller
-  memory_model model;
+  scope within = {};  ///< scenarios are of this size or smaller
+  memory_model model = {};
   unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
   unsigned eviction_samples = 16;  ///< random ones where there are more
   unsigned nested = 1;             ///< crashes in and after recovery, within one another
@@ -65,7 +65,7 @@ struct options {
   /// bound.
   std::uint32_t operation_steps = 0;
   threading threads = threading::fibers;
-  std::optional<mutation> mutated;  ///< a flush or fence that is defective
+  std::optional<mutation> mutated = {};  ///< a flush or fence that is defective
   /// What a failure's `replay` begins with: a command that takes a replay_text() as its options and
   /// chooses the subject and the scope by itself. "": a call of replay() is printed.
   std::string replay_command = {};

@@ -155,6 +155,8 @@ class machine {
   /// Ends the running body, as abandon(), if a block that is free has some of the bytes.
   void require_in_use(const void* address, std::size_t bytes, const char* deed,
                       domain::code_line where);
+  /// The same for the flush of a line.
+  void require_line_in_use(const void* address, domain::code_line where);
   /// The running thread may touch what is free, as often as it was told so more than not.
   void tolerate_freed(bool wanted) noexcept;
 
@@ -187,7 +189,6 @@ class machine {
     return alone_depth_ > 0 || running_thread_ != nobody;
   }
   void step_at(const void* address, bool writes);
-  void require_line_in_use(const void* address, domain::code_line where);
   [[nodiscard]] const std::byte* in_memory(const void* address) const noexcept;
   static fiber& alone_entry(void* self);
   static fiber& thread_entry(void* self);

@@ -183,8 +183,11 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->block_retired(block, where);
   }
   static void flushes_block(const void* address, std::size_t bytes, code_line where) {
-    if (auto* const m = verify::machine::current())
-      m->require_in_use(address, bytes, "flushed", where);
+    auto* const m = verify::machine::current();
+    if (m == nullptr) return;
+    // One byte stands for its line.
+    if (bytes == 1) return m->require_line_in_use(address, where);
+    m->require_in_use(address, bytes, "flushed", where);
   }
   static void reads_block(const void* address, std::size_t bytes, code_line where) {
     if (auto* const m = verify::machine::current())

@@ -83,6 +83,7 @@ TEST_F(WatchedBlocks, leave_their_neighbours_alone) {
     D::write(block_ - 8, &value, 8);
     domain::persist<D>(block_ + bytes, 32);  // in the same line
     domain::persist<D>(block_ - 64, 64);
+    domain::persist<D>(block_, 1);  // stands for the line
   }));
 }
 

@@ -1,0 +1,114 @@
+// A stack of your own that pops: what it pops is used again when no thread can hold it any more.
+// One text for the program that uses it and for the verifier that judges it.
+#pragma once
+
+#include <outlast/base/hash.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/root_session.hpp>
+#include <outlast/reclaim/epochs.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// [quote]
+template <class Policy, template <class> class Reclaimer = outlast::reclaim::epochs>
+class reclaiming_stack {
+  using domain = typename Policy::domain_type;
+  using reclaimer = Reclaimer<domain>;
+  using operation = typename Policy::template operation<reclaimer>;
+  struct node {
+    explicit node(std::uint64_t its_value) : value(its_value) {}
+    typename Policy::template cell<node*> next;
+    typename Policy::template field<std::uint64_t> value;
+  };
+  using cell = typename Policy::template cell<node*>;
+
+  /// What stays with the pool until it is closed or the root is dropped.
+  struct session : outlast::durable::root_session<domain> {
+    session(outlast::basic_pool<domain>& pool, const outlast::attached_root& root)
+        : outlast::durable::root_session<domain>(pool, root),
+          nodes(pool.template service<reclaimer>()) {
+      auto& blocks = this->arena();
+      if (root.state == outlast::root_state::fresh) {
+        top = new (blocks.allocate(sizeof(cell), alignof(cell))) cell(nullptr);
+        outlast::domain::persist<domain>(top, sizeof *top);
+        pool.publish_root(root.index, top);
+        return;
+      }
+      top = this->template object<cell>();
+      if (root.state == outlast::root_state::clean) {
+        blocks.load_clean();
+        return;
+      }
+      auto recovery = blocks.begin_recovery();
+      recovery.mark(top);
+      top->recover();
+      for (node* at = top->load(); at != nullptr; at = at->next.load()) {
+        recovery.mark(at);
+        at->next.recover();
+      }
+      recovery.finish();
+    }
+    bool before_close() override { return true; }  // nothing but the blocks in use is to be saved
+    void collect_all() override { nodes.collect_all(); }
+    void forbid() noexcept override { nodes.forbid(); }
+
+    reclaimer& nodes;
+    cell* top = nullptr;
+  };
+
+ public:
+  using policy_type = Policy;
+  using pool_type = outlast::basic_pool<domain>;
+  using value_type = std::uint64_t;
+
+  reclaiming_stack(pool_type& pool, std::string_view name)
+      : session_(pool.template service<outlast::durable::root_sessions<domain>>()
+                     .template attach<session>(name, {"reclaiming_stack", fingerprint(), false},
+                                               [](pool_type& in, const auto& root) {
+                                                 return std::make_shared<session>(in, root);
+                                               })) {}
+  ~reclaiming_stack() { session_->handle_gone(); }
+
+  void push(std::uint64_t value) {
+    outlast::durable::with_room(session_->nodes, [&] {  // full: frees what it can, tries once more
+      operation op(session_->nodes);
+      node* const fresh = op.template make<node>(session_->arena(), value);
+      node* top = session_->top->load();
+      do {
+        fresh->next.init(top);
+        op.persist_private(*fresh);
+      } while (!session_->top->compare_exchange(top, fresh));
+    });
+  }
+  std::optional<std::uint64_t> pop() {
+    operation op(session_->nodes);  // what it can see is not used again before it ends
+    for (node* top = session_->top->load(); top != nullptr;) {
+      node* const next = top->next.load();
+      if (!session_->top->compare_exchange(top, next)) continue;
+      const std::uint64_t value = top->value.get();
+      op.retire(session_->arena(), top);
+      return value;
+    }
+    return std::nullopt;
+  }
+  void for_each(auto visit) {
+    operation op(session_->nodes);
+    for (node* at = session_->top->load(); at != nullptr; at = at->next.load()) {
+      visit(at->value.get());
+    }
+  }
+  auto& arena() { return session_->arena(); }
+
+ private:
+  /// Equal exactly where nodes are laid out alike.
+  static std::uint64_t fingerprint() {
+    return outlast::base::hash_bytes("reclaiming_stack, 1, " + std::string(Policy::layout()));
+  }
+
+  std::shared_ptr<session> session_;
+};
+// [/quote]

@@ -1,0 +1,21 @@
+// Door 1: what the verifier says about a stack of your own.
+#include "01_reclaiming_stack.hpp"
+
+#include <outlast/verify/eager_epochs.hpp>
+#include <outlast/verify/replay.hpp>
+#include <outlast/verify/sequence_subject.hpp>
+
+// [quote]
+using policy = outlast::durable::flit<outlast::durable::tag::adjacent, outlast::durable::automatic,
+                                      outlast::domain::simulated>;
+// Epochs in a hurry: nodes are used again within the few operations of a scenario.
+using judged_stack = reclaiming_stack<policy, outlast::verify::eager_epochs>;
+
+int judge(int argc, char** argv) {
+  outlast::verify::sequence_subject<judged_stack> tested(
+      "reclaiming_stack", outlast::verify::sequence_oracle::discipline::stack,
+      {.blocks = [](judged_stack&) { return std::size_t{1}; }});  // besides one per value: the top
+  return outlast::verify::run_program(tested, argc, argv, {.seconds = 2});
+}
+// [/quote]
+int main(int argc, char** argv) { return judge(argc, argv); }

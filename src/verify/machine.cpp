@@ -515,8 +515,8 @@ void machine::tolerate_freed(bool wanted) noexcept {
   if (anybody_runs()) running().tolerant += wanted ? 1 : ~0U;
 }
 
-/// An address inside of the line is one of the bytes that are meant. The line's first address stands
-/// for any of them, and blocks may share the line.
+/// An address inside of the line is one of the bytes that are meant. The first address of the line
+/// stands for any of them, and blocks may share the line.
 void machine::require_line_in_use(const void* address, domain::code_line where) {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (number % memory::line_size != 0) return require_in_use(address, 1, "flushed", where);

@@ -20,6 +20,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/patience.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/reclaim/concept.hpp>
 
 #include <algorithm>
@@ -370,6 +371,9 @@ class epochs final : base::thread_exit_listener {
   /// several times in a row, as the head of a queue does, is flushed once.
   static void flush_links(const record& owner, std::size_t first,
                           domain::site where = domain::site::current()) {
+    // The node that holds a link may have been unlinked itself, durably, and be free: then this is
+    // one flush more than there has to be.
+    const domain::tolerates_freed<D> its_links;
     std::uintptr_t last = 0;
     for (std::size_t i = first; i < owner.awaiting_.size(); ++i) {
       const void* const link = owner.awaiting_[i].link;

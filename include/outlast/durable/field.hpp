@@ -3,6 +3,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/watched_blocks.hpp>
+#include <outlast/durable/survives.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -16,6 +17,7 @@ namespace outlast::durable {
 /// Thread-safety: as a const object.
 template <class T, domain::persistence_domain D>
 class field {
+  static_assert(must_survive_or_link<T>);
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");

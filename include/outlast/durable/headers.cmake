@@ -16,6 +16,7 @@ outlast_headers(outlast_library durable
   root_session.hpp
   roles.hpp
   storable.hpp
+  survives.hpp
   tag_table.hpp
   tags.hpp
 )

@@ -1,6 +1,8 @@
 // What can be a key or a value, and how it is read where it lies.
 #pragma once
 
+#include <outlast/durable/survives.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,16 +18,16 @@ struct no_value {
   friend bool operator==(no_value, no_value) = default;
 };
 
-/// A type of key or value: trivially copyable, aligned like a word and nothing that leads
-/// elsewhere, or std::string for bytes of any number.
+/// A type of key or value: trivially copyable and aligned like a word, or std::string for bytes of
+/// any number. What uses it refuses what does not survive, with a sentence.
 template <class T>
-concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t) &&
-                    !std::is_pointer_v<T> && !std::is_same_v<T, std::string_view>) ||
+concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t)) ||
                    std::is_same_v<T, std::string>;
 
 /// How a T is read where it lies.
 template <storable T>
 struct reading {
+  static_assert(must_survive<T>);
   using view = const T&;
   using copy = T;  ///< of a view, trivially copyable
   static std::size_t size_of(const T&) noexcept {

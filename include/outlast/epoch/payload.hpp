@@ -12,6 +12,7 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/durable/survives.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -85,13 +86,14 @@ static_assert(sizeof(payload_header) == 16 && alignof(payload_header) == 8);
 
 /// What can be the content of a payload: it means the same in every process.
 template <class T>
-concept payload_content = std::is_trivially_copyable_v<T> && alignof(T) <= 8 &&
-                          !std::is_pointer_v<T> && !std::is_reference_v<T>;
+concept payload_content = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 
 /// A payload with content `T`, and behind it any number of further bytes, the tail. Made, read,
 /// changed and given up through an `operation`; lies at a multiple of 16.
 template <payload_content T>
 class payload {
+  static_assert(durable::must_survive<T>);
+
  public:
   using content_type = T;
 

@@ -75,7 +75,7 @@ struct table_options {
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 class hash_table {
-  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+  static_assert(durable::keepable<Key> && durable::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
   static_assert(std::equality_comparable<Key>, "keys need operator==");

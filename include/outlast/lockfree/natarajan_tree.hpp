@@ -76,7 +76,7 @@ template <class Key, class Value = no_value, durable::durability_policy Policy =
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class natarajan_tree {
-  static_assert(std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value>,
+  static_assert(durable::keepable<Key> && durable::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
   static_assert(Policy::spare_bits >= 3, "natarajan_tree marks three bits of every edge");

@@ -40,7 +40,7 @@ namespace outlast::lockfree {
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
 class stack {
-  static_assert(std::is_trivially_copyable_v<Value>,
+  static_assert(durable::keepable<Value>,
                 "values live in the pool: they must be trivially copyable");
 
   using D = typename Policy::domain_type;

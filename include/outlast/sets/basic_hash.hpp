@@ -41,7 +41,8 @@ template <scheme Scheme, class Key, class Value = no_value, class Hash = base::d
           template <class> class Reclaimer = reclaim::epochs>
 class basic_hash {
   static_assert(
-      detail::storable<Key> && detail::storable<Value>,
+      detail::storable<Key> && detail::storable<Value> && durable::must_survive<Key> &&
+          durable::must_survive<Value>,
       "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
       "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");

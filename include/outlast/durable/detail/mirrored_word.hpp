@@ -21,6 +21,7 @@
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
+#include <outlast/durable/survives.hpp>
 #include <outlast/hw/flush.hpp>
 
 #include <atomic>
@@ -38,6 +39,7 @@ inline constexpr std::uint64_t link_marks = 7;
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_pair {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
+  static_assert(must_survive_or_link<T>);
   static_assert(sizeof(T) <= 8,
                 "a cell holds at most 8 bytes: put larger values into a node and replace the node");
 

@@ -15,6 +15,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/roles.hpp>
+#include <outlast/durable/survives.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -41,6 +42,7 @@ inline constexpr bool leaves_owner_bits<base::marked_ptr<T, Bits>> = true;
 template <class T, class Placement, domain::persistence_domain D>
 class owned_word {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
+  static_assert(must_survive_or_link<T>);
   static_assert(leaves_owner_bits<T>,
                 "link_and_persist needs 16 bits of each word for itself: pointers and values of at "
                 "most 6 bytes leave them; put other values into a node and replace the node, or "

@@ -21,6 +21,7 @@ using durable::storable;
 /// Of known length: they are the content. On media: docs/formats/epoch.md.
 template <storable Key, storable Value>
 struct stored_pair {
+  static_assert(durable::must_survive<Key> && durable::must_survive<Value>);
   struct content {
     Key key;
     Value value;

@@ -28,6 +28,13 @@ template <class Word>
   return object->is_lock_free();
 }
 
+/// Before any other thread can reach the cell: as its init().
+template <class Word>
+void atomic_init(detail::atomic_interface<Word>* object, detail::value_in_cell<Word> value,
+                 domain::site where = domain::site::current()) {
+  object->init(value, where);
+}
+
 template <class Word>
 [[nodiscard]] detail::value_in_cell<Word> atomic_load(
     const detail::atomic_interface<Word>* object, domain::site where = domain::site::current()) {

@@ -13,8 +13,9 @@
 namespace outlast::durable {
 
 /// A cell under the P-V interface: p-accesses flush if tagged, v-accesses do not. [Wei22, Algorithm
-/// 4] It has all members of `std::atomic<T>`, for any trivially copyable T of up to 8 bytes, with
-/// two more parameters each: a role, and the site, which is not for users to give.
+/// 4] It has the members of `std::atomic<T>`, for any trivially copyable T of up to 8 bytes, with
+/// two more parameters each: a role, and the site, which is not for users to give. Door 3 of the
+/// documentation lists what differs.
 ///
 /// Each access takes a role, which the placement maps to a p- or a v-instruction; without one it is
 /// `decide` for loads, `link` for stores and `update` for arithmetic, p-instructions under every
@@ -35,7 +36,7 @@ class cell : public detail::atomic_interface<detail::tagged_word<T, Tag, Placeme
  public:
   cell() : cell(T{}) {}
   /// A cell of a node that nobody else can reach yet; flushed with its node.
-  explicit cell(T value, domain::site where = domain::site::current()) : interface(value, where) {}
+  cell(T value, domain::site where = domain::site::current()) : interface(value, where) {}
   cell(const cell&) = delete;
   cell& operator=(const cell&) = delete;
   using interface::operator=;
@@ -51,8 +52,7 @@ class linked_cell : public detail::atomic_interface<detail::owned_word<T, Placem
  public:
   linked_cell() : linked_cell(T{}) {}
   /// A cell of a node that nobody else can reach yet; flushed with its node.
-  explicit linked_cell(T value, domain::site where = domain::site::current())
-      : interface(value, where) {}
+  linked_cell(T value, domain::site where = domain::site::current()) : interface(value, where) {}
   linked_cell(const linked_cell&) = delete;
   linked_cell& operator=(const linked_cell&) = delete;
   using interface::operator=;

@@ -73,9 +73,11 @@ class persist {
   using held = typename detail::value_in<T>::type;
   using site = domain::site;
   using flags = detail::by_flag;
+  using order = std::memory_order;
 
  public:
   using value_type = held;
+  using difference_type = detail::difference_of<held>;
 
   /// Of a node that nobody else can reach yet: a private store under the default flag.
   persist(held value = {}, site where = site::current()) : cell_(value, where) {
@@ -96,22 +98,119 @@ class persist {
                                       site where = site::current()) {
     return cell_.compare_exchange(expected, desired, flags::store(flag), where);
   }
-  /// The same, for code that was written for std::atomic.
+
+  // What code has that was written for std::atomic. An order that is named is honoured as far as it
+  // asks for more than acquire and release.
+
+  [[nodiscard]] held load(order asked, flush_option flag = Default,
+                          site where = site::current()) const {
+    return cell_.load(asked, flags::load(flag), where);
+  }
+  void store(held value, order asked, flush_option flag = Default, site where = site::current()) {
+    cell_.store(value, asked, flags::store(flag), where);
+  }
+  held exchange(held value, order asked, flush_option flag = Default,
+                site where = site::current()) {
+    return cell_.exchange(value, asked, flags::store(flag), where);
+  }
   [[nodiscard]] bool compare_exchange_strong(held& expected, held desired,
                                              flush_option flag = Default,
                                              site where = site::current()) {
     return compare_exchange(expected, desired, flag, where);
   }
+  [[nodiscard]] bool compare_exchange_strong(held& expected, held desired, order asked,
+                                             flush_option flag = Default,
+                                             site where = site::current()) {
+    return cell_.compare_exchange_strong(expected, desired, asked, flags::store(flag), where);
+  }
+  [[nodiscard]] bool compare_exchange_strong(held& expected, held desired, order success,
+                                             order failure, flush_option flag = Default,
+                                             site where = site::current()) {
+    return cell_.compare_exchange_strong(expected, desired, success, failure, flags::store(flag),
+                                         where);
+  }
+  /// As the strong one.
   [[nodiscard]] bool compare_exchange_weak(held& expected, held desired,
                                            flush_option flag = Default,
                                            site where = site::current()) {
-    return compare_exchange(expected, desired, flag, where);
+    return compare_exchange_strong(expected, desired, flag, where);
   }
-  held fetch_add(held operand, flush_option flag = Default, site where = site::current())
-    requires std::is_integral_v<held>
+  [[nodiscard]] bool compare_exchange_weak(held& expected, held desired, order asked,
+                                           flush_option flag = Default,
+                                           site where = site::current()) {
+    return compare_exchange_strong(expected, desired, asked, flag, where);
+  }
+  [[nodiscard]] bool compare_exchange_weak(held& expected, held desired, order success,
+                                           order failure, flush_option flag = Default,
+                                           site where = site::current()) {
+    return compare_exchange_strong(expected, desired, success, failure, flag, where);
+  }
+
+  held fetch_add(difference_type operand, flush_option flag = Default, site where = site::current())
+    requires detail::addable<held>
   {
     return cell_.fetch_add(operand, flags::store(flag), where);
   }
+  held fetch_add(difference_type operand, order asked, flush_option flag = Default,
+                 site where = site::current())
+    requires detail::addable<held>
+  {
+    return cell_.fetch_add(operand, asked, flags::store(flag), where);
+  }
+  held fetch_sub(difference_type operand, flush_option flag = Default, site where = site::current())
+    requires detail::addable<held>
+  {
+    return cell_.fetch_sub(operand, flags::store(flag), where);
+  }
+  held fetch_sub(difference_type operand, order asked, flush_option flag = Default,
+                 site where = site::current())
+    requires detail::addable<held>
+  {
+    return cell_.fetch_sub(operand, asked, flags::store(flag), where);
+  }
+  held fetch_and(held operand, flush_option flag = Default, site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_and(operand, flags::store(flag), where);
+  }
+  held fetch_and(held operand, order asked, flush_option flag = Default,
+                 site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_and(operand, asked, flags::store(flag), where);
+  }
+  held fetch_or(held operand, flush_option flag = Default, site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_or(operand, flags::store(flag), where);
+  }
+  held fetch_or(held operand, order asked, flush_option flag = Default,
+                site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_or(operand, asked, flags::store(flag), where);
+  }
+  held fetch_xor(held operand, flush_option flag = Default, site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_xor(operand, flags::store(flag), where);
+  }
+  held fetch_xor(held operand, order asked, flush_option flag = Default,
+                 site where = site::current())
+    requires detail::whole_number<held>
+  {
+    return cell_.fetch_xor(operand, asked, flags::store(flag), where);
+  }
+
+  static constexpr bool is_always_lock_free = true;
+  [[nodiscard]] bool is_lock_free() const noexcept { return true; }
+  /// Blocks while the variable holds `old`.
+  void wait(held old, order = order::seq_cst, flush_option flag = Default,
+            site where = site::current()) const {
+    cell_.wait(old, flags::load(flag), where);
+  }
+  void notify_one() noexcept { cell_.notify_one(); }
+  void notify_all() noexcept { cell_.notify_all(); }
 
   /// A load and a store of what no other thread can reach now. The p-store starts its write-back;
   /// the next shared store, or the operation's completion, waits for it. [errata 2.3]
@@ -138,11 +237,68 @@ class persist {
     store(value);
     return value;
   }
+  persist(const persist&) = delete;
+  persist& operator=(const persist&) = delete;
+
+  held operator++(int)
+    requires detail::steppable<held>
+  {
+    return fetch_add(1);
+  }
+  held operator--(int)
+    requires detail::steppable<held>
+  {
+    return fetch_sub(1);
+  }
+  held operator++()
+    requires detail::steppable<held>
+  {
+    return changed_by([this] { return fetch_add(1); }, [](std::atomic<held>& as) { return ++as; });
+  }
+  held operator--()
+    requires detail::steppable<held>
+  {
+    return changed_by([this] { return fetch_sub(1); }, [](std::atomic<held>& as) { return --as; });
+  }
+  held operator+=(difference_type operand)
+    requires detail::addable<held>
+  {
+    return changed_by([&] { return fetch_add(operand); },
+                      [&](std::atomic<held>& as) { return as += operand; });
+  }
+  held operator-=(difference_type operand)
+    requires detail::addable<held>
+  {
+    return changed_by([&] { return fetch_sub(operand); },
+                      [&](std::atomic<held>& as) { return as -= operand; });
+  }
+  held operator&=(held operand)
+    requires detail::whole_number<held>
+  {
+    return static_cast<held>(fetch_and(operand) & operand);
+  }
+  held operator|=(held operand)
+    requires detail::whole_number<held>
+  {
+    return static_cast<held>(fetch_or(operand) | operand);
+  }
+  held operator^=(held operand)
+    requires detail::whole_number<held>
+  {
+    return static_cast<held>(fetch_xor(operand) ^ operand);
+  }
 
   /// After a crash, before the variable is shared: a tag that the crash left raised comes down.
   void recover(site where = site::current()) { cell_.recover(where); }
 
  private:
+  /// What std::atomic answers after the same change of what was there.
+  template <class Change, class Same>
+  static held changed_by(Change&& change, Same&& same) {
+    std::atomic<held> as(change());
+    return same(as);
+  }
+
   cell<held, Tag, flags, D> cell_;
 };
 

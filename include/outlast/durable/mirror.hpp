@@ -15,6 +15,7 @@
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
+#include <outlast/durable/survives.hpp>
 #include <outlast/durable/tags.hpp>
 
 #include <atomic>
@@ -38,10 +39,11 @@ struct mirrored_stores {
   static constexpr bool fences_before(role) noexcept { return true; }
 };
 
-/// A cell in two replicas: all members of `std::atomic<T>`, for any trivially copyable T of up to 8
-/// bytes, with two more parameters each, a role and a site, which is not for users to give. 16
-/// bytes in each replica. It is made where it is `seen`, under a root of a pool that was attached
-/// with attach_replicas(). Pointers that it holds are null or lead to what is seen in that pool.
+/// A cell in two replicas: the members of `std::atomic<T>`, for any trivially copyable T of up to 8
+/// bytes, with two more parameters each, a role and a site, which is not for users to give; door 3
+/// of the documentation lists what differs. 16 bytes in each replica. It is made where it is
+/// `seen`, under a root of a pool that was attached with attach_replicas(). Pointers that it holds
+/// are null or lead to what is seen in that pool.
 ///
 /// Thread-safety: all members may be called concurrently, except construction, `init` and
 /// `recover`. Progress: a load is wait-free; everything else is lock-free: a store, too, is a loop
@@ -58,8 +60,7 @@ class mirrored_cell
   mirrored_cell() : mirrored_cell(T{}) {}
   /// A cell of a node that nobody else can reach yet; flushed with its node. Throws error{refused}
   /// outside of pools, if the program is built with assertions.
-  explicit mirrored_cell(T value, domain::site where = domain::site::current())
-      : interface(value, where) {}
+  mirrored_cell(T value, domain::site where = domain::site::current()) : interface(value, where) {}
   mirrored_cell(const mirrored_cell&) = delete;
   mirrored_cell& operator=(const mirrored_cell&) = delete;
   using interface::operator=;
@@ -135,6 +136,7 @@ class mirrored_versioned : public detail::mirrored_pair<T, mirrored_stores, D> {
 /// `field` in two replicas: immutable, so it needs no sequence number. [Fri21, 4.1.1]
 template <class T, domain::persistence_domain D>
 class mirrored_field {
+  static_assert(must_survive_or_link<T>);
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");

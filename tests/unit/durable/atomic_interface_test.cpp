@@ -3,12 +3,14 @@
 #include "tests/support/same_as_atomic.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/flagged.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <thread>
@@ -62,6 +64,105 @@ TEST(compare_exchange, that_fails_is_a_load_of_the_order_asked_for) {
   expect_a_failure_in_order<flit<tag::always, manual, remembering>>();
   expect_a_failure_in_order<link_and_persist<manual, remembering>>();
   expect_a_failure_in_order<transient<remembering>>();
+}
+
+// ---- What can be written, and what cannot ----
+
+template <class A, class T>
+concept has_accesses = requires(A& x, const A& seen, T v, std::memory_order o) {
+  A();
+  A(v);
+  requires std::is_convertible_v<T, A>;
+  requires !std::is_copy_constructible_v<A> && !std::is_copy_assignable_v<A>;
+  { A::is_always_lock_free } -> std::convertible_to<bool>;
+  { seen.is_lock_free() } noexcept -> std::same_as<bool>;
+  { seen.load() } -> std::same_as<T>;
+  { seen.load(o) } -> std::same_as<T>;
+  { static_cast<T>(seen) };
+  { x.store(v) } -> std::same_as<void>;
+  { x.store(v, o) } -> std::same_as<void>;
+  { x = v } -> std::same_as<T>;
+  { x.exchange(v) } -> std::same_as<T>;
+  { x.exchange(v, o) } -> std::same_as<T>;
+  { x.compare_exchange_strong(v, v) } -> std::same_as<bool>;
+  { x.compare_exchange_strong(v, v, o) } -> std::same_as<bool>;
+  { x.compare_exchange_strong(v, v, o, o) } -> std::same_as<bool>;
+  { x.compare_exchange_weak(v, v) } -> std::same_as<bool>;
+  { x.compare_exchange_weak(v, v, o) } -> std::same_as<bool>;
+  { x.compare_exchange_weak(v, v, o, o) } -> std::same_as<bool>;
+  { seen.wait(v) } -> std::same_as<void>;
+  { seen.wait(v, o) } -> std::same_as<void>;
+  { x.notify_one() } noexcept;
+  { x.notify_all() } noexcept;
+};
+template <class A, class T>
+concept has_additions = requires(A& x, typename A::difference_type d, std::memory_order o) {
+  { x.fetch_add(d) } -> std::same_as<T>;
+  { x.fetch_add(d, o) } -> std::same_as<T>;
+  { x.fetch_sub(d) } -> std::same_as<T>;
+  { x.fetch_sub(d, o) } -> std::same_as<T>;
+  { x += d } -> std::same_as<T>;
+  { x -= d } -> std::same_as<T>;
+};
+template <class A, class T>
+concept has_steps = requires(A& x) {
+  { x++ } -> std::same_as<T>;
+  { x-- } -> std::same_as<T>;
+  { ++x } -> std::same_as<T>;
+  { --x } -> std::same_as<T>;
+};
+template <class A, class T>
+concept has_bits = requires(A& x, T v, std::memory_order o) {
+  { x.fetch_and(v) } -> std::same_as<T>;
+  { x.fetch_and(v, o) } -> std::same_as<T>;
+  { x.fetch_or(v) } -> std::same_as<T>;
+  { x.fetch_or(v, o) } -> std::same_as<T>;
+  { x.fetch_xor(v) } -> std::same_as<T>;
+  { x.fetch_xor(v, o) } -> std::same_as<T>;
+  { x &= v } -> std::same_as<T>;
+  { x |= v } -> std::same_as<T>;
+  { x ^= v } -> std::same_as<T>;
+};
+template <class A, class T>
+inline constexpr bool offers_what_atomic_offers =
+    has_accesses<A, T> == has_accesses<std::atomic<T>, T> &&
+    has_additions<A, T> == has_additions<std::atomic<T>, T> &&
+    has_steps<A, T> == has_steps<std::atomic<T>, T> &&
+    has_bits<A, T> == has_bits<std::atomic<T>, T>;
+static_assert(has_accesses<std::atomic<int>, int> && has_additions<std::atomic<int*>, int*> &&
+              has_steps<std::atomic<int*>, int*> && has_bits<std::atomic<int>, int>);
+
+/// Of door 3, "What is not as in std::atomic".
+template <class A, class T>
+inline constexpr bool differs_as_documented =
+    !noexcept(std::declval<const A&>().load()) &&
+    !noexcept(std::declval<A&>().store(std::declval<T>())) &&
+    !std::is_nothrow_default_constructible_v<A> && !requires(const volatile A& x) { x.load(); } &&
+    !requires(volatile A& x, T v) { x.store(v); };
+
+template <class A, class T>
+inline constexpr bool is_as_documented =
+    offers_what_atomic_offers<A, T> && differs_as_documented<A, T>;
+
+template <class... Policies>
+consteval bool are_as_documented(std::type_identity<::testing::Types<Policies...>>) {
+  return (... && (is_as_documented<typename Policies::template cell<int>, int> &&
+                  is_as_documented<typename Policies::template cell<std::uint8_t>, std::uint8_t> &&
+                  is_as_documented<typename Policies::template cell<int*>, int*> &&
+                  is_as_documented<typename Policies::template cell<bool>, bool> &&
+                  is_as_documented<typename Policies::template cell<float>, float>));
+}
+static_assert(are_as_documented(std::type_identity<policies>()));
+
+template <class T>
+using flagged = persist<std::atomic<T>, flush_option::persisted, tag::adjacent, domain::adr>;
+static_assert(is_as_documented<flagged<int>, int> && is_as_documented<flagged<int*>, int*> &&
+              is_as_documented<flagged<bool>, bool> && is_as_documented<flagged<float>, float>);
+
+TEST(atomic_init, stores_into_what_nobody_else_reaches) {
+  flit<tag::always, automatic, domain::adr>::cell<int> x = 5;
+  atomic_init(&x, 7);
+  EXPECT_EQ(x.load(), 7);
 }
 
 template <class Cell>
@@ -174,6 +275,17 @@ TYPED_TEST(atomic_interface, of_other_values_is_that_of_std_atomic) {
   if constexpr (TypeParam::template holds<double>) {
     expect_same_additions<typename TestFixture::template cell<double>>(0.25, 1e300);
   }
+}
+
+TEST(persist, is_that_of_std_atomic) {
+  expect_same_number<flagged<int>>(0x7fffffff, 1);
+  expect_same_number<flagged<std::uint8_t>>(250, 10);
+  int numbers[8] = {};
+  expect_same_accesses<flagged<int*>>(numbers, numbers + 5);
+  expect_same_additions<flagged<int*>>(numbers + 4, -2);
+  expect_same_steps<flagged<int*>>(numbers + 4);
+  expect_same_accesses<flagged<bool>>(true, false);
+  expect_same_additions<flagged<float>>(0.5F, -2.0F);
 }
 
 enum class colour : std::uint8_t { red, green };

@@ -22,6 +22,9 @@ template <class T>
 concept addable = whole_number<T> || std::floating_point<T> ||
                   (std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>);
 
+template <class T>
+concept steppable = addable<T> && !std::floating_point<T>;
+
 /// What is added to a T.
 template <class T>
 using difference_of = std::conditional_t<std::is_pointer_v<T>, std::ptrdiff_t, T>;

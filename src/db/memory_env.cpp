@@ -27,11 +27,16 @@ using ::outlast::store_detail::memory_file;
 /// Thread-safety: all members may be called concurrently.
 class content {
  public:
-  /// At most `n` bytes from `offset` on, copied to `scratch`.
-  Slice read(uint64_t offset, size_t n, char* scratch) const {
+  /// At most `n` bytes from `offset` on, copied to `scratch`. An offset behind the end is an error,
+  /// as in LevelDB.
+  Status read(uint64_t offset, size_t n, Slice* result, char* scratch) const {
     const std::lock_guard lock(mutex_);
-    if (offset >= bytes_.size()) return {scratch, 0};
-    return {scratch, bytes_.copy(scratch, n, offset)};
+    if (offset > bytes_.size()) {
+      *result = {scratch, 0};
+      return Status::IOError("Offset greater than file size.");
+    }
+    *result = {scratch, bytes_.copy(scratch, n, offset)};
+    return {};
   }
   void append(const Slice& data) {
     const std::lock_guard lock(mutex_);
@@ -63,11 +68,13 @@ class memory_sequential_file final : public SequentialFile {
   explicit memory_sequential_file(std::shared_ptr<content> of) : of_(std::move(of)) {}
 
   Status Read(size_t n, Slice* result, char* scratch) override {
-    *result = of_->read(at_, n, scratch);
+    const Status status = of_->read(at_, n, result, scratch);
     at_ += result->size();
-    return {};
+    return status;
   }
   Status Skip(uint64_t n) override {
+    // The file may have been made anew.
+    if (at_ > of_->size()) return Status::IOError("pos_ > file_->Size()");
     at_ += std::min(n, of_->size() - std::min(at_, of_->size()));
     return {};
   }
@@ -82,8 +89,7 @@ class memory_random_access_file final : public RandomAccessFile {
   explicit memory_random_access_file(std::shared_ptr<content> of) : of_(std::move(of)) {}
 
   Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const override {
-    *result = of_->read(offset, n, scratch);
-    return {};
+    return of_->read(offset, n, result, scratch);
   }
 
  private:

@@ -66,6 +66,26 @@ INSTANTIATE_TEST_SUITE_P(everywhere, StoresFiles, testing::Values(place::memory_
 
 // ---- Directories that are no stores ----
 
+TEST(MemoryFiles, are_not_read_behind_their_ends) {
+  const std::unique_ptr<db::Env> env(db::NewMemEnv(db::Env::Default()));
+  db::WritableFile* written = nullptr;
+  ASSERT_TRUE(env->NewWritableFile("/f", &written).ok());
+  const std::unique_ptr<db::WritableFile> file(written);
+  ASSERT_TRUE(file->Append("abc").ok());
+  db::RandomAccessFile* opened = nullptr;
+  ASSERT_TRUE(env->NewRandomAccessFile("/f", &opened).ok());
+  const std::unique_ptr<db::RandomAccessFile> read(opened);
+  char scratch[8];
+  db::Slice found;
+  EXPECT_EQ(read->Read(1, 8, &found, scratch).ToString(), "OK");
+  EXPECT_EQ(found.ToString(), "bc");
+  EXPECT_EQ(read->Read(3, 8, &found, scratch).ToString(), "OK");
+  EXPECT_TRUE(found.empty());
+  const db::Status behind = read->Read(4, 8, &found, scratch);
+  EXPECT_EQ(behind.ToString(), "IO error: Offset greater than file size.");
+  EXPECT_TRUE(found.empty());
+}
+
 TEST_P(StoresFiles, of_others_are_left_alone_by_an_opening_that_finds_no_store) {
   make_file("LOG");
   make_file("LOG.old", "older");

@@ -76,9 +76,9 @@ struct StoreOptions {
   /// How long a write without `sync` may wait for the disk.
   std::chrono::microseconds window{10'000};
   /// How many bytes of data, with what the store adds to them, it can ever hold; decided when it is
-  /// created: a store that has another capacity does not open. Its file is sparse and takes space as
-  /// it fills. 0: what it has, or, when it is created, what the file system has room for then, but
-  /// 1 GiB at least and 64 GiB at most.
+  /// created: a store that has another capacity does not open. Its file is sparse and takes space
+  /// as it fills. 0: what it has, or, when it is created, what the file system has room for then,
+  /// but 1 GiB at least and 64 GiB at most.
   size_t capacity_bytes = 0;
   /// How many copies of the data there may be, from 2 to 64; on a disk decided at each opening,
   /// elsewhere when it is created: a store that has another number does not open then, unless this

@@ -154,7 +154,8 @@ class basic_pool {
   [[nodiscard]] domain::kind survives() const noexcept { return effective_; }
   /// Throws error{refused} unless operations may be durable one by one: on the domains `file` and
   /// `logged_file` that costs a device sync each and has to be asked for
-  /// (options.per_operation_device_sync).
+  /// (options.per_operation_device_sync). For structures whose operations wait, before they attach
+  /// their roots; those of the library call it.
   void require_per_operation_durability() const;
 
   /// "" for a pool in memory.

@@ -399,7 +399,8 @@ TYPED_TEST(WaitFreeEngine, keeps_the_number_of_replicas_that_it_was_created_with
   }
   pool.close();
   pool.open();
-  manager all(*pool, "all", {.replicas = 7});
+  EXPECT_THROW(manager(*pool, "all", {.replicas = 7}), error);
+  manager all(*pool, "all");
   const auto here = all.template root<counters>("counters");
   for (unsigned i = 0; i < 9; ++i) all.update(here, [](counters& at) { at.of[0] += 1; });
   EXPECT_EQ(all.read(here, [](const counters& at) { return at.of[0].get(); }), 14U);

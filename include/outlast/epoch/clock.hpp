@@ -7,7 +7,8 @@
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
 // operations of e - 1, writes back all that they left, and only then writes down e + 1. So the
 // clock e in an image says: everything up to e - 2 is there, complete. Operations never wait: not
-// for the tick, not for a fence. A sync makes two epochs of it at once.
+// for the tick, not for a fence. A sync makes two epochs of it at once. The clock stands while
+// nothing changes.
 //
 // When not to use: an operation that stays inside for long holds back everybody's durability, not
 // their progress.
@@ -19,7 +20,6 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/base/intervals.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/hardware_access.hpp>
@@ -35,6 +35,7 @@
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
+#include <outlast/pool/detail/background_work.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
@@ -42,7 +43,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -51,7 +51,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -76,6 +75,7 @@ namespace outlast::epoch {
 template <domain::persistence_domain D>
 class clock final : private base::thread_exit_listener {
   using session_type = detail::clock_session<D>;
+  using outlook = pool_detail::background_work::outlook;
 
  public:
   using pool_type = basic_pool<D>;
@@ -89,7 +89,7 @@ class clock final : private base::thread_exit_listener {
             session_type::root_name, session_type::type(),
             [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
         now_(session_->now()),
-        frontier_(now_),
+        frontier_(now_, ticks_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
@@ -111,7 +111,7 @@ class clock final : private base::thread_exit_listener {
   /// Writes nothing.
   ~clock() {
     stop_listening();
-    stop_ticking();
+    ticks_.stop();
   }
 
   /// Changes how it runs, from now on. Throws error{bad_argument}.
@@ -125,7 +125,7 @@ class clock final : private base::thread_exit_listener {
           "clock_options::epoch_length is negative; 0 lets tick() and sync() alone move the "
           "clock");
     }
-    stop_ticking();
+    ticks_.stop();
     epoch_length_.store(options.epoch_length, std::memory_order_relaxed);
     buffer_.store(options.buffer, std::memory_order_relaxed);
     writes_.store(options.writes, std::memory_order_relaxed);
@@ -133,7 +133,8 @@ class clock final : private base::thread_exit_listener {
     frontier_.configure(options.buffer, options.writes);
     stream_from_.store(options.stream_from_bytes == 0 ? ~std::size_t{0} : options.stream_from_bytes,
                        std::memory_order_relaxed);
-    if (options.epoch_length.count() != 0) start_ticking(options.epoch_length);
+    if (options.epoch_length.count() == 0) return;
+    ticks_.start(options.epoch_length, [this] { return try_to_tick(); }, [this] { return look(); });
   }
 
   /// The present epoch.
@@ -184,12 +185,14 @@ class clock final : private base::thread_exit_listener {
   void leave(record& mine) {
     if (mine.writes_at_once_) [[unlikely]]
       write_back_present(mine);
-    // (3) release; synchronizes-with (4): the tick sees what the operation noted.
+    // (3) release; synchronizes-with (4, 10): the tick sees what the operation noted.
     D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
   }
 
   /// The operation has stored to `bytes` bytes of a payload.
   void written(record& mine, const void* first, std::size_t bytes) {
+    mine.changed_in_.store(mine.epoch_, std::memory_order_relaxed);
+    ticks_.note_work();
     if (!D::flushes()) return;
     mine.note(first, bytes);
     if (mine.present_->ranges.size() >= mine.most_ranges_) [[unlikely]]
@@ -339,6 +342,7 @@ class clock final : private base::thread_exit_listener {
     }
 
     std::atomic<std::uint64_t> active_{0};
+    std::atomic<std::uint64_t> changed_in_{0};
     std::uint64_t epoch_ = 0;         // of the last operation
     std::uint64_t prepared_for_ = 0;  // present_ is of this epoch
     std::size_t most_ranges_;
@@ -355,7 +359,7 @@ class clock final : private base::thread_exit_listener {
   /// Once `epoch` is announced.
   record& begin(record& mine, std::uint64_t epoch) {
     for (;;) {
-      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9): either
+      // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9, 10): either
       // the tick sees the announcement, or this thread sees the tick.
       const std::uint64_t seen = now_.load(std::memory_order_seq_cst);
       if (seen == epoch) [[likely]]
@@ -589,60 +593,37 @@ class clock final : private base::thread_exit_listener {
     [[nodiscard]] session_type& operator*() const noexcept { return *of; }
   };
 
-  /// Of the thread that ticks. It ends with this.
-  struct ticker {
-    ticker() = default;
-    ticker(const ticker&) = delete;
-    ticker& operator=(const ticker&) = delete;
-    ~ticker() {
-      {
-        const std::lock_guard lock(mutex);
-        stop = true;
-      }
-      wake.notify_all();
-      if (thread.joinable()) thread.join();
+  /// Of the thread that ticks. False: never again.
+  bool try_to_tick() {
+    try {
+      tick();
+    } catch (const error&) {
+      return false;  // failed_ tells those who begin an operation or sync
+    } catch (const std::bad_alloc&) {
+      // The next tick does what this one could not remember.
     }
-
-    std::mutex mutex;
-    std::condition_variable wake;
-    bool stop = false;
-    std::thread thread;
-  };
-
-  void start_ticking(std::chrono::microseconds length) {
-    auto made = std::make_unique<ticker>();
-    made->thread = std::thread([this, length, &own = *made] { keep_ticking(own, length); });
-    const std::lock_guard lock(ticker_mutex_);
-    ticker_.swap(made);  // another that was started meanwhile ends
+    return true;
   }
 
-  void stop_ticking() {
-    std::unique_ptr<ticker> last;  // ends without the mutex
-    const std::lock_guard lock(ticker_mutex_);
-    last = std::move(ticker_);
-  }
-
-  void keep_ticking(ticker& own, std::chrono::microseconds asked) {
-    const auto length = base::within_a_year(asked);
-    std::unique_lock lock(own.mutex);
-    auto next = std::chrono::steady_clock::now() + length;
-    while (!own.wake.wait_until(lock, next, [&] { return own.stop; })) {
-      lock.unlock();
-      try {
-        tick();
-      } catch (const error&) {
-        return;  // failed_ tells those who begin an operation or sync
-      } catch (const std::bad_alloc&) {
-        // The next tick does what this one could not remember.
-      }
-      lock.lock();
-      next = std::max(next + length, std::chrono::steady_clock::now());
-    }
+  /// What changes in epoch e is durable, and what it has given up is free, when the clock is e + 3.
+  /// A tick that nothing needs would write to the device for nothing.
+  [[nodiscard]] outlook look() const {
+    bool is_used = frontier_.is_used();
+    records_.for_each([&](const record& each) {
+      // (10) seq_cst; synchronizes-with (1, 3).
+      is_used = is_used || each.active_.load(std::memory_order_seq_cst) != 0;
+    });
+    std::uint64_t last = frontier_.last_change();
+    records_.for_each([&](const record& each) {
+      last = std::max(last, each.changed_in_.load(std::memory_order_relaxed));
+    });
+    if (last + 3 > now()) return outlook::work;
+    return is_used ? outlook::waiting : outlook::nothing;
   }
 
   /// Before the roots are detached.
   void close() {
-    stop_ticking();
+    ticks_.stop();
     settle();
     session_->handle_gone();
   }
@@ -669,8 +650,7 @@ class clock final : private base::thread_exit_listener {
   std::string path_;
   alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;
   base::per_thread<record> records_;
-  std::mutex ticker_mutex_;
-  std::unique_ptr<ticker> ticker_;
+  pool_detail::background_work ticks_;  // ends first
 };
 
 /// The clock of `pool`. Thread-safety: may be called concurrently. Throws what the constructor of

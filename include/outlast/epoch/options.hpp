@@ -22,8 +22,9 @@ enum class reclamation {
 
 /// Design points of [Wen21, 5.2]; they may be changed while the clock runs.
 struct clock_options {
-  /// How long an epoch lasts: after a crash the last two are lost. 0: the clock moves by tick() and
-  /// sync() alone, and no thread is started.
+  /// How long an epoch lasts: after a crash the last two are lost. While nothing changes no epoch
+  /// ends, and the thread that moves the clock sleeps. 0: the clock moves by tick() and sync()
+  /// alone, and no thread is started.
   std::chrono::microseconds epoch_length{10'000};
   /// Payloads that a thread keeps for the tick to write back, 2 and more.
   std::size_t buffer = 256;

@@ -1,6 +1,7 @@
 outlast_headers(outlast_library pool
   any_domain.hpp
   check.hpp
+  detail/background_work.hpp
   detail/file_identity.hpp
   detail/fresh_pool.hpp
   detail/machine.hpp

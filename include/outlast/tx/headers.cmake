@@ -3,7 +3,6 @@ outlast_headers(outlast_library tx
   cx_ptm.hpp
   cx_puc.hpp
   detail/attached_manager.hpp
-  detail/background_syncs.hpp
   detail/changed_pages.hpp
   detail/copied_entries.hpp
   detail/counted_memory.hpp

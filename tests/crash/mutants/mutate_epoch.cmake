@@ -43,8 +43,8 @@ function(outlast_mutate_epoch to)
   outlast_read_header(detail/frontier.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
   # 29: the clock is read before the intent is there
-  outlast_mutate(29 "    D::announce(mine.intent_, what);\n    return now_.load(std::memory_order_seq_cst);"
-                    "    const std::uint64_t early = now_.load(std::memory_order_seq_cst);\n    D::announce(mine.intent_, what);\n    return @D@ ? now_.load(std::memory_order_seq_cst) : early;")
+  outlast_mutate(29 "    D::announce(mine.intent_, what);\n    const std::uint64_t epoch = now_.load(std::memory_order_seq_cst);"
+                    "    const std::uint64_t early = now_.load(std::memory_order_seq_cst);\n    D::announce(mine.intent_, what);\n    const std::uint64_t epoch = @D@ ? now_.load(std::memory_order_seq_cst) : early;")
   # 37: logs are written back before intents are looked at
   outlast_mutate(37 "      help(each, epoch, where);"
                     "      if (!@D@) {\n        for (write_log<D>& log : each.logs_) {\n          if (log.epoch() == epoch - 1) log.write_back(where.at(1));\n        }\n        D::schedule_point();\n        help(each, epoch, where);\n        return;\n      }\n      help(each, epoch, where);")

@@ -3,9 +3,11 @@
 // that remembers which pages it was told of; injected errors of the device; exact counters.
 #include "tests/support/epochs.hpp"
 #include "tests/support/temp_pool.hpp"
+#include "tests/support/wake_ups.hpp"
 #include "tests/unit/epoch/boxes.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/epoch/lockfree_hash_map.hpp>
 #include <outlast/pool/any_domain.hpp>
 
 #include <gtest/gtest.h>
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace outlast::epoch {
@@ -70,6 +73,35 @@ TEST(clocks_on_a_disk, a_tick_behind_a_log_is_one_batch_and_one_device_sync) {
   EXPECT_EQ(after.syncs - before.syncs, ticks);
   EXPECT_EQ(after.batches - before.batches, ticks);
   EXPECT_EQ(after.log_bytes - before.log_bytes, ticks * 4096);
+}
+
+/// Waits until the clock has been moved so far that what has been done is durable.
+template <domain::persistence_domain D>
+void await_ticks_after(clock<D>& time, std::uint64_t epoch) {
+  while (time.now() < epoch + 3) std::this_thread::yield();
+}
+
+TEST(clocks_on_a_disk, stand_while_nothing_changes_and_go_on_with_what_does) {
+  test::temp_pool<domain::logged_file> pool;
+  boxes<domain::logged_file> some(*pool);
+  lockfree_hash_map<std::uint64_t, std::uint64_t, domain::logged_file> map(*pool, "map");
+  clock<domain::logged_file>& time = clock_of(*pool);
+  (void)some.add(1);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(test::others_fall_asleep());
+    const auto before = domain::logged_file::counters(inside(*pool));
+    const std::uint64_t epoch = time.now();
+    (void)map.get(1);
+    EXPECT_TRUE(test::others_fall_asleep()) << "what only reads wakes nobody";
+    EXPECT_EQ(domain::logged_file::counters(inside(*pool)).syncs, before.syncs);
+    EXPECT_EQ(time.now(), epoch);
+    if (i % 2 == 0) {
+      (void)some.add(2 + i);
+    } else {
+      map.put(i, i);
+    }
+    await_ticks_after(time, epoch);
+  }
 }
 
 TEST(clocks_on_a_disk, behind_a_log_what_was_synced_survives_a_kill) {

@@ -16,8 +16,10 @@
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/detail/write_log.hpp>
 #include <outlast/epoch/options.hpp>
+#include <outlast/pool/detail/background_work.hpp>
 #include <outlast/pool/volatile_word.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -50,8 +52,11 @@ class frontier {
   using version_type = version<D>;
   class record;
 
-  explicit frontier(const volatile_word<D, std::uint64_t>& now)
-      : now_(now), records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
+  /// `ticks` moves the clock.
+  frontier(const volatile_word<D, std::uint64_t>& now, pool_detail::background_work& ticks)
+      : now_(now),
+        ticks_(ticks),
+        records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
 
   /// The calling thread's. Throws std::bad_alloc, error{forked}.
   [[nodiscard]] record& local() { return records_.local(); }
@@ -118,6 +123,24 @@ class frontier {
     });
   }
 
+  /// Is a thread about to give a number?
+  [[nodiscard]] bool is_used() const {
+    bool any = false;
+    records_.for_each([&](const record& each) {
+      // (7) seq_cst; synchronizes-with (1, 3).
+      any = any || each.intent_.load(std::memory_order_seq_cst) != 0;
+    });
+    return any;
+  }
+  /// The greatest number that was given, of what is_used() has seen to be over.
+  [[nodiscard]] std::uint64_t last_change() const {
+    std::uint64_t last = 0;
+    records_.for_each([&](const record& each) {
+      last = std::max(last, each.changed_in_.load(std::memory_order_relaxed));
+    });
+    return last;
+  }
+
   // ---- For verification ----
 
   void set_effect(record& mine, std::uint64_t epoch) noexcept { mine.effect_ = epoch; }
@@ -133,6 +156,7 @@ class frontier {
     friend class frontier;
 
     std::atomic<std::uintptr_t> intent_{0};
+    std::atomic<std::uint64_t> changed_in_{0};
     std::uint64_t effect_ = 0;
     std::array<write_log<D>, slots> logs_;
   };
@@ -148,13 +172,16 @@ class frontier {
 
   /// Returns the present epoch.
   std::uint64_t intend(record& mine, std::uintptr_t what) {
-    // (1) seq_cst, before the clock is read; synchronizes-with (2): if the tick that ends the epoch
-    // after the one that is read does not see the intent, it comes after withdraw().
+    // (1) seq_cst, before the clock is read; synchronizes-with (2, 7): if the tick that ends the
+    // epoch after the one that is read does not see the intent, it comes after withdraw().
     D::announce(mine.intent_, what);
-    return now_.load(std::memory_order_seq_cst);
+    const std::uint64_t epoch = now_.load(std::memory_order_seq_cst);
+    mine.changed_in_.store(epoch, std::memory_order_relaxed);
+    ticks_.note_work();
+    return epoch;
   }
   void withdraw(record& mine) {
-    // (3) release; synchronizes-with (2): what was intended is done, and noted.
+    // (3) release; synchronizes-with (2, 7): what was intended is done, and noted.
     D::store(mine.intent_, std::uintptr_t{0}, std::memory_order_release, site::none());
   }
 
@@ -224,6 +251,7 @@ class frontier {
   }
 
   const volatile_word<D, std::uint64_t>& now_;
+  pool_detail::background_work& ticks_;
   std::atomic<std::size_t> buffer_{clock_options().buffer};
   std::atomic<write_back> writes_{write_back::buffered};
   // What a tick looks at, and what that has replaced.

@@ -7,9 +7,9 @@
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/hw/flush.hpp>
+#include <outlast/pool/detail/background_work.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/volatile_word.hpp>
-#include <outlast/tx/detail/background_syncs.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/logged_word.hpp>
@@ -691,8 +691,8 @@ class redo_session final : public replica_session<D> {
     }
     return made;
   }};
-  background_syncs syncs_;
-  background_syncs homes_;  // end first
+  pool_detail::background_work syncs_;
+  pool_detail::background_work homes_;  // end first
 };
 
 }  // namespace outlast::tx::detail

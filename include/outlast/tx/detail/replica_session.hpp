@@ -7,10 +7,10 @@
 #include <outlast/base/large_pages.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/root_session.hpp>
+#include <outlast/pool/detail/background_work.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
-#include <outlast/tx/detail/background_syncs.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
@@ -638,7 +638,7 @@ class replica_session : public durable::root_session<D> {
   std::unique_ptr<std::atomic<std::uint32_t>[]> used_;  // null: all are
   std::atomic<std::size_t> grown_from_{0};              // what was provided when more was asked for
   std::atomic<bool> grows_{false};
-  background_syncs growth_;  // ends first
+  pool_detail::background_work growth_;  // ends first
 };
 
 }  // namespace outlast::tx::detail

@@ -42,7 +42,10 @@ void redo_session<D>::configure(const options& wanted) {
     }
     window_ = wanted.window;
     if (domain::has_real_threads<D> && !word_.is_strict()) {
-      syncs_.start(wanted.window, [this] { return try_to([this] { sync(); }); });
+      using outlook = pool_detail::background_work::outlook;
+      syncs_.start(
+          wanted.window, [this] { return try_to([this] { sync(); }); },
+          [this] { return word_.is_all_durable() ? outlook::nothing : outlook::work; });
       homes_.start(std::chrono::hours(1), [this] { return try_to([this] { go_home(false); }); });
     }
   }
@@ -201,6 +204,7 @@ void redo_session<D>::record(participant& me, const state_type& state) {
     };
     word_.before_answers(state, unless_settled,
                          [this](std::uint64_t number) { return is_recording(number); });
+    syncs_.note_work();
     if (!word_.should_go_home(state)) return;
     if constexpr (!domain::has_real_threads<D>) return go_home(false);
     const std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);

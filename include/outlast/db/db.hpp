@@ -52,8 +52,11 @@ struct Range {
 /// Names and the order of virtual functions are those of LevelDB 1.23.
 /// Thread-safety: all members may be called concurrently. Before it is deleted, its iterators are,
 /// and its snapshots are released; nothing is lost by the deletion.
-/// Progress: reads and writes are wait-free as far as StoreOptions::replicas says, apart from
-/// waiting for a disk.
+/// Progress: reads are wait-free, and writes are as far as StoreOptions::replicas says, apart from
+/// waiting for a disk, and for the growth of the file: while a thread has the file system make
+/// space, writes that need more than there was wait for it, and so does the first write that uses
+/// one more replica. Snapshots and iterators lock mutexes when they are made and when they end; the
+/// first of them after a change is made by a write.
 /// Without memory: IOError, or std::bad_alloc where there is none for its sentence; no effect.
 /// Durability: see WriteOptions::sync. A Get does not show what a crash could still take away,
 /// where writes are durable at return; on a disk without `sync` it may.

@@ -112,7 +112,9 @@ class dropped_snapshots {
 /// tree's object. Another one than the tree's own finds keys no more: check() tells.
 ///
 /// Thread-safety: all members may be called concurrently; so may those of one snapshot. An iterator
-/// is used by one thread at a time. Progress and durability: the manager's. Snapshots are volatile.
+/// is used by one thread at a time. Progress: the manager's, but that a snapshot locks mutexes when
+/// it is taken and when it ends; the first one after a change is taken by an update. Durability:
+/// the manager's. Snapshots are volatile.
 template <class Manager, class Tree>
 class managed_tree : private managed_map<Manager, Tree> {
   using base_type = managed_map<Manager, Tree>;

@@ -137,8 +137,10 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
 /// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the
 /// operations themselves and the growth of the file; so it is with N + 1 unless a thread stops
 /// while it copies a stale replica, or in a read that updates have overtaken four times: it keeps
-/// two. With fewer an update blocks: it waits until a replica is free. Durable at return: what
-/// update() and read() answered, and what that depends on.
+/// two. With fewer an update blocks: it waits until a replica is free. The growth of the file:
+/// while a thread has the file system make space, updates that need more than there was, or one
+/// more replica, wait on a mutex. Durable at return: what update() and read() answered, and what
+/// that depends on.
 /// Space: the data, times the replicas that were ever needed at a time. Memory: the lines of the
 /// last 128 transitions, three times, of which about 16 MiB are kept besides the last one's.
 template <domain::persistence_domain D = domain::native>

@@ -127,6 +127,8 @@ class redo_session final : public replica_session<D> {
     me.last_transition = out->transition;
     me.retired_lines += out->lines;
     withdraw(me);
+    // Another thread's transition has overtaken it. There may be no next one for long.
+    if (me.next_state != nullptr && me.next_state->log.is_large()) me.next_state->log.clear();
     return out;
   }
 
@@ -144,11 +146,10 @@ class redo_session final : public replica_session<D> {
   }
   /// What replicas take there, behind a log, and what that keeps; otherwise 0. As replica_memory().
   [[nodiscard]] std::size_t memory_behind_log(std::size_t pages_end) const {
-    std::size_t all = 0;
     if constexpr (is_logged) {
-      all = this->replica_memory(pages_end) + D::counters(&this->state()).memory_bytes;
+      return this->replica_memory(pages_end) + D::counters(&this->state()).memory_bytes;
     }
-    return all;
+    return 0;
   }
 
   // ---- For verification ----
@@ -236,9 +237,7 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] static remembered as_remembered(const state_type* state) noexcept {
     return reinterpret_cast<std::uintptr_t>(state);
   }
-  [[nodiscard]] static remembered as_forgotten(std::uint64_t number) noexcept {
-    return number << 1 | 1;
-  }
+  [[nodiscard]] static remembered as_forgotten(std::uint64_t n) noexcept { return n << 1 | 1; }
   /// Null: there is none.
   [[nodiscard]] static state_type* state_in(remembered what) noexcept {
     return what % 2 != 0 ? nullptr : reinterpret_cast<state_type*>(what);
@@ -661,6 +660,7 @@ class redo_session final : public replica_session<D> {
 
   /// Frees what nobody holds: at most two objects per thread are held.
   void reclaim(participant& me);
+  [[nodiscard]] static bool has_spare_room(participant& me, std::uint32_t lines);
   static void release_hazards(participant& me) {
     for (auto& hazard : me.hazards) D::store(hazard, nullptr, std::memory_order_release, nowhere);
   }

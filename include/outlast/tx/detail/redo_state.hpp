@@ -62,7 +62,7 @@ struct alignas(128) redo_participant {
   redo_state<D>* won = nullptr;  // its transition, until that is settled
   std::uint64_t last_transition = 0;
   std::vector<std::unique_ptr<redo_state<D>>> spare_states;
-  std::size_t spare_lines = 0;  // for which these have room
+  std::size_t spare_lines = 0;  // that these count
   std::vector<std::unique_ptr<redo_state<D>>> retired_states;
   std::vector<std::unique_ptr<helped_request<D>>> retired_requests;
   std::size_t retired_lines = 0;  // that retired states count, and retired requests have written

@@ -69,7 +69,7 @@ class write_set {
   [[nodiscard]] bool is_large() const noexcept { return room() > most_kept_; }
   /// Of a large set that was sealed: nothing will be undone, and no line be added. Others may read
   /// its lines and what they hold after it meanwhile.
-  void keep_only_afters() noexcept {
+  [[gnu::cold, gnu::noinline]] void keep_only_afters() noexcept {
     give_back(befores_);
     give_back(slots_);
     give_back(journal_);
@@ -197,7 +197,7 @@ class write_set {
     return place;
   }
 
-  void give_everything_back() noexcept {
+  [[gnu::cold, gnu::noinline]] void give_everything_back() noexcept {
     give_back(lines_);
     give_back(afters_);
     keep_only_afters();

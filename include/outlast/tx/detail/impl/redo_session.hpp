@@ -61,7 +61,7 @@ void redo_session<D>::prepare(participant& me) {
     } else {
       me.next_state = std::move(me.spare_states.back());
       me.spare_states.pop_back();
-      me.spare_lines -= me.next_state->log.room();
+      me.spare_lines -= me.next_state->in_ring;
     }
   }
   const std::size_t slots = slots_.load(std::memory_order_acquire);
@@ -341,30 +341,37 @@ bool redo_session<D>::is_protected(const void* object) {
   return held;
 }
 
+/// Counts the lines, if so.
+template <domain::persistence_domain D>
+bool redo_session<D>::has_spare_room(participant& me, std::uint32_t lines) {
+  if (lines > write_set::most_kept_lines || me.spare_lines + lines > most_spare_lines ||
+      me.spare_states.size() == me.spare_states.capacity()) {
+    return false;
+  }
+  me.spare_lines += lines;
+  return true;
+}
+
 template <domain::persistence_domain D>
 void redo_session<D>::reclaim(participant& me) {
   release_hazards(me);
-  // One that a transition of another thread has left may be used again late, or never.
-  if (me.next_state != nullptr && me.next_state->log.is_large()) me.next_state->log.clear();
   const bool is_much = me.retired_lines > write_set::most_kept_lines;
   if (me.retired_requests.size() >= reclaim_at() || is_much) {
     std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
   }
   if (me.retired_states.size() < reclaim_at() && !is_much) return;
-  me.retired_lines = 0;
   std::erase_if(me.retired_states, [&](auto& each) {
-    if (is_protected(each.get())) {
-      me.retired_lines += each->in_ring;
-      return false;
-    }
-    const std::size_t lines = each->log.room();
-    if (me.spare_states.size() < me.spare_states.capacity() && !each->log.is_large() &&
-        me.spare_lines + lines <= most_spare_lines) {
-      me.spare_lines += lines;
+    if (is_protected(each.get())) return false;
+    if (each->in_ring != 0 && !has_spare_room(me, each->in_ring)) [[unlikely]]
+      return true;
+    if (me.spare_states.size() < me.spare_states.capacity()) {
       me.spare_states.push_back(std::move(each));
     }
     return true;
   });
+  if (!is_much) return;
+  me.retired_lines = 0;
+  for (const auto& each : me.retired_states) me.retired_lines += each->in_ring;
 }
 
 template <domain::persistence_domain D>

@@ -452,7 +452,7 @@ std::shared_ptr<basic_pool<D>> tree_store<D, Tree>::judged(std::shared_ptr<basic
                     ", decided when it was created; leave the option out, or load a dump of the "
                     "store into a new one: `outlast db dump`, `outlast db load --capacity`");
   };
-  if (wanted.asks_for_capacity && tx::bytes_of_replica(wanted.capacity_bytes) != region->bytes) {
+  if (wanted.asks_for_capacity && tx::bytes_of_replica(wanted.capacity_bytes) > region->bytes) {
     refuse("capacity_bytes", wanted.capacity_bytes, region->bytes);
   }
   // Behind a log they are in memory, as many as each opening asks for.

@@ -234,11 +234,11 @@ void require_mode(const pool_options& options, const std::string& path) {
 
 /// Refuses what the pool cannot become any more.
 void require_possible(const pool_options& options, const mapped_file& file,
-                      const parsed_header& header, smaller_size smaller) {
+                      const parsed_header& header) {
   const std::string& path = file.path();
   const std::uint64_t capacity = header.fixed.capacity_bytes;
   const std::uint64_t unit = file.is_device() ? file.alignment() : page_bytes;
-  if (options.capacity_bytes != 0 && base::round_up(options.capacity_bytes, unit) != capacity) {
+  if (base::round_up(options.capacity_bytes, unit) > capacity) {
     refuse_wish(path, "capacity_bytes", std::to_string(options.capacity_bytes),
                 std::to_string(capacity),
                 ", fixed when it was created; leave the option out, or create another pool and "
@@ -249,16 +249,11 @@ void require_possible(const pool_options& options, const mapped_file& file,
                 ", which is fixed when it is created; create another pool and copy the data");
   }
   if (options.size_bytes == pool_options().size_bytes) return;
-  const std::uint64_t size = header.state.size_bytes;
   const std::uint64_t wanted = base::round_up(options.size_bytes, page_bytes);
   if (wanted > capacity) {
     refuse_wish(path, "size_bytes", std::to_string(options.size_bytes),
                 "a capacity of " + std::to_string(capacity),
                 ", fixed when it was created; create another pool and copy the data");
-  }
-  if (wanted < size && smaller == smaller_size::is_refused) {
-    refuse_wish(path, "size_bytes", std::to_string(options.size_bytes), std::to_string(size),
-                "; pools do not shrink: leave the option out");
   }
 }
 
@@ -363,8 +358,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   return result;
 }
 
-opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged,
-                           smaller_size smaller) {
+opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged) {
   mapped_file file = mapped_file::open(path);
   parsed_header header = judge_file(file);
   require_fitting_device(file, header);
@@ -377,7 +371,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   found_log log = bring_in_log(file, header, logged, options.salvage);
   header = judge_header(file.first_page(), path);
   require_whole(file, header);
-  require_possible(options, file, header, smaller);
+  require_possible(options, file, header);
   const bool torn = log.missing || torn_by_machine_crash(header);
   require_untorn(torn, options, path);
   if (copied) header.state.mark = mark_dirty;

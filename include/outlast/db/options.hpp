@@ -76,7 +76,7 @@ struct StoreOptions {
   /// How long a write without `sync` may wait for the disk.
   std::chrono::microseconds window{10'000};
   /// How many bytes of data, with what the store adds to them, it can ever hold; decided when it is
-  /// created: a store that has another capacity does not open. Its file is sparse and takes space
+  /// created: a store that has less does not open. Its file is sparse and takes space
   /// as it fills. 0: what it has, or, when it is created, what the file system has room for then,
   /// but 1 GiB at least and 64 GiB at most.
   size_t capacity_bytes = 0;

@@ -13,12 +13,12 @@ namespace outlast {
 /// that has its default is no wish.
 struct pool_options {
   /// Space that the pool may fill. The file is sparse: it takes space as the pool fills. Rounded up
-  /// to whole pages. A pool that is opened with more than it has grows, up to its capacity; less
-  /// is refused by open(). open_or_create() takes a pool that has grown since it was created.
+  /// to whole pages. A pool that is opened with more than it has grows, up to its capacity; one
+  /// that has more stays as it is.
   std::size_t size_bytes = std::size_t{64} << 20;
   /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB,
   /// and on a DAX device at most all of it. There it is rounded up to the device's alignment. Fixed
-  /// at creation: another one is refused.
+  /// at creation: a larger one is refused.
   std::size_t capacity_bytes = 0;
   /// Where to map the pool, a multiple of 2 MiB and of a DAX device's alignment. 0: chosen at
   /// creation, and the same ever after as long as that range is free. Another address than before

@@ -76,7 +76,7 @@ TEST_P(StoreMemory, is_told_and_falls_after_large_writes) {
   const std::uint64_t replicas = GetParam() == "disk" ? 2 * 8 * mib : 0;
   EXPECT_GT(told(), before + 4 * mib);  // as the last transition alone
   put_small();
-  EXPECT_LT(told(), before + replicas + 4 * mib);
+  EXPECT_LT(told(), before + replicas + 8 * mib);
 }
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreMemory, testing::Values("memory", "disk"),

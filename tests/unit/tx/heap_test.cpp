@@ -142,7 +142,9 @@ TEST_F(FreeRuns, are_not_all_looked_at_for_a_block_that_none_of_them_holds) {
   std::byte* const last = free_runs_of_five(100);
   std::byte replica[sizeof(detail::page_state)];
   std::memcpy(replica, &state_of(last), sizeof replica);
-  state_of(last).kind = detail::page_kind::large;  // who comes so far refuses the damage
+  // A search that comes so far refuses the damage.
+  constexpr auto damage = detail::page_kind::large;
+  std::memcpy(static_cast<void*>(&state_of(last).kind), &damage, sizeof damage);
   void* block = nullptr;
   EXPECT_NO_THROW(block = allocate(7 * page));
   EXPECT_NE(block, nullptr);

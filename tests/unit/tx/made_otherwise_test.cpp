@@ -55,7 +55,6 @@ TYPED_TEST(MadeOtherwise, are_refused) {
       this->pool_.open();
     }
     this->expect_refusal({.replica_bytes = 2 * mib}, "replica_bytes", mib);
-    this->expect_refusal({.replica_bytes = mib / 2}, "replica_bytes", mib);
     this->expect_refusal({.page_bytes = 2048}, "page_bytes", 1024);
     if (!std::is_same_v<TypeParam, left_right<on>>) {
       this->expect_refusal({.replicas = 8}, "replicas", 3);

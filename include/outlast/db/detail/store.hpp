@@ -69,7 +69,7 @@ struct store_options {
   bool may_create = false;
   std::chrono::microseconds window{0};
   std::size_t capacity_bytes = 0;  ///< of a replica; when it is created
-  /// A store that is there has that capacity, or is refused.
+  /// A store that is there has that capacity at least, or is refused.
   bool asks_for_capacity = false;
   unsigned replicas = 4;
   std::size_t page_bytes = 4096;  ///< of the heap in a replica; when it is created

@@ -43,17 +43,10 @@ struct pool_sizes {
 [[nodiscard]] opened_pool create_pool_file(const std::string& path, const pool_options& options,
                                            bool logged = false);
 
-/// What a pool that is there does with a size that it is opened with.
-enum class smaller_size {
-  is_refused,
-  is_taken,  ///< the pool may have grown since it was created
-};
-
 /// Opens, locks, judges and maps. Whatever is refused is refused before anything changes, but that
 /// a log which another opener left is brought into the file first.
 [[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options,
-                                         bool logged = false,
-                                         smaller_size smaller = smaller_size::is_refused);
+                                         bool logged = false);
 
 /// The size up to which a pool of `size_bytes` grows when it is opened; 0 if it stays as it is.
 [[nodiscard]] std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes);

@@ -33,8 +33,7 @@ pool_detail::opened_pool basic_pool<D>::open_or_create_file(const std::string& p
   constexpr int attempts = 16;  // another process may create or remove the file
   for (int attempt = 1;; ++attempt) {
     try {
-      return pool_detail::open_pool_file(path, options, domain::logs_lines<D>,
-                                         pool_detail::smaller_size::is_taken);
+      return pool_detail::open_pool_file(path, options, domain::logs_lines<D>);
     } catch (const error& failure) {
       if (failure.reason() != errc::not_found || attempt == attempts) throw;
     }

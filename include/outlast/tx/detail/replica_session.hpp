@@ -110,7 +110,7 @@ class replica_session : public durable::root_session<D> {
   /// Throws error{bad_argument} where the manager was made otherwise than `wanted` asks for.
   void require_made_as(const options& wanted) const {
     constexpr options usual;
-    if (wanted.replica_bytes != 0 && bytes_of_replica(wanted.replica_bytes) != bytes_) {
+    if (wanted.replica_bytes != 0 && bytes_of_replica(wanted.replica_bytes) > bytes_) {
       refuse_wish("replica_bytes", wanted.replica_bytes, bytes_);
     }
     if (wanted.page_bytes != usual.page_bytes && wanted.page_bytes != record_->page_bytes) {

@@ -48,9 +48,6 @@ foreach(library IN LISTS outlast_libraries)
   install(TARGETS ${library} EXPORT outlast_targets LIBRARY DESTINATION ${folder} COMPONENT devel
           ARCHIVE DESTINATION ${folder} COMPONENT devel ${header_arguments})
 endforeach()
-# The compatible headers are found by their folder alone.
-install(FILES include/outlast/compat/outlast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/outlast/compat
-        COMPONENT devel)
 if(TARGET outlast_shared)
   install(TARGETS outlast_shared EXPORT outlast_targets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT devel)

@@ -53,6 +53,7 @@ constexpr std::array exceptions = {
               "the fence before a node is retired: the p-store that unlinked it has waited"},
     exception{"clock.hpp", "::note(", 1, true,
               "there is no volatile memory left to remember in what has to be written back"},
+    exception{"epochs.hpp", "::leave_awaiting(", 2, true, "threads of the machine never exit"},
     exception{
         "epochs.hpp", "::retire_when_durable(", 2, true,
         "another thread takes over what the caller retires: after more epochs than a run has, "

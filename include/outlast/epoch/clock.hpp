@@ -7,7 +7,7 @@
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
 // operations of e - 1, writes back all that they left, and only then writes down e + 1. So the
 // clock e in an image says: everything up to e - 2 is there, complete. Operations never wait: not
-// for the tick, not for a fence. A sync makes two epochs of it at once. The clock stands while
+// for the tick, not for a fence. A sync passes two epochs. The clock stands while
 // nothing changes.
 //
 // When not to use: an operation that stays inside for long holds back everybody's durability, not

@@ -316,7 +316,7 @@ class epochs final : base::thread_exit_listener {
       // (9) seq_cst; synchronizes-with (3): what the owner's operations did is there.
       holds_ = of.announced_.load(std::memory_order_seq_cst) == 0;
     }
-    /// Waits until nobody else holds it. No operation of the owner's retires anything meanwhile.
+    /// Waits until no other thread holds it. The owner retires nothing meanwhile.
     explicit holding(record& of) : of_(of), holds_(true), gives_back_(true) {
       domain::patience<D> waiting;
       while (of.held_.exchange(true, std::memory_order_seq_cst)) waiting.wait();
@@ -420,7 +420,7 @@ class epochs final : base::thread_exit_listener {
                               domain::site::none());
   }
 
-  /// Frees what a record has that may be freed, if nobody else holds it.
+  /// Frees what a record has that may be freed, if no other thread holds it.
   void free_of(record& its, const record& mine, std::uint64_t now) {
     std::array<bag, 3> taken;
     if (const holding held(its, mine); held) {
@@ -441,7 +441,7 @@ class epochs final : base::thread_exit_listener {
     if (gone == nullptr) return;
     {
       const holding held(*gone);
-      fence_awaiting(*gone);
+      leave_awaiting(*gone);
       gone->note_due(forever, 0);
       gone->nesting_ = 0;
     }
@@ -456,6 +456,25 @@ class epochs final : base::thread_exit_listener {
     if (made == nullptr) return bag::lose(gone, owner);
     made->its.take_over(gone, owner);
     leave(made);
+  }
+
+  /// Makes every awaited unlinking durable and leaves the nodes to all. Frees nothing.
+  void leave_awaiting(record& owner) noexcept {
+    if (owner.awaiting_.empty()) return;
+    flush_links(owner, 0);
+    D::pfence();
+    const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    auto* const made = new (std::nothrow) left_bag{{epoch, {}}};
+    for (const unlinked& each : owner.awaiting_) {
+      if (made == nullptr) {
+        bag::lose(each.node, each.owner);
+      } else {
+        made->its.take_over(each.node, each.owner);
+      }
+    }
+    if (made != nullptr) leave(made);
+    owner.awaiting_.clear();
+    owner.flushed_ = 0;
   }
 
   void leave_large_bags(record& mine) noexcept {
@@ -480,7 +499,7 @@ class epochs final : base::thread_exit_listener {
     }
   }
 
-  /// A bag that may be freed; null: nobody has left one. The others are there for other threads
+  /// Returns a bag that may be freed, null if none is left. The others are there for other threads
   /// while the caller frees it.
   [[nodiscard]] std::unique_ptr<left_bag> take_left(std::uint64_t now) noexcept {
     // (8) acquire; synchronizes-with (7).

@@ -216,7 +216,7 @@ using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>
 
 /// Makes the store `wanted` of what `from` holds at one moment, closes it, and answers how many
 /// keys that are. Others may write meanwhile. Its capacity may exceed that of `wanted`: the same
-/// keys may take more space in it. Then `tell` is told from the beginning again. Throws what
+/// keys may take more space in it. Then `tell` counts from zero again. Throws what
 /// these throw, and corruption at a value that is not intact. `make` makes an empty store, `remove`
 /// removes one that did not get everything.
 std::uint64_t copy_store(store& from, store_options wanted,

@@ -66,7 +66,7 @@ class background_work {
     wake();
   }
 
-  /// In a child process, where its thread does not exist: there is nobody to wait for.
+  /// Forgets the thread without a wait: for a child process, where it does not exist.
   void abandon() noexcept { (void)worker_.release(); }
 
   /// Nothing is called any more at return.
@@ -77,7 +77,8 @@ class background_work {
 
  private:
   using clock = std::chrono::steady_clock;
-  /// So many looks in a row that find nothing: who works now and then wakes nobody each time.
+  /// The thread sleeps after so many looks in a row that find nothing: work that comes now and then
+  /// does not have to wake it each time.
   static constexpr unsigned idle_looks = 10;
 
   /// Its thread was asked to stop before its end.

@@ -542,7 +542,7 @@ void machine::require_in_use(const void* address, std::size_t bytes, const char*
           "; accessed at " + to_text(where) + "; freed at " + to_text(found->freed) + " (" +
           name_of_thread(found->thread) + ")";
   if (found->retired.file != nullptr) what += ", retired at " + to_text(found->retired);
-  abandon(what);
+  abandon(std::move(what));  // the stack is left as it is, with what it holds
 }
 
 // --- the seam ---

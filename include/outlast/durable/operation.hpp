@@ -32,6 +32,7 @@ template <domain::persistence_domain D, domain::persistence_domain Flushing,
           reclaim::reclaimer Reclaimer, class Policy = void>
 class [[nodiscard]] operation {
   using site = domain::site;
+  using caller_line = domain::line_under<D>;
 
  public:
   [[gnu::always_inline]] explicit operation(Reclaimer& reclaimer)
@@ -86,7 +87,7 @@ class [[nodiscard]] operation {
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
-    note_retired(node, where);
+    if constexpr (domain::watches_blocks<D>) note_retired(node, domain::code_line::of(where));
     reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
   }
 
@@ -95,8 +96,9 @@ class [[nodiscard]] operation {
   /// be durable; the node's reuse does.
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
-                       [[maybe_unused]] site where = site::current()) {
-    note_retired(node, where);
+                       [[maybe_unused]] site where = site::current(),
+                       caller_line line = caller_line::here()) {
+    note_retired(node, line);
     if constexpr (!std::same_as<D, Flushing>) {
       // The null twin: nothing is ever durable.
       reclaimer_.retire(node, &arena, dispose<Node>, arena.owner_of_calls());
@@ -112,10 +114,8 @@ class [[nodiscard]] operation {
 
  private:
   template <class Node>
-  static void note_retired([[maybe_unused]] Node* node, [[maybe_unused]] site where) {
-    if constexpr (domain::watches_blocks<D>) {
-      D::block_retired(original<Policy>(node), domain::code_line::of(where));
-    }
+  static void note_retired([[maybe_unused]] Node* node, [[maybe_unused]] caller_line line) {
+    if constexpr (domain::watches_blocks<D>) D::block_retired(original<Policy>(node), line);
   }
   template <class Node>
   static void dispose(void* context, void* object) noexcept {

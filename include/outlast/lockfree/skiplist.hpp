@@ -229,12 +229,13 @@ class skiplist {
     void unmake(alloc::arena<D>& arena, node* fresh) noexcept { operation_.unmake(arena, fresh); }
 
     void retire_unlinked(alloc::arena<D>& arena, node* gone, const void* changed,
-                         domain::site where = domain::site::current()) {
+                         domain::site where = domain::site::current(),
+                         domain::line_under<D> line = domain::line_under<D>::here()) {
       if (gone->height() > 1) {
         if (!index::unlinked(*gone, changed)) return;
         list_.towers().remove(*gone, probe{gone->key.get()});
       }
-      operation_.retire_unlinked(arena, gone, changed, where);
+      operation_.retire_unlinked(arena, gone, changed, where, line);
     }
 
     /// A node like any other, with a height of its own.

@@ -71,26 +71,26 @@ class mirrored_pair {
 
   /// When its root is attached, before the cell is shared: the volatile replica is made what the
   /// persistent one is, number included. Stores nothing persistent.
-  void recover(site where = site::current()) {
+  void recover(site = site::none()) {
     if constexpr (has_replicas<D>) {
       constexpr auto relaxed = std::memory_order_relaxed;
-      const word value = D::load(stored().first, relaxed, where);
+      const word value = D::load(stored().first, relaxed);
       D::store(pair_.first, to_seen(value), relaxed, site::none());
-      D::store(pair_.second, D::load(stored().second, relaxed, where), relaxed, site::none());
+      D::store(pair_.second, D::load(stored().second, relaxed), relaxed, site::none());
     }
   }
 
   /// For moving a root, alone: what has survived, links as they are in the pool; what shall
   /// instead, flushed and not fenced; and neither, but the cell can be loaded.
-  [[nodiscard]] T survived(site where = site::current()) const {
-    return value_of(D::load(stored().first, std::memory_order_relaxed, where));
+  [[nodiscard]] T survived() const {
+    return value_of(D::load(stored().first, std::memory_order_relaxed));
   }
   void overwrite(T value, site where = site::current()) {
     D::store(stored().first, to_word(value), std::memory_order_relaxed, where);
     domain::flush<D>(&stored(), sizeof(pair), where);
-    recover(where);
+    recover();
   }
-  void refresh(site where = site::current()) { recover(where); }
+  void refresh() { recover(); }
 
  protected:
   mirrored_pair(const pair& content, site where) {

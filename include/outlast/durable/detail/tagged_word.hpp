@@ -47,8 +47,8 @@ class tagged_word {
 
   /// For moving a root, alone: what has survived; what shall instead, flushed and not fenced; and
   /// neither.
-  [[nodiscard]] T survived(site where = site::current()) const {
-    return from_word<T>(D::load(word_.value, std::memory_order_relaxed, where));
+  [[nodiscard]] T survived() const {
+    return from_word<T>(D::load(word_.value, std::memory_order_relaxed));
   }
   void overwrite(T value, site where = site::current()) {
     D::store(word_.value, to_word(value), std::memory_order_relaxed, where);

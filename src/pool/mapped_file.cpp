@@ -266,6 +266,12 @@ std::uint64_t mapped_file::length() const {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
+unsigned mapped_file::permissions() const {
+  struct stat status{};
+  if (::fstat(fd_.get(), &status) != 0) fail(path_, "examine the file", errno);
+  return status.st_mode & 0777U;
+}
+
 std::vector<std::byte> mapped_file::first_page() const {
   std::vector<std::byte> bytes(std::min<std::uint64_t>(length(), pool_format::page_bytes));
   read(0, bytes.data(), bytes.size());

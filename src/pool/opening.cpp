@@ -215,13 +215,17 @@ void create_log(opened_pool& pool, const pool_options& options) {
   pool.log = std::make_unique<redo_log>(pool.file, pool.header, std::move(none), options);
 }
 
+std::string octal(unsigned mode) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%04o", mode);
+  return text;
+}
+
 void require_mode(const pool_options& options, const std::string& path) {
   const unsigned mode = options.file_mode;
   if (mode == 0 || ((mode & 0600) == 0600 && (mode & ~0777U) == 0)) return;
-  char octal[16];
-  std::snprintf(octal, sizeof octal, "%04o", mode);
   throw error(errc::bad_argument, path,
-              "pool_options::file_mode is " + std::string(octal) +
+              "pool_options::file_mode is " + octal(mode) +
                   "; it has permissions alone (0777), and the owner may read and write (0600)");
 }
 
@@ -230,6 +234,16 @@ void require_mode(const pool_options& options, const std::string& path) {
                               const std::string& remedy) {
   throw error(errc::bad_argument, path,
               "pool_options::" + option + " is " + wanted + ", and the pool has " + has + remedy);
+}
+
+/// Refuses a file that grants more than the option does.
+void require_permissions(const pool_options& options, const mapped_file& file) {
+  require_mode(options, file.path());
+  if (options.file_mode == 0 || file.is_device()) return;
+  const unsigned mode = file.permissions();
+  if ((mode & ~options.file_mode) == 0) return;
+  refuse_wish(file.path(), "file_mode", octal(options.file_mode), "the permissions " + octal(mode),
+              "; change them with chmod, or leave the option out");
 }
 
 /// Refuses what the pool cannot become any more.
@@ -361,6 +375,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
 opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged) {
   mapped_file file = mapped_file::open(path);
   parsed_header header = judge_file(file);
+  require_permissions(options, file);
   require_fitting_device(file, header);
   const bool copied = is_copy(file, header, options);
   if (trusts_device_alone(header)) file.make_cache_durable();

@@ -1,9 +1,12 @@
-// Goal: whoever touches a block that is free is found, with the two places in the source that it
-// takes. Method: a user's stack that frees what it pops at once, and the same one with epochs.
-#include "treiber_stack.hpp"
+// Goal: an access of a block that is free is found, with the two places in the source that it
+// takes. Method: the stack of the guide's example over a reclaimer that frees a node when it is
+// popped, and over one that waits for its readers.
+#include <examples/01_reclaiming_stack.hpp>
 
+#include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/explorer.hpp>
 #include <outlast/verify/sequence_subject.hpp>
+#include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,10 +16,22 @@
 namespace outlast::test {
 namespace {
 
-template <freeing When>
+/// Frees a node when it is retired: other threads may still read it.
+template <domain::persistence_domain D>
+class no_epochs : public verify::eager_epochs<D> {
+ public:
+  using verify::eager_epochs<D>::eager_epochs;
+
+  void retire(void* node, void* arena, reclaim::disposer dispose, const base::callee::reference&) {
+    dispose(arena, node);
+  }
+};
+
+template <template <class> class Reclaimer>
 verify::report explore(double seconds, std::uint64_t executions) {
-  using stack = treiber_stack<When>;
-  verify::sequence_subject<stack> tested("treiber_stack",
+  using policy = durable::flit<durable::tag::adjacent, durable::automatic, domain::simulated>;
+  using stack = reclaiming_stack<policy, Reclaimer>;
+  verify::sequence_subject<stack> tested("reclaiming_stack",
                                          verify::sequence_oracle::discipline::stack);
   verify::options how;
   how.seconds = seconds;
@@ -26,17 +41,17 @@ verify::report explore(double seconds, std::uint64_t executions) {
 }
 
 TEST(FreedBlocks, is_found_reading_a_node_that_another_thread_has_freed) {
-  const verify::report done = explore<freeing::at_once>(60, 20'000);
+  const verify::report done = explore<no_epochs>(60, 20'000);
   ASSERT_TRUE(done.found) << to_text(done);
   std::puts(to_text(*done.found).c_str());
   const std::string& what = done.found->what;
   EXPECT_NE(what.find("a block that is free"), std::string::npos) << what;
-  EXPECT_NE(what.find("accessed at treiber_stack.hpp:"), std::string::npos) << what;
-  EXPECT_NE(what.find("freed at treiber_stack.hpp:"), std::string::npos) << what;
+  EXPECT_NE(what.find("accessed at 01_reclaiming_stack.hpp:"), std::string::npos) << what;
+  EXPECT_NE(what.find("retired at 01_reclaiming_stack.hpp:"), std::string::npos) << what;
 }
 
 TEST(FreedBlocks, a_stack_that_waits_for_its_readers_passes) {
-  const verify::report done = explore<freeing::after_epochs>(2, 0);
+  const verify::report done = explore<verify::eager_epochs>(2, 0);
   EXPECT_FALSE(done.found) << to_text(*done.found);
   EXPECT_GT(done.images_checked, 1000U);
 }

@@ -187,15 +187,6 @@ class waiting_calls {
     }
     forget_all();
   }
-  /// Calls `each(item, whom)` for each, and forgets all.
-  template <class Each>
-  void hand_over(Each&& each) noexcept {
-    for (std::size_t r = 0; r < runs_.size(); ++r) {
-      const std::size_t end = r + 1 < runs_.size() ? runs_[r + 1].begin : items_.size();
-      for (std::size_t i = runs_[r].begin; i < end; ++i) each(items_[i], runs_[r].whom);
-    }
-    forget_all();
-  }
 
  private:
   struct run {

@@ -48,8 +48,9 @@ struct pool_options {
   /// where both are on persistent memory and memory is short. For this opening.
   bool twin_on_media = false;
   /// The permissions of the pool's file when it is created. The owner's 0600 must be among them. 0:
-  /// those of any file that the process creates, 0666 less its umask. A redo log has the
-  /// permissions and, where the process may set them, the owner and the group of its pool.
+  /// those of any file that the process creates, 0666 less its umask. An opening is refused where
+  /// the file grants more than this. A redo log has the permissions and, where the process may set
+  /// them, the owner and the group of its pool.
   unsigned file_mode = 0;
   /// The instructions to use, whatever the mapping is; so does the environment variable
   /// OUTLAST_DOMAIN. Never changes what guarantee() says. For pools of the domain `native`.

@@ -126,22 +126,6 @@ TEST(WaitingCalls, are_made_in_order_to_those_that_live) {
   EXPECT_TRUE(calls.empty());
 }
 
-TEST(WaitingCalls, are_handed_over_with_their_callees) {
-  const auto table = std::make_shared<callers>();
-  callee one(table);
-  waiting_calls<int> calls;
-  calls.push_back(1, {});
-  calls.push_back(2, one.remembered());
-  calls.push_back(3, one.remembered());
-  std::vector<int> numbers;
-  calls.hand_over([&](int each, const callee::reference& whom) {
-    EXPECT_EQ(whom, each == 1 ? callee::reference() : one.remembered());
-    numbers.push_back(each);
-  });
-  EXPECT_EQ(numbers, (std::vector<int>{1, 2, 3}));
-  EXPECT_TRUE(calls.empty());
-}
-
 TEST(WaitingCalls, have_the_room_that_was_made) {
   const auto table = std::make_shared<callers>();
   callee one(table);

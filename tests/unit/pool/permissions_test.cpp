@@ -80,6 +80,29 @@ TEST_P(Permissions, of_which_an_owner_can_make_no_use_are_refused) {
   }
 }
 
+TEST_P(Permissions, that_a_pool_exceeds_are_refused_at_its_opening) {
+  const std::string path = directory.file("p");
+  pool::create(path, small).close();
+  pool_options options = small;
+  options.file_mode = 0640;
+  for (const mode_t mode : {0640U, 0600U}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    EXPECT_NO_THROW(pool::open(path, options).close());
+    EXPECT_EQ(mode_of(path), mode);
+  }
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  try {
+    pool::open(path, options).close();
+    ADD_FAILURE() << "opened";
+  } catch (const error& refused) {
+    const std::string what = refused.what();
+    EXPECT_EQ(refused.reason(), errc::bad_argument);
+    EXPECT_NE(what.find("file_mode is 0640, and the pool has the permissions 0644"), what.npos)
+        << what;
+  }
+  EXPECT_NO_THROW(pool::open(path, small).close());
+}
+
 TEST_P(Permissions, of_a_log_are_the_pools) {
   using logged_pool = basic_pool<domain::logged_file>;
   logged_pool::create(directory.file("p"), small).close();

@@ -105,6 +105,8 @@ class mapped_file {
   /// Of addresses and lengths of mappings.
   [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] std::uint64_t length() const;
+  /// Those of the owner, the group and others, without what else a mode has.
+  [[nodiscard]] unsigned permissions() const;
   /// The first bytes of the file, at most a page.
   [[nodiscard]] std::vector<std::byte> first_page() const;
   void read(std::uint64_t offset, void* destination, std::size_t size) const;

@@ -131,6 +131,13 @@ void WriteBatch::Append(const WriteBatch& source) {
   set_count(rep_, count_in(rep_) + count);
 }
 
+WriteBatch::Mark WriteBatch::mark() const { return {rep_.size(), count_in(rep_)}; }
+
+void WriteBatch::return_to(const Mark& to) {
+  rep_.resize(to.bytes);
+  set_count(rep_, to.count);
+}
+
 WriteBatch WriteBatch::from_bytes(std::string_view bytes) {
   WriteBatch made;
   made.rep_ = bytes;

@@ -95,6 +95,12 @@ class Layers(Seeded):
     def test_a_relative_path_fails(self):
         self.seed("include/outlast/hw/b.hpp", '"../base/a.hpp"', "in full")
 
+    def test_a_relative_path_of_compat_is_followed(self):
+        self.write("include/outlast/README.md", TABLE + "| `db` | `base` | x |\n| `compat` | `db` | x |\n")
+        self.write("include/outlast/compat/x/e.h", '#include "../../db/f.hpp"\n')
+        self.expect("check_layers", None)
+        self.seed("include/outlast/compat/x/e.h", '"../../hw/b.hpp"', "does not stand on `hw`")
+
     def test_instructions_outside_hw_fail(self):
         self.seed("include/outlast/left/c.hpp", "<immintrin.h>", "only hw includes")
 

@@ -1,12 +1,39 @@
 outlast_headers(outlast_library compat
+  rocksdb/advanced_options.h
+  rocksdb/cache.h
+  rocksdb/cleanable.h
+  rocksdb/compaction_filter.h
   rocksdb/comparator.h
+  rocksdb/compression_type.h
+  rocksdb/convenience.h
   rocksdb/db.h
+  rocksdb/detail/column_family.h
+  rocksdb/detail/db_functions.h
+  rocksdb/detail/properties.h
+  rocksdb/detail/snapshots.h
+  rocksdb/detail/store_iterator.h
+  rocksdb/env.h
+  rocksdb/filter_policy.h
   rocksdb/iterator.h
+  rocksdb/memtablerep.h
+  rocksdb/merge_operator.h
   rocksdb/options.h
+  rocksdb/rate_limiter.h
+  rocksdb/rocksdb_namespace.h
   rocksdb/slice.h
+  rocksdb/slice_transform.h
   rocksdb/snapshot.h
+  rocksdb/statistics.h
   rocksdb/status.h
+  rocksdb/table.h
+  rocksdb/types.h
+  rocksdb/universal_compaction.h
+  rocksdb/utilities/backup_engine.h
   rocksdb/utilities/checkpoint.h
+  rocksdb/utilities/optimistic_transaction_db.h
+  rocksdb/utilities/transaction.h
+  rocksdb/utilities/transaction_db.h
+  rocksdb/version.h
   rocksdb/write_batch.h
 )
 if(NOT TARGET outlast_leveldb)

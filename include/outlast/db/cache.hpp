@@ -1,8 +1,8 @@
 // Values that a program keeps as long as there is room for them.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/slice.hpp>
+#include "namespace.hpp"
+#include "slice.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 //   outlast::db::Status status = outlast::db::Checkpoint(db, "/backup/monday");
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "status.hpp"
 
 #include <cstdint>
 #include <functional>

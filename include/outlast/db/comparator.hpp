@@ -1,7 +1,7 @@
 // The order of keys.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
+#include "namespace.hpp"
 
 #include <string>
 

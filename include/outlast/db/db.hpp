@@ -14,11 +14,11 @@
 // neither for one that has stopped.
 #pragma once
 
-#include <outlast/db/iterator.hpp>
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/options.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "iterator.hpp"
+#include "namespace.hpp"
+#include "options.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // LevelDB's files as text: there are none here.
 #pragma once
 
-#include <outlast/db/env.hpp>
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/status.hpp>
+#include "env.hpp"
+#include "namespace.hpp"
+#include "status.hpp"
 
 #include <string>
 

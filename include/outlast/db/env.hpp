@@ -4,9 +4,9 @@
 // messages; its data lies in a file that it maps itself.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 #include <cstdarg>
 #include <cstddef>

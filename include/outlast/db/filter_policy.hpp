@@ -1,7 +1,7 @@
 // Which keys cannot be in a set, in a few bits for each that is.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
+#include "namespace.hpp"
 
 #include <string>
 

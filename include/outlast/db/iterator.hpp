@@ -1,9 +1,9 @@
 // A place in an ordered sequence of keys and values.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 namespace OUTLAST_DB_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // Stores in ordinary memory, for tests.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
+#include "namespace.hpp"
 
 namespace OUTLAST_DB_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // What a store is opened, read and written with.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
+#include "namespace.hpp"
 
 #include <chrono>
 #include <cstddef>

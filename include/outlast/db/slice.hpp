@@ -1,7 +1,7 @@
 // Bytes that lie elsewhere, as LevelDB's interface hands them around.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
+#include "namespace.hpp"
 
 #include <cstddef>
 #include <cstring>

@@ -1,8 +1,8 @@
 // What an operation of the store answers.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/slice.hpp>
+#include "namespace.hpp"
+#include "slice.hpp"
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
 // LevelDB's sorted tables: there are none here.
 #pragma once
 
-#include <outlast/db/iterator.hpp>
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/options.hpp>
+#include "iterator.hpp"
+#include "namespace.hpp"
+#include "options.hpp"
 
 #include <cstdint>
 

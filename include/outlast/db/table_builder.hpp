@@ -1,10 +1,10 @@
 // Makes LevelDB's sorted tables: there are none here.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/options.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "options.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 #include <cstdint>
 

@@ -21,10 +21,10 @@
 // conflict, and neither is a key that was written and not read.
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/options.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "options.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 #include <functional>
 #include <memory>

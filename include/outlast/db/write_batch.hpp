@@ -6,11 +6,12 @@
 //   db->Write(WriteOptions(), &batch);  // both or none
 #pragma once
 
-#include <outlast/db/namespace.hpp>
-#include <outlast/db/slice.hpp>
-#include <outlast/db/status.hpp>
+#include "namespace.hpp"
+#include "slice.hpp"
+#include "status.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,15 @@ class WriteBatch {
   void DeleteRange(const Slice& begin, const Slice& end);
   /// As of a Handler, for which a deletion of a range is NotSupported.
   Status Iterate(RangeHandler* handler) const;
+  /// A place after some of the changes.
+  struct Mark {
+    std::size_t bytes = 0;
+    std::uint64_t count = 0;  ///< of changes
+  };
+  /// After the changes that are here.
+  Mark mark() const;
+  /// Forgets the changes that came after `to`, which was the mark(), and no Clear() since.
+  void return_to(const Mark& to);
   /// The changes as bytes that from_bytes() understands, valid until the batch changes.
   std::string_view bytes() const { return rep_; }
   /// Of bytes that may be damaged: Iterate() finds out.

@@ -1,7 +1,10 @@
 // Goal: a program that was written for RocksDB does on the store what it did.
 // Method: each function of the headers, in a store in memory; RocksDB's documented behaviour.
 #include <outlast/compat/rocksdb/db.h>
+#include <outlast/compat/rocksdb/utilities/backup_engine.h>
 #include <outlast/compat/rocksdb/utilities/checkpoint.h>
+#include <outlast/compat/rocksdb/utilities/optimistic_transaction_db.h>
+#include <outlast/compat/rocksdb/utilities/transaction_db.h>
 
 #include <gtest/gtest.h>
 #include <tests/support/memory_folder.hpp>
@@ -21,7 +24,8 @@ class RocksdbTest : public ::testing::Test {
   RocksdbTest() {
     options.create_if_missing = true;
     options.store.capacity_bytes = std::size_t{64} << 20;
-    options.IncreaseParallelism()->OptimizeLevelStyleCompaction();
+    options.IncreaseParallelism();
+    options.OptimizeLevelStyleCompaction();
   }
 
   void open() {
@@ -68,7 +72,7 @@ TEST_F(RocksdbTest, keeps_what_was_written) {
   EXPECT_TRUE(db->CompactRange(CompactRangeOptions(), nullptr, nullptr).ok());
   EXPECT_TRUE(db->Close().ok());
   EXPECT_TRUE(db->Put(WriteOptions(), "a", "b").IsShutdownInProgress());
-  EXPECT_TRUE(std::unique_ptr<Iterator>(db->NewIterator({}))->status().IsIOError());
+  EXPECT_TRUE(std::unique_ptr<Iterator>(db->NewIterator({}))->status().IsShutdownInProgress());
   open();
   EXPECT_EQ(all(), "aa ac ");
   db.reset();
@@ -91,7 +95,7 @@ TEST_F(RocksdbTest, deletes_a_range_at_once_with_what_is_in_its_batch) {
   EXPECT_EQ(all(), "aa ad af ag ah ai ");
   EXPECT_EQ(get("ad"), "after");
   EXPECT_TRUE(db->DeleteRange(WriteOptions(), "ag", "ag").ok());
-  EXPECT_TRUE(db->DeleteRange(WriteOptions(), "z", "a").ok());
+  EXPECT_TRUE(db->DeleteRange(WriteOptions(), "z", "a").IsInvalidArgument());
   EXPECT_TRUE(db->DeleteRange(WriteOptions(), "ag", "zz").ok());
   EXPECT_EQ(all(), "aa ad af ");
   batch.Clear();
@@ -240,14 +244,105 @@ TEST_F(RocksdbTest, refuses_what_it_has_not) {
   EXPECT_EQ(Status::OK(), Status());
 }
 
+TEST_F(RocksdbTest, refuses_what_would_be_ignored_in_silence) {
+  DB* none = nullptr;
+  const auto is_refused = [&](const Options& how) {
+    return DB::Open(how, name, &none).IsNotSupported() && none == nullptr;
+  };
+  struct : CompactionFilter {
+    const char* Name() const override { return "filter"; }
+  } filter;
+  Options how = options;
+  how.compaction_filter = &filter;
+  EXPECT_TRUE(is_refused(how));
+  how = options;
+  how.compaction_style = kCompactionStyleFIFO;
+  EXPECT_TRUE(is_refused(how));
+  how = options;
+  EnvWrapper own(Env::Default());
+  how.env = &own;
+  EXPECT_TRUE(is_refused(how));
+  std::vector<ColumnFamilyHandle*> handles;
+  EXPECT_TRUE(DB::Open(options, name,
+                       {ColumnFamilyDescriptor(kDefaultColumnFamilyName, {}),
+                        ColumnFamilyDescriptor("another", {})},
+                       &handles, &none)
+                  .IsNotSupported());
+  open();
+  ColumnFamilyHandle* family = db->DefaultColumnFamily();
+  EXPECT_TRUE(db->CreateColumnFamily({}, "another", &family).IsNotSupported());
+  EXPECT_EQ(family, nullptr);
+  EXPECT_TRUE(db->Put(WriteOptions(), nullptr, "a", "b").IsInvalidArgument());
+  WriteBatch batch;
+  EXPECT_TRUE(batch.Put("kept", "back").ok());
+  batch.SetSavePoint();
+  EXPECT_TRUE(batch.Merge("a", "b").IsNotSupported());
+  EXPECT_TRUE(db->Write(WriteOptions(), &batch).IsNotSupported());
+  EXPECT_EQ(get("kept"), "none");
+  EXPECT_TRUE(batch.RollbackToSavePoint().ok());
+  EXPECT_TRUE(db->Write(WriteOptions(), &batch).ok());
+  ReadOptions reading;
+  const Slice time = "now";
+  reading.timestamp = &time;
+  std::string value;
+  EXPECT_TRUE(db->Get(reading, "kept", &value).IsInvalidArgument());
+  BackupEngine* engine = nullptr;
+  EXPECT_TRUE(
+      BackupEngine::Open(Env::Default(), BackupEngineOptions(name), &engine).IsNotSupported());
+  OptimisticTransactionDB* optimistic = nullptr;
+  EXPECT_TRUE(OptimisticTransactionDB::Open(options, name, &optimistic).IsNotSupported());
+  TransactionDB* pessimistic = nullptr;
+  EXPECT_TRUE(TransactionDB::Open(options, {}, name, &pessimistic).IsNotSupported());
+}
+
+TEST_F(RocksdbTest, does_not_close_below_iterators_and_snapshots) {
+  fill(2);
+  std::unique_ptr<Iterator> at(db->NewIterator({}));
+  const Snapshot* const then = db->GetSnapshot();
+  EXPECT_TRUE(db->Close().IsAborted());
+  db->ReleaseSnapshot(then);
+  EXPECT_TRUE(db->Close().IsAborted());
+  at->SeekToFirst();
+  EXPECT_TRUE(at->Valid());
+  EXPECT_EQ(get("aa"), "value 0");
+  at.reset();
+  EXPECT_TRUE(db->Close().ok());
+  EXPECT_TRUE(db->Close().ok());
+}
+
+TEST_F(RocksdbTest, has_no_number_that_is_not_true) {
+  open();
+  std::uint64_t number = 7;
+  for (const char* unknown : {"background-errors", "num-live-versions", "block-cache-capacity",
+                              "num-entries-active-mem-table", "min-log-number-to-keep"}) {
+    EXPECT_FALSE(db->GetIntProperty(std::string("rocksdb.") + unknown, &number)) << unknown;
+    EXPECT_EQ(number, 7U);
+  }
+}
+
+TEST_F(RocksdbTest, opens_into_unique_pointers) {
+  EXPECT_TRUE(DB::Open(options, name, &db).ok());
+  EXPECT_TRUE(db->Put(WriteOptions(), "a", "b").ok());
+  db.reset();
+  EXPECT_TRUE(DB::OpenForReadOnly(options, name, &db).ok());
+  EXPECT_EQ(get("a"), "b");
+  EXPECT_TRUE(db->Put(WriteOptions(), "a", "c").IsNotSupported());
+  std::vector<ColumnFamilyHandle*> handles;
+  db.reset();
+  EXPECT_TRUE(DB::Open(options, name, {ColumnFamilyDescriptor()}, &handles, &db).ok());
+  for (ColumnFamilyHandle* each : handles) EXPECT_TRUE(db->DestroyColumnFamilyHandle(each).ok());
+}
+
 TEST_F(RocksdbTest, tells_a_batch) {
   struct : WriteBatch::Handler {
     void Put(const Slice& key, const Slice& value) override {
       told += "Put(" + key.ToString() + ", " + value.ToString(true) + ")";
     }
     void Delete(const Slice& key) override { told += "Delete(" + key.ToString() + ")"; }
-    void DeleteRange(const Slice& begin, const Slice& end) override {
+    void SingleDelete(const Slice& key) override { told += "SingleDelete(" + key.ToString() + ")"; }
+    Status DeleteRangeCF(std::uint32_t, const Slice& begin, const Slice& end) override {
       told += "DeleteRange(" + begin.ToString() + ", " + end.ToString() + ")";
+      return {};
     }
     std::string told;
   } handler;
@@ -256,7 +351,7 @@ TEST_F(RocksdbTest, tells_a_batch) {
   EXPECT_TRUE(batch.SingleDelete("b").ok());
   EXPECT_TRUE(batch.DeleteRange("c", "d").ok());
   EXPECT_TRUE(batch.Iterate(&handler).ok());
-  EXPECT_EQ(handler.told, "Put(a, 017A)Delete(b)DeleteRange(c, d)");
+  EXPECT_EQ(handler.told, "Put(a, 017A)SingleDelete(b)DeleteRange(c, d)");
   EXPECT_GT(batch.GetDataSize(), 8U);
 }
 

@@ -10,7 +10,7 @@
    Thread-safety: as the classes, outlast/db/db.hpp. */
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
+#include "export.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 // leveldb::Cache.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
-#include <outlast/compat/leveldb/slice.h>
+#include "export.h"
+#include "namespace.h"
+#include "slice.h"
 
 #include <cstdint>
 
-#include <outlast/db/cache.hpp>
+#include "../../db/cache.hpp"

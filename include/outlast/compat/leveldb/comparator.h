@@ -1,9 +1,9 @@
 // leveldb::Comparator.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
+#include "export.h"
+#include "namespace.h"
 
 #include <string>
 
-#include <outlast/db/comparator.hpp>
+#include "../../db/comparator.hpp"

@@ -1,12 +1,12 @@
 // leveldb::DB.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/iterator.h>
-#include <outlast/compat/leveldb/namespace.h>
-#include <outlast/compat/leveldb/options.h>
+#include "export.h"
+#include "iterator.h"
+#include "namespace.h"
+#include "options.h"
 
 #include <cstdint>
 #include <cstdio>
 
-#include <outlast/db/db.hpp>
+#include "../../db/db.hpp"

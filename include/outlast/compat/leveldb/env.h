@@ -1,13 +1,13 @@
 // leveldb::Env.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
-#include <outlast/compat/leveldb/status.h>
+#include "export.h"
+#include "namespace.h"
+#include "status.h"
 
 #include <cstdarg>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <outlast/db/env.hpp>
+#include "../../db/env.hpp"

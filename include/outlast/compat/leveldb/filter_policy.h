@@ -1,9 +1,9 @@
 // leveldb::FilterPolicy.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
+#include "export.h"
+#include "namespace.h"
 
 #include <string>
 
-#include <outlast/db/filter_policy.hpp>
+#include "../../db/filter_policy.hpp"

@@ -1,9 +1,9 @@
 // leveldb::Iterator.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
-#include <outlast/compat/leveldb/slice.h>
-#include <outlast/compat/leveldb/status.h>
+#include "export.h"
+#include "namespace.h"
+#include "slice.h"
+#include "status.h"
 
-#include <outlast/db/iterator.hpp>
+#include "../../db/iterator.hpp"

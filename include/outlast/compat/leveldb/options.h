@@ -1,9 +1,9 @@
 // leveldb::Options, ReadOptions and WriteOptions.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
+#include "export.h"
+#include "namespace.h"
 
 #include <cstddef>
 
-#include <outlast/db/options.hpp>
+#include "../../db/options.hpp"

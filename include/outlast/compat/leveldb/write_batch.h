@@ -1,10 +1,10 @@
 // leveldb::WriteBatch.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
-#include <outlast/compat/leveldb/status.h>
+#include "export.h"
+#include "namespace.h"
+#include "status.h"
 
 #include <string>
 
-#include <outlast/db/write_batch.hpp>
+#include "../../db/write_batch.hpp"

@@ -1,12 +1,13 @@
 // rocksdb::Comparator.
 #pragma once
 
-#include <outlast/compat/rocksdb/slice.h>
-#include <outlast/db/comparator.hpp>
+#include "../../db/comparator.hpp"
+#include "rocksdb_namespace.h"
+#include "slice.h"
 
 #include <string>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
 
 /// An order of byte strings: total, always the same, and known by its name.
 /// Thread-safety: all members are called concurrently, by any thread.
@@ -17,7 +18,14 @@ class Comparator {
   /// Below, equal to or above 0 as `a` is before, equal to or behind `b`.
   virtual int Compare(const Slice& a, const Slice& b) const = 0;
   virtual const char* Name() const = 0;
+  /// Are both the same key?
+  virtual bool Equal(const Slice& a, const Slice& b) const { return Compare(a, b) == 0; }
   // Never called.
+  virtual bool IsSameLengthImmediateSuccessor(const Slice& /*s*/, const Slice& /*t*/) const {
+    return false;
+  }
+  virtual bool CanKeysWithDifferentByteContentsBeEqual() const { return true; }
+  virtual const Comparator* GetRootComparator() const { return this; }
   virtual void FindShortestSeparator(std::string* start, const Slice& limit) const = 0;
   virtual void FindShortSuccessor(std::string* key) const = 0;
 };
@@ -41,7 +49,7 @@ class by_bytes final : public Comparator {
 /// A program's order as the store takes it.
 class order final : public outlast::db::Comparator {
  public:
-  explicit order(const rocksdb::Comparator* of) : of_(of) {}
+  explicit order(const ROCKSDB_NAMESPACE::Comparator* of) : of_(of) {}
   int Compare(const outlast::db::Slice& a, const outlast::db::Slice& b) const override {
     return of_->Compare(a, b);
   }
@@ -51,7 +59,7 @@ class order final : public outlast::db::Comparator {
   void FindShortSuccessor(std::string* /*key*/) const override {}
 
  private:
-  const rocksdb::Comparator* of_;
+  const ROCKSDB_NAMESPACE::Comparator* of_;
 };
 
 }  // namespace outlast_detail
@@ -68,4 +76,4 @@ inline const Comparator* ReverseBytewiseComparator() {
   return only;
 }
 
-}  // namespace rocksdb
+}  // namespace ROCKSDB_NAMESPACE

@@ -1,27 +1,60 @@
-// rocksdb::DB over the store, for programs that were written for RocksDB: what its benchmarks use.
+// rocksdb::DB over the store, for programs that were written for RocksDB.
 // docs/doors/07-rocksdb.md has a row for each of its functions. There is one column family, the
-// default one, and no function names it.
+// default one.
 #pragma once
 
-#include <outlast/compat/rocksdb/comparator.h>
-#include <outlast/compat/rocksdb/iterator.h>
-#include <outlast/compat/rocksdb/options.h>
-#include <outlast/compat/rocksdb/slice.h>
-#include <outlast/compat/rocksdb/snapshot.h>
-#include <outlast/compat/rocksdb/status.h>
-#include <outlast/compat/rocksdb/write_batch.h>
-#include <outlast/db/db.hpp>
+#include "../../db/db.hpp"
+#include "compaction_filter.h"
+#include "comparator.h"
+#include "detail/column_family.h"
+#include "detail/properties.h"
+#include "detail/snapshots.h"
+#include "detail/store_iterator.h"
+#include "iterator.h"
+#include "merge_operator.h"
+#include "options.h"
+#include "rocksdb_namespace.h"
+#include "slice.h"
+#include "snapshot.h"
+#include "status.h"
+#include "types.h"
+#include "version.h"
+#include "write_batch.h"
 
+// Programs use what RocksDB's headers bring along.
+#include <algorithm>
+#include <atomic>
+#include <cassert>
 #include <charconv>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <ostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
+
+static const int kMajorVersion = ROCKSDB_MAJOR;
+static const int kMinorVersion = ROCKSDB_MINOR;
 
 /// Keys from `start` on and before `limit`.
 struct Range {
@@ -32,121 +65,383 @@ struct Range {
   Slice limit;
 };
 
+/// Without effect: sizes are those of the keys and values in the file.
+struct SizeApproximationOptions {
+  bool include_memtables = false;
+  bool include_files = true;
+  double files_size_error_margin = -1;
+};
+
 /// An open store. What is not said here is as of outlast::db::DB: thread-safety, progress,
-/// durability and statuses.
+/// durability and statuses. A function with a column family does what the one without does; it is
+/// an InvalidArgument if that is null.
 class DB {
  public:
   /// Names for GetProperty().
   struct Properties {
-    inline static const std::string kStats = "rocksdb.stats";
-    inline static const std::string kSSTables = "rocksdb.sstables";
-    inline static const std::string kNumFilesAtLevelPrefix = "rocksdb.num-files-at-level";
-    inline static const std::string kEstimateNumKeys = "rocksdb.estimate-num-keys";
-    inline static const std::string kEstimateLiveDataSize = "rocksdb.estimate-live-data-size";
-    inline static const std::string kTotalSstFilesSize = "rocksdb.total-sst-files-size";
-    inline static const std::string kLiveSstFilesSize = "rocksdb.live-sst-files-size";
-    inline static const std::string kCurSizeAllMemTables = "rocksdb.cur-size-all-mem-tables";
-    inline static const std::string kSizeAllMemTables = "rocksdb.size-all-mem-tables";
+#define OUTLAST_PROPERTY(name, text) inline static const std::string name = "rocksdb." text
+    OUTLAST_PROPERTY(kNumFilesAtLevelPrefix, "num-files-at-level");
+    OUTLAST_PROPERTY(kCompressionRatioAtLevelPrefix, "compression-ratio-at-level");
+    OUTLAST_PROPERTY(kStats, "stats");
+    OUTLAST_PROPERTY(kSSTables, "sstables");
+    OUTLAST_PROPERTY(kCFStats, "cfstats");
+    OUTLAST_PROPERTY(kDBStats, "dbstats");
+    OUTLAST_PROPERTY(kLevelStats, "levelstats");
+    OUTLAST_PROPERTY(kNumImmutableMemTable, "num-immutable-mem-table");
+    OUTLAST_PROPERTY(kNumImmutableMemTableFlushed, "num-immutable-mem-table-flushed");
+    OUTLAST_PROPERTY(kMemTableFlushPending, "mem-table-flush-pending");
+    OUTLAST_PROPERTY(kNumRunningFlushes, "num-running-flushes");
+    OUTLAST_PROPERTY(kCompactionPending, "compaction-pending");
+    OUTLAST_PROPERTY(kNumRunningCompactions, "num-running-compactions");
+    OUTLAST_PROPERTY(kBackgroundErrors, "background-errors");
+    OUTLAST_PROPERTY(kCurSizeActiveMemTable, "cur-size-active-mem-table");
+    OUTLAST_PROPERTY(kCurSizeAllMemTables, "cur-size-all-mem-tables");
+    OUTLAST_PROPERTY(kSizeAllMemTables, "size-all-mem-tables");
+    OUTLAST_PROPERTY(kNumEntriesActiveMemTable, "num-entries-active-mem-table");
+    OUTLAST_PROPERTY(kNumEntriesImmMemTables, "num-entries-imm-mem-tables");
+    OUTLAST_PROPERTY(kNumDeletesActiveMemTable, "num-deletes-active-mem-table");
+    OUTLAST_PROPERTY(kNumDeletesImmMemTables, "num-deletes-imm-mem-tables");
+    OUTLAST_PROPERTY(kEstimateNumKeys, "estimate-num-keys");
+    OUTLAST_PROPERTY(kEstimateTableReadersMem, "estimate-table-readers-mem");
+    OUTLAST_PROPERTY(kIsFileDeletionsEnabled, "is-file-deletions-enabled");
+    OUTLAST_PROPERTY(kNumSnapshots, "num-snapshots");
+    OUTLAST_PROPERTY(kOldestSnapshotTime, "oldest-snapshot-time");
+    OUTLAST_PROPERTY(kOldestSnapshotSequence, "oldest-snapshot-sequence");
+    OUTLAST_PROPERTY(kNumLiveVersions, "num-live-versions");
+    OUTLAST_PROPERTY(kCurrentSuperVersionNumber, "current-super-version-number");
+    OUTLAST_PROPERTY(kEstimateLiveDataSize, "estimate-live-data-size");
+    OUTLAST_PROPERTY(kMinLogNumberToKeep, "min-log-number-to-keep");
+    OUTLAST_PROPERTY(kTotalSstFilesSize, "total-sst-files-size");
+    OUTLAST_PROPERTY(kLiveSstFilesSize, "live-sst-files-size");
+    OUTLAST_PROPERTY(kBaseLevel, "base-level");
+    OUTLAST_PROPERTY(kEstimatePendingCompactionBytes, "estimate-pending-compaction-bytes");
+    OUTLAST_PROPERTY(kAggregatedTableProperties, "aggregated-table-properties");
+    OUTLAST_PROPERTY(kActualDelayedWriteRate, "actual-delayed-write-rate");
+    OUTLAST_PROPERTY(kIsWriteStopped, "is-write-stopped");
+    OUTLAST_PROPERTY(kEstimateOldestKeyTime, "estimate-oldest-key-time");
+    OUTLAST_PROPERTY(kBlockCacheCapacity, "block-cache-capacity");
+    OUTLAST_PROPERTY(kBlockCacheUsage, "block-cache-usage");
+    OUTLAST_PROPERTY(kBlockCachePinnedUsage, "block-cache-pinned-usage");
+    OUTLAST_PROPERTY(kOptionsStatistics, "options-statistics");
+    OUTLAST_PROPERTY(kNumBlobFiles, "num-blob-files");
+    OUTLAST_PROPERTY(kTotalBlobFileSize, "total-blob-file-size");
+    OUTLAST_PROPERTY(kLiveBlobFileSize, "live-blob-file-size");
+    OUTLAST_PROPERTY(kLiveBlobFileGarbageSize, "live-blob-file-garbage-size");
+#undef OUTLAST_PROPERTY
+  };
+  enum class SizeApproximationFlags : std::uint8_t {
+    NONE = 0,
+    INCLUDE_MEMTABLES = 1 << 0,
+    INCLUDE_FILES = 1 << 1
   };
 
-  /// *dbptr belongs to the caller; null if the status is not OK.
-  static Status Open(const Options& options, const std::string& name, DB** dbptr);
+  // *dbptr belongs to the caller; null if the status is not OK. Statuses as of outlast::db::DB, but
+  // PathNotFound if the directory above is missing. NotSupported besides: a compaction filter,
+  // kCompactionStyleFIFO, an Env of the program's, or another column family than the default one.
+
+  static Status Open(const Options& options, const std::string& name, DB** dbptr) {
+    return open(options, name, false, dbptr);
+  }
+  static Status Open(const Options& options, const std::string& name, std::unique_ptr<DB>* dbptr) {
+    return owned([&](DB** opened) { return Open(options, name, opened); }, dbptr);
+  }
+  /// The caller deletes the handles, before the store.
+  static Status Open(const DBOptions& options, const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families,
+                     std::vector<ColumnFamilyHandle*>* handles, DB** dbptr) {
+    return open(options, name, families, handles, false, dbptr);
+  }
+  static Status Open(const DBOptions& options, const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families,
+                     std::vector<ColumnFamilyHandle*>* handles, std::unique_ptr<DB>* dbptr) {
+    return owned([&](DB** opened) { return Open(options, name, families, handles, opened); },
+                 dbptr);
+  }
+  // As outlast::db::DB::OpenForReading(): no other one has it open. Every write is NotSupported.
+  // PathNotFound if there is no store.
+  static Status OpenForReadOnly(const Options& options, const std::string& name, DB** dbptr,
+                                bool /*error_if_wal_file_exists*/ = false) {
+    return open(options, name, true, dbptr);
+  }
+  static Status OpenForReadOnly(const Options& options, const std::string& name,
+                                std::unique_ptr<DB>* dbptr,
+                                bool /*error_if_wal_file_exists*/ = false) {
+    return owned([&](DB** opened) { return OpenForReadOnly(options, name, opened); }, dbptr);
+  }
+  static Status OpenForReadOnly(const DBOptions& options, const std::string& name,
+                                const std::vector<ColumnFamilyDescriptor>& families,
+                                std::vector<ColumnFamilyHandle*>* handles, DB** dbptr,
+                                bool /*error_if_wal_file_exists*/ = false) {
+    return open(options, name, families, handles, true, dbptr);
+  }
+  /// {"default"}; IOError, and nothing, if there is no store.
+  static Status ListColumnFamilies(const DBOptions& options, const std::string& name,
+                                   std::vector<std::string>* families);
 
   DB(const DB&) = delete;
   DB& operator=(const DB&) = delete;
   virtual ~DB() = default;
 
-  /// Once; whatever is called afterwards is ShutdownInProgress, or nothing. Before, iterators are
-  /// deleted and snapshots released.
+  /// Aborted, without effect, while there are snapshots or iterators. Afterwards whatever is called
+  /// is ShutdownInProgress, or nothing; OK if it is called again.
   virtual Status Close() {
+    if (snapshots_.count() != 0) return Status::Aborted("a snapshot is not released");
+    if (iterators_.load() != 0) return Status::Aborted("an iterator is not deleted");
     of_.reset();
+    return {};
+  }
+  /// OK: there is nothing to go on with.
+  virtual Status Resume() { return {}; }
+
+  virtual ColumnFamilyHandle* DefaultColumnFamily() const { return family_.get(); }
+  // NotSupported, and null.
+  virtual Status CreateColumnFamily(const ColumnFamilyOptions& /*options*/, const std::string& name,
+                                    ColumnFamilyHandle** handle) {
+    *handle = nullptr;
+    return no_other_family(name);
+  }
+  virtual Status CreateColumnFamilies(const ColumnFamilyOptions& /*options*/,
+                                      const std::vector<std::string>& names,
+                                      std::vector<ColumnFamilyHandle*>* handles) {
+    handles->clear();
+    return names.empty() ? Status::OK() : no_other_family(names.front());
+  }
+  virtual Status CreateColumnFamilies(const std::vector<ColumnFamilyDescriptor>& families,
+                                      std::vector<ColumnFamilyHandle*>* handles) {
+    handles->clear();
+    return families.empty() ? Status::OK() : no_other_family(families.front().name);
+  }
+  /// InvalidArgument: the default one stays.
+  virtual Status DropColumnFamily(ColumnFamilyHandle* /*family*/) {
+    return Status::InvalidArgument("the default column family stays");
+  }
+  /// Deletes a handle of Open(); that of DefaultColumnFamily() is an InvalidArgument.
+  virtual Status DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
+    if (family == family_.get()) {
+      return Status::InvalidArgument("the handle of DefaultColumnFamily() is the store's");
+    }
+    delete family;
     return {};
   }
 
   virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) {
-    return write(options, [&](const auto& how) { return of_->Put(how, key, value); });
+    return write(options, 1, key.size() + value.size(),
+                 [&](const auto& how) { return of_->Put(how, key, value); });
+  }
+  virtual Status Put(const WriteOptions& options, ColumnFamilyHandle* family, const Slice& key,
+                     const Slice& value) {
+    return family == nullptr ? no_family() : Put(options, key, value);
   }
   virtual Status Delete(const WriteOptions& options, const Slice& key) {
-    return write(options, [&](const auto& how) { return of_->Delete(how, key); });
+    return write(options, 1, key.size(), [&](const auto& how) { return of_->Delete(how, key); });
+  }
+  virtual Status Delete(const WriteOptions& options, ColumnFamilyHandle* family, const Slice& key) {
+    return family == nullptr ? no_family() : Delete(options, key);
   }
   virtual Status SingleDelete(const WriteOptions& options, const Slice& key) {
     return Delete(options, key);
   }
-  /// All keys from `begin` on and before `end`, at once. Takes time for each of them.
+  virtual Status SingleDelete(const WriteOptions& options, ColumnFamilyHandle* family,
+                              const Slice& key) {
+    return Delete(options, family, key);
+  }
+  /// All keys from `begin` on and before `end`, as one change. Takes time for each of them.
+  /// InvalidArgument if `end` is before `begin`.
   virtual Status DeleteRange(const WriteOptions& options, const Slice& begin, const Slice& end) {
     WriteBatch batch;
     static_cast<void>(batch.DeleteRange(begin, end));
     return Write(options, &batch);
   }
-  virtual Status Write(const WriteOptions& options, WriteBatch* updates) {
-    return write(options, [&](const auto& how) { return of_->Write(how, &updates->changes_); });
+  virtual Status DeleteRange(const WriteOptions& options, ColumnFamilyHandle* family,
+                             const Slice& begin, const Slice& end) {
+    return family == nullptr ? no_family() : DeleteRange(options, begin, end);
   }
-  /// NotSupported.
+  /// InvalidArgument, without effect, if `updates` is null, or deletes a range whose end is before
+  /// its beginning. NotSupported, without effect, if it has a merge.
+  virtual Status Write(const WriteOptions& options, WriteBatch* updates);
+  // NotSupported.
   virtual Status Merge(const WriteOptions& /*options*/, const Slice& /*key*/,
                        const Slice& /*value*/) {
     return Status::NotSupported("the store has no merge operators");
   }
+  virtual Status Merge(const WriteOptions& options, ColumnFamilyHandle* family, const Slice& key,
+                       const Slice& value) {
+    return family == nullptr ? no_family() : Merge(options, key, value);
+  }
 
   virtual Status Get(const ReadOptions& options, const Slice& key, std::string* value) {
     if (of_ == nullptr) return closed();
-    return of_->Get(store_options(options), key, value);
+    if (options.timestamp != nullptr) return no_timestamps();
+    const Status status = of_->Get(store_options(options), key, value);
+    if (counts_ != nullptr) count_read(status, value->size());
+    return status;
   }
-  /// All of one moment.
+  virtual Status Get(const ReadOptions& options, ColumnFamilyHandle* family, const Slice& key,
+                     std::string* value) {
+    return family == nullptr ? no_family() : Get(options, key, value);
+  }
+  virtual Status Get(const ReadOptions& options, ColumnFamilyHandle* family, const Slice& key,
+                     PinnableSlice* value) {
+    value->Reset();
+    Status status = Get(options, family, key, value->GetSelf());
+    if (status.ok()) value->PinSelf();
+    return status;
+  }
+  // All of one moment.
   virtual std::vector<Status> MultiGet(const ReadOptions& options, const std::vector<Slice>& keys,
                                        std::vector<std::string>* values);
-  /// The caller deletes it, before the store. Never null.
+  virtual std::vector<Status> MultiGet(const ReadOptions& options,
+                                       const std::vector<ColumnFamilyHandle*>& /*families*/,
+                                       const std::vector<Slice>& keys,
+                                       std::vector<std::string>* values) {
+    return MultiGet(options, keys, values);
+  }
+  virtual void MultiGet(const ReadOptions& options, ColumnFamilyHandle* family, std::size_t number,
+                        const Slice* keys, PinnableSlice* values, Status* statuses,
+                        bool sorted_input = false);
+  virtual void MultiGet(const ReadOptions& options, std::size_t number,
+                        ColumnFamilyHandle** /*families*/, const Slice* keys, PinnableSlice* values,
+                        Status* statuses, bool sorted_input = false) {
+    MultiGet(options, DefaultColumnFamily(), number, keys, values, statuses, sorted_input);
+  }
+  // Is the key there? Exact. True if that cannot be read. *value is its value, if it is;
+  // *value_found becomes whether it is.
+  virtual bool KeyMayExist(const ReadOptions& options, const Slice& key, std::string* value,
+                           bool* value_found = nullptr) {
+    std::string unwanted;
+    const Status status = Get(options, key, value == nullptr ? &unwanted : value);
+    if (value_found != nullptr) *value_found = status.ok();
+    return !status.IsNotFound();
+  }
+  virtual bool KeyMayExist(const ReadOptions& options, ColumnFamilyHandle* /*family*/,
+                           const Slice& key, std::string* value, bool* value_found = nullptr) {
+    return KeyMayExist(options, key, value, value_found);
+  }
+  // The caller deletes it, before the store. Never null.
   virtual Iterator* NewIterator(const ReadOptions& options) {
-    if (of_ == nullptr) {
-      return new Iterator(outlast::db::NewErrorIterator(outlast::db::Status::IOError("closed")),
-                          options, order_);
-    }
-    return new Iterator(of_->NewIterator(store_options(options)), options, order_);
+    if (of_ == nullptr) return NewErrorIterator(closed());
+    if (options.timestamp != nullptr) return NewErrorIterator(no_timestamps());
+    return new outlast_detail::store_iterator(
+        {of_.get(), options_.comparator, options_.prefix_extractor.get(), counts_, &iterators_},
+        options, store_options(options));
+  }
+  virtual Iterator* NewIterator(const ReadOptions& options, ColumnFamilyHandle* family) {
+    return family == nullptr ? NewErrorIterator(no_family()) : NewIterator(options);
+  }
+  /// One for each family.
+  virtual Status NewIterators(const ReadOptions& options,
+                              const std::vector<ColumnFamilyHandle*>& families,
+                              std::vector<Iterator*>* iterators) {
+    iterators->clear();
+    for (ColumnFamilyHandle* each : families) iterators->push_back(NewIterator(options, each));
+    return {};
   }
   /// Null after Close().
-  virtual const Snapshot* GetSnapshot() {
-    return of_ == nullptr ? nullptr : new Snapshot(of_->GetSnapshot());
-  }
-  virtual void ReleaseSnapshot(const Snapshot* snapshot) {
-    if (of_ != nullptr && snapshot != nullptr) of_->ReleaseSnapshot(snapshot->of_);
-    delete snapshot;
+  virtual const Snapshot* GetSnapshot();
+  virtual void ReleaseSnapshot(const Snapshot* snapshot);
+  /// How many changes were written since it was opened. It is not kept with the data.
+  virtual SequenceNumber GetLatestSequenceNumber() const {
+    return changes_.load(std::memory_order_relaxed);
   }
 
-  /// Those of Properties, and those of outlast::db::DB that begin with "outlast.".
-  virtual bool GetProperty(const Slice& property, std::string* value) {
-    return of_ != nullptr && of_->GetProperty(store_property(property.view()), value);
+  // Those of Properties that docs/doors/07-rocksdb.md names, and those of outlast::db::DB that
+  // begin with "outlast.". False for another one.
+
+  virtual bool GetProperty(const Slice& property, std::string* value);
+  virtual bool GetProperty(ColumnFamilyHandle* /*family*/, const Slice& property,
+                           std::string* value) {
+    return GetProperty(property, value);
   }
   /// Of a property that is a number.
-  virtual bool GetIntProperty(const Slice& property, std::uint64_t* value) {
-    std::string text;
-    if (!GetProperty(property, &text)) return false;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *value);
-    return failed == std::errc() && end == text.data() + text.size();
+  virtual bool GetIntProperty(const Slice& property, std::uint64_t* value);
+  virtual bool GetIntProperty(ColumnFamilyHandle* /*family*/, const Slice& property,
+                              std::uint64_t* value) {
+    return GetIntProperty(property, value);
   }
-  virtual void GetApproximateSizes(const Range* range, int n, std::uint64_t* sizes) {
-    for (int i = 0; i < n; ++i) {
-      const outlast::db::Range each(range[i].start, range[i].limit);
-      sizes[i] = 0;
-      if (of_ != nullptr) of_->GetApproximateSizes(&each, 1, &sizes[i]);
-    }
+  virtual bool GetAggregatedIntProperty(const Slice& property, std::uint64_t* value) {
+    return GetIntProperty(property, value);
+  }
+  /// False: there is none.
+  virtual bool GetMapProperty(const Slice& /*property*/,
+                              std::map<std::string, std::string>* /*value*/) {
+    return false;
+  }
+  virtual Status GetApproximateSizes(
+      const Range* range, int n, std::uint64_t* sizes,
+      SizeApproximationFlags flags = SizeApproximationFlags::INCLUDE_FILES);
+  virtual Status GetApproximateSizes(
+      ColumnFamilyHandle* family, const Range* range, int n, std::uint64_t* sizes,
+      SizeApproximationFlags flags = SizeApproximationFlags::INCLUDE_FILES) {
+    return family == nullptr ? no_family() : GetApproximateSizes(range, n, sizes, flags);
+  }
+  virtual Status GetApproximateSizes(const SizeApproximationOptions& /*options*/,
+                                     ColumnFamilyHandle* family, const Range* range, int n,
+                                     std::uint64_t* sizes) {
+    return GetApproximateSizes(family, range, n, sizes);
   }
 
-  /// What was written by now is durable at return.
+  // What was written by now is durable at return.
   virtual Status Flush(const FlushOptions& /*options*/) { return SyncWAL(); }
+  virtual Status Flush(const FlushOptions& options, ColumnFamilyHandle* family) {
+    return family == nullptr ? no_family() : Flush(options);
+  }
+  virtual Status Flush(const FlushOptions& options,
+                       const std::vector<ColumnFamilyHandle*>& /*families*/) {
+    return Flush(options);
+  }
   virtual Status FlushWAL(bool sync) { return sync ? SyncWAL() : Status::OK(); }
   virtual Status SyncWAL() {
     WriteOptions durably;
     durably.sync = true;
-    return write(durably, [&](const auto& how) { return of_->Write(how, nullptr); });
+    return write(durably, 0, 0, [&](const auto& how) { return of_->Write(how, nullptr); });
   }
-  /// Gives back the space that released snapshots have kept.
+  // Gives back the space that released snapshots have kept.
   virtual Status CompactRange(const CompactRangeOptions& /*options*/, const Slice* begin,
                               const Slice* end) {
     if (of_ == nullptr) return closed();
+    if (reads_only_) return read_only();
     of_->CompactRange(begin, end);
     return {};
   }
+  virtual Status CompactRange(const CompactRangeOptions& options, ColumnFamilyHandle* family,
+                              const Slice* begin, const Slice* end) {
+    return family == nullptr ? no_family() : CompactRange(options, begin, end);
+  }
+  // Without effect: the store works only when it is called.
+  virtual Status PauseBackgroundWork() { return {}; }
+  virtual Status ContinueBackgroundWork() { return {}; }
+  virtual Status EnableAutoCompaction(const std::vector<ColumnFamilyHandle*>& /*families*/) {
+    return {};
+  }
 
+  // Without effect, whatever the values are. Not OK if RocksDB has no such option, or does not
+  // change it in an open store: InvalidArgument; NotFound of one of the whole store.
+  virtual Status SetOptions(const std::unordered_map<std::string, std::string>& wanted) {
+    const std::string* const unknown = unknown_in(wanted, outlast_detail::changeable);
+    if (wanted.empty()) return Status::InvalidArgument("no option is named");
+    return unknown == nullptr ? Status::OK() : Status::InvalidArgument(no_option, *unknown);
+  }
+  virtual Status SetOptions(ColumnFamilyHandle* family,
+                            const std::unordered_map<std::string, std::string>& wanted) {
+    return family == nullptr ? no_family() : SetOptions(wanted);
+  }
+  virtual Status SetDBOptions(const std::unordered_map<std::string, std::string>& wanted) {
+    const std::string* const unknown = unknown_in(wanted, outlast_detail::changeable_of_store);
+    if (wanted.empty()) return Status::InvalidArgument("no option is named");
+    return unknown == nullptr ? Status::OK() : Status::NotFound(no_option, *unknown);
+  }
+  // What it was opened with.
+  virtual Options GetOptions() const { return options_; }
+  virtual Options GetOptions(ColumnFamilyHandle* /*family*/) const { return options_; }
+  virtual DBOptions GetDBOptions() const { return options_; }
+
+  /// Reads all keys and values: Corruption if one is not what its checksum says.
+  virtual Status VerifyChecksum(const ReadOptions& options = ReadOptions());
+  virtual Status ResetStats() { return counts_ == nullptr ? Status::OK() : counts_->Reset(); }
+  virtual int NumberLevels() { return options_.num_levels; }
   [[nodiscard]] virtual const std::string& GetName() const { return name_; }
+  virtual Env* GetEnv() const { return options_.env; }
+  virtual DB* GetRootDB() { return this; }
   /// Ours: the store itself; null after Close().
   [[nodiscard]] outlast::db::DB* store() noexcept { return of_.get(); }
 
@@ -154,86 +449,91 @@ class DB {
   DB() = default;
 
  private:
+  static Status open(const Options& options, const std::string& name, bool reads_only, DB** dbptr);
+  static Status open(const DBOptions& options, const std::string& name,
+                     const std::vector<ColumnFamilyDescriptor>& families,
+                     std::vector<ColumnFamilyHandle*>* handles, bool reads_only, DB** dbptr);
+  template <class Opening>
+  static Status owned(Opening&& opening, std::unique_ptr<DB>* dbptr) {
+    DB* opened = nullptr;
+    Status status = opening(&opened);
+    dbptr->reset(opened);
+    return status;
+  }
+  static Status judge(const Options& options);
+  static bool is_there(outlast::db::Env* env, const std::string& name) {
+    return env->FileExists(name + "/store.pool");
+  }
+  static constexpr const char* no_option = "no option of an open store has the name";
+  /// The name that is not one of `names`; null if all are.
+  template <class Names>
+  static const std::string* unknown_in(const std::unordered_map<std::string, std::string>& wanted,
+                                       const Names& names) {
+    for (const auto& each : wanted) {
+      if (std::find(std::begin(names), std::end(names), each.first) == std::end(names)) {
+        return &each.first;
+      }
+    }
+    return nullptr;
+  }
+
   static Status closed() { return Status::ShutdownInProgress("the store is closed"); }
+  static Status read_only() { return Status::NotSupported("the store is open for reading only"); }
+  static Status no_family() { return Status::InvalidArgument("the column family is null"); }
+  static Status no_timestamps() { return Status::InvalidArgument("keys have no timestamps"); }
+  static Status no_other_family(const std::string& name) {
+    return Status::NotSupported("the store has the default column family alone, and no", name);
+  }
 
   template <class Change>
-  Status write(const WriteOptions& options, Change&& change) {
+  Status write(const WriteOptions& options, std::uint64_t changes, std::size_t bytes,
+               Change&& change) {
     if (of_ == nullptr) return closed();
+    if (reads_only_) return read_only();
     if (options.sync && options.disableWAL) {
       return Status::InvalidArgument("a write is durable at return, or has no log: not both");
     }
     outlast::db::WriteOptions how;
     how.sync = options.sync;
-    return change(how);
+    const outlast::db::Status status = change(how);
+    if (!status.ok()) return status;
+    changes_.fetch_add(changes, std::memory_order_relaxed);
+    if (counts_ != nullptr && changes != 0) {
+      counts_->recordTick(NUMBER_KEYS_WRITTEN, changes);
+      counts_->recordTick(BYTES_WRITTEN, bytes);
+    }
+    return {};
+  }
+  void count_read(const Status& status, std::size_t bytes) {
+    counts_->recordTick(NUMBER_KEYS_READ);
+    if (status.ok()) counts_->recordTick(BYTES_READ, bytes);
+  }
+  Status get_one_of_many(const ReadOptions& options, const Slice& key, std::string* value);
+  /// InvalidArgument if a range of the batch ends before it begins.
+  Status judge_ranges(const WriteBatch& batch) const;
+  static const outlast::db::Snapshot* store_snapshot(const Snapshot* of) {
+    return static_cast<const outlast_detail::kept_snapshot*>(of)->of();
   }
   static outlast::db::ReadOptions store_options(const ReadOptions& options) {
     outlast::db::ReadOptions how;
     how.verify_checksums = options.verify_checksums;
-    if (options.snapshot != nullptr) how.snapshot = options.snapshot->of_;
+    if (options.snapshot != nullptr) how.snapshot = store_snapshot(options.snapshot);
     return how;
   }
-  static std::string store_property(std::string_view name);
 
   std::string name_;
-  const Comparator* order_ = BytewiseComparator();
-  std::unique_ptr<outlast_detail::order> store_order_;  // outlives the store
+  Options options_;
+  bool reads_only_ = false;
+  Statistics* counts_ = nullptr;  // of options_
+  std::unique_ptr<ColumnFamilyHandle> family_;
+  std::atomic<SequenceNumber> changes_{0};
+  std::atomic<std::int64_t> iterators_{0};
+  outlast_detail::snapshots snapshots_;
+  std::unique_ptr<outlast_detail::order> store_order_;          // outlives the store
+  std::unique_ptr<outlast_detail::store_logger> store_logger_;  // the same
   std::unique_ptr<outlast::db::DB> of_;
 };
 
-inline Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
-  *dbptr = nullptr;
-  if (options.comparator == nullptr) return Status::InvalidArgument("a store wants a comparator");
-  auto made = std::unique_ptr<DB>(new DB);
-  made->name_ = name;
-  made->order_ = options.comparator;
-  made->store_order_ = std::make_unique<outlast_detail::order>(options.comparator);
-  outlast::db::Options how;
-  how.create_if_missing = options.create_if_missing;
-  how.error_if_exists = options.error_if_exists;
-  how.paranoid_checks = options.paranoid_checks;
-  how.comparator = made->store_order_.get();
-  outlast::db::DB* opened = nullptr;
-  const Status status = outlast::db::DB::Open(how, options.store, name, &opened);
-  made->of_.reset(opened);
-  if (status.ok()) *dbptr = made.release();
-  return status;
-}
+}  // namespace ROCKSDB_NAMESPACE
 
-inline std::vector<Status> DB::MultiGet(const ReadOptions& options, const std::vector<Slice>& keys,
-                                        std::vector<std::string>* values) {
-  ReadOptions then = options;
-  if (options.snapshot == nullptr) then.snapshot = GetSnapshot();
-  std::vector<Status> all;
-  values->resize(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) all.push_back(Get(then, keys[i], &(*values)[i]));
-  if (options.snapshot == nullptr) ReleaseSnapshot(then.snapshot);
-  return all;
-}
-
-inline std::string DB::store_property(std::string_view name) {
-  constexpr std::string_view prefix = "rocksdb.";
-  if (name.substr(0, prefix.size()) != prefix) return std::string(name);
-  if (name == Properties::kEstimateNumKeys) return "outlast.keys";
-  if (name == Properties::kEstimateLiveDataSize) return "outlast.live-bytes";
-  if (name == Properties::kTotalSstFilesSize || name == Properties::kLiveSstFilesSize) {
-    return "outlast.file-bytes";
-  }
-  if (name == Properties::kCurSizeAllMemTables || name == Properties::kSizeAllMemTables) {
-    return "leveldb.approximate-memory-usage";
-  }
-  return std::string("leveldb.").append(name.substr(prefix.size()));
-}
-
-/// Removes the files of the store `name`, and its directory if nothing else is in it.
-inline Status DestroyDB(const std::string& name, const Options& /*options*/) {
-  return outlast::db::DestroyDB(name, outlast::db::Options());
-}
-/// Keeps what can still be read of a store that does not open any more.
-inline Status RepairDB(const std::string& name, const Options& options) {
-  const outlast_detail::order order(options.comparator);
-  outlast::db::Options how;
-  how.comparator = &order;
-  return outlast::db::RepairDB(name, how);
-}
-
-}  // namespace rocksdb
+#include "detail/db_functions.h"

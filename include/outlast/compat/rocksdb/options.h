@@ -1,81 +1,198 @@
 // rocksdb::Options, ReadOptions, WriteOptions and smaller ones.
 #pragma once
 
-#include <outlast/compat/rocksdb/comparator.h>
-#include <outlast/compat/rocksdb/slice.h>
-#include <outlast/db/options.hpp>
+#include "../../db/options.hpp"
+#include "advanced_options.h"
+#include "cache.h"
+#include "comparator.h"
+#include "compression_type.h"
+#include "env.h"
+#include "rate_limiter.h"
+#include "rocksdb_namespace.h"
+#include "slice.h"
+#include "slice_transform.h"
+#include "statistics.h"
+#include "table.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
 
+class CompactionFilter;
+class CompactionFilterFactory;
+class MergeOperator;
 class Snapshot;
+struct Options;
 
-/// Accepted without effect: values are kept as they are.
-enum CompressionType : unsigned char {
-  kNoCompression = 0x0,
-  kSnappyCompression = 0x1,
-  kZlibCompression = 0x2,
-  kBZip2Compression = 0x3,
-  kLZ4Compression = 0x4,
-  kLZ4HCCompression = 0x5,
-  kZSTD = 0x7
+/// Accepted without effect: data lie in the store's directory.
+struct DbPath {
+  DbPath() = default;
+  DbPath(std::string where, std::uint64_t bytes) : path(std::move(where)), target_size(bytes) {}
+
+  std::string path;
+  std::uint64_t target_size = 0;
 };
 
-/// How a store is opened. What tunes RocksDB's files, caches and threads is accepted without
-/// effect: the store has none of these.
-struct Options {
+/// Accepted without effect: what a crash has left is completed, always.
+enum class WALRecoveryMode : char {
+  kTolerateCorruptedTailRecords = 0x00,
+  kAbsoluteConsistency = 0x01,
+  kPointInTimeRecovery = 0x02,
+  kSkipAnyCorruptedRecords = 0x03
+};
+
+/// What belongs to keys and values.
+struct ColumnFamilyOptions : AdvancedColumnFamilyOptions {
+  ColumnFamilyOptions() = default;
+  explicit ColumnFamilyOptions(const Options& options);
+
+  const Comparator* comparator = BytewiseComparator();
+  /// For ReadOptions::prefix_same_as_start.
+  std::shared_ptr<const SliceTransform> prefix_extractor;
+  // A store does not open with one: NotSupported.
+  const CompactionFilter* compaction_filter = nullptr;
+  std::shared_ptr<CompactionFilterFactory> compaction_filter_factory;
+  /// Without effect: a merge is NotSupported.
+  std::shared_ptr<MergeOperator> merge_operator;
+
+  // ---- Without effect ----
+  CompressionType compression = kSnappyCompression;
+  CompressionType bottommost_compression = kDisableCompressionOption;
+  CompressionOptions compression_opts;
+  CompressionOptions bottommost_compression_opts;
+  std::size_t write_buffer_size = std::size_t{64} << 20;
+  int level0_file_num_compaction_trigger = 4;
+  std::uint64_t max_bytes_for_level_base = std::uint64_t{256} << 20;
+  bool disable_auto_compactions = false;
+  std::shared_ptr<TableFactory> table_factory =
+      std::shared_ptr<TableFactory>(NewBlockBasedTableFactory());
+  std::vector<DbPath> cf_paths;
+
+  ColumnFamilyOptions* OldDefaults(int /*major*/ = 4, int /*minor*/ = 6) { return this; }
+  ColumnFamilyOptions* OptimizeForSmallDb(std::shared_ptr<Cache>* /*cache*/ = nullptr) {
+    return this;
+  }
+  ColumnFamilyOptions* OptimizeForPointLookup(std::uint64_t /*block_cache_size_mb*/) {
+    return this;
+  }
+  ColumnFamilyOptions* OptimizeLevelStyleCompaction(std::uint64_t /*memory_budget*/ = 0) {
+    return this;
+  }
+  ColumnFamilyOptions* OptimizeUniversalStyleCompaction(std::uint64_t /*memory_budget*/ = 0) {
+    return this;
+  }
+};
+
+/// What belongs to the whole store.
+struct DBOptions {
+  DBOptions() = default;
+  explicit DBOptions(const Options& options);
+
   bool create_if_missing = false;
   bool error_if_exists = false;
   bool paranoid_checks = false;  // RocksDB's is true, and reads less
-  const Comparator* comparator = BytewiseComparator();
-
+  /// Env::Default(), or one of NewMemEnv(). Outlives the store.
+  Env* env = Env::Default();
+  /// Gets messages about the store; null: a file LOG in its directory does.
+  std::shared_ptr<Logger> info_log;
+  /// Counts what the store is asked for; null: nothing does.
+  std::shared_ptr<Statistics> statistics;
   /// Ours: what these options have no place for.
   outlast::db::StoreOptions store;
 
   // ---- Without effect ----
-  CompressionType compression = kSnappyCompression;
-  CompressionType bottommost_compression = kNoCompression;
-  std::size_t write_buffer_size = std::size_t{64} << 20;
-  int max_write_buffer_number = 2;
-  int min_write_buffer_number_to_merge = 1;
+  bool create_missing_column_families = false;
+  InfoLogLevel info_log_level = INFO_LEVEL;
+  std::shared_ptr<RateLimiter> rate_limiter;
+  std::shared_ptr<Cache> row_cache;
   int max_open_files = -1;
+  int max_file_opening_threads = 16;
+  std::uint64_t max_total_wal_size = 0;
+  bool use_fsync = false;
+  std::vector<DbPath> db_paths;
+  std::string db_log_dir;
+  std::string wal_dir;
+  std::uint64_t delete_obsolete_files_period_micros = 21'600'000'000;
   int max_background_jobs = 2;
   int max_background_compactions = -1;
   int max_background_flushes = -1;
   std::uint32_t max_subcompactions = 1;
-  int num_levels = 7;
-  int level0_file_num_compaction_trigger = 4;
-  int level0_slowdown_writes_trigger = 20;
-  int level0_stop_writes_trigger = 36;
-  std::uint64_t target_file_size_base = std::uint64_t{64} << 20;
-  std::uint64_t max_bytes_for_level_base = std::uint64_t{256} << 20;
-  double max_bytes_for_level_multiplier = 10;
-  bool disable_auto_compactions = false;
-  bool use_fsync = false;
+  std::size_t max_log_file_size = 0;
+  std::size_t log_file_time_to_roll = 0;
+  std::size_t keep_log_file_num = 1000;
+  std::size_t recycle_log_file_num = 0;
+  std::uint64_t max_manifest_file_size = std::uint64_t{1} << 30;
+  int table_cache_numshardbits = 6;
+  std::uint64_t WAL_ttl_seconds = 0;
+  std::uint64_t WAL_size_limit_MB = 0;
+  std::size_t manifest_preallocation_size = std::size_t{4} << 20;
   bool allow_mmap_reads = false;
   bool allow_mmap_writes = false;
   bool use_direct_reads = false;
   bool use_direct_io_for_flush_and_compaction = false;
-  bool allow_concurrent_memtable_write = true;
-  bool enable_pipelined_write = false;
+  bool allow_fallocate = true;
+  bool is_fd_close_on_exec = true;
+  unsigned stats_dump_period_sec = 600;
+  unsigned stats_persist_period_sec = 600;
+  bool advise_random_on_open = true;
+  std::size_t db_write_buffer_size = 0;
+  std::size_t compaction_readahead_size = 0;
+  std::size_t writable_file_max_buffer_size = std::size_t{1} << 20;
+  bool use_adaptive_mutex = false;
   std::uint64_t bytes_per_sync = 0;
   std::uint64_t wal_bytes_per_sync = 0;
+  bool strict_bytes_per_sync = false;
+  bool enable_thread_tracking = false;
+  std::uint64_t delayed_write_rate = 0;
+  bool enable_pipelined_write = false;
+  bool unordered_write = false;
+  bool allow_concurrent_memtable_write = true;
+  bool enable_write_thread_adaptive_yield = true;
+  std::uint64_t max_write_batch_group_size_bytes = std::uint64_t{1} << 20;
+  bool skip_stats_update_on_db_open = false;
+  bool skip_checking_sst_file_sizes_on_db_open = false;
+  WALRecoveryMode wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
+  bool allow_2pc = false;
+  bool fail_if_options_file_error = false;
+  bool dump_malloc_stats = false;
+  bool avoid_flush_during_recovery = false;
+  bool avoid_flush_during_shutdown = false;
+  bool two_write_queues = false;
+  bool manual_wal_flush = false;
+  CompressionType wal_compression = kNoCompression;
+  bool atomic_flush = false;
+  bool avoid_unnecessary_blocking_io = false;
+  int max_bgerror_resume_count = 2147483647;
 
-  Options* IncreaseParallelism(int /*total_threads*/ = 16) { return this; }
-  Options* PrepareForBulkLoad() { return this; }
-  Options* OptimizeForSmallDb() { return this; }
-  Options* OptimizeForPointLookup(std::uint64_t /*block_cache_size_mb*/) { return this; }
-  Options* OptimizeLevelStyleCompaction(std::uint64_t /*memtable_memory_budget*/ = 0) {
-    return this;
-  }
-  Options* OptimizeUniversalStyleCompaction(std::uint64_t /*memtable_memory_budget*/ = 0) {
-    return this;
-  }
+  DBOptions* IncreaseParallelism(int /*total_threads*/ = 16) { return this; }
+  DBOptions* OptimizeForSmallDb(std::shared_ptr<Cache>* /*cache*/ = nullptr) { return this; }
 };
 
-/// How data is read.
+/// How a store is opened. What tunes RocksDB's files, caches and threads is accepted without
+/// effect: the store has none of these.
+struct Options : DBOptions, ColumnFamilyOptions {
+  Options() = default;
+  Options(const DBOptions& of_store, const ColumnFamilyOptions& of_family)
+      : DBOptions(of_store), ColumnFamilyOptions(of_family) {}
+
+  Options* OldDefaults(int /*major*/ = 4, int /*minor*/ = 6) { return this; }
+  Options* PrepareForBulkLoad() { return this; }
+  Options* OptimizeForSmallDb() { return this; }
+  Options* DisableExtraChecks() { return this; }
+};
+
+inline ColumnFamilyOptions::ColumnFamilyOptions(const Options& options)
+    : ColumnFamilyOptions(static_cast<const ColumnFamilyOptions&>(options)) {}
+inline DBOptions::DBOptions(const Options& options)
+    : DBOptions(static_cast<const DBOptions&>(options)) {}
+
+/// How data are read.
 struct ReadOptions {
   ReadOptions() = default;
   ReadOptions(bool checks, bool cache) : verify_checksums(checks), fill_cache(cache) {}
@@ -87,20 +204,46 @@ struct ReadOptions {
   const Slice* iterate_upper_bound = nullptr;
   /// Compare each value that is read with its checksum; a difference is a Corruption.
   bool verify_checksums = true;
-  bool fill_cache = true;          // without effect
-  bool total_order_seek = false;   // without effect: every seek is one
-  bool async_io = false;           // without effect
-  std::size_t readahead_size = 0;  // without effect
+  /// Iterators stay at keys of the prefix at which a seek found them, by
+  /// ColumnFamilyOptions::prefix_extractor; without effect if that is null.
+  bool prefix_same_as_start = false;
+  /// Each seek of an iterator shows what is there at the call.
+  bool tailing = false;
+  /// InvalidArgument if it is not null: keys have no timestamps.
+  const Slice* timestamp = nullptr;
+
+  // ---- Without effect ----
+  bool fill_cache = true;
+  bool total_order_seek = false;  // every seek is one
+  bool auto_prefix_mode = false;
+  bool pin_data = false;  // "rocksdb.iterator.is-key-pinned" is 0
+  bool async_io = false;
+  bool adaptive_readahead = false;
+  bool ignore_range_deletions = false;
+  bool background_purge_on_iterator_cleanup = false;
+  bool optimize_multiget_for_io = true;
+  ReadTier read_tier = kReadAllTier;  // everything is in every tier
+  std::size_t readahead_size = 0;
+  std::uint64_t max_skippable_internal_keys = 0;
+  std::chrono::microseconds deadline{0};
+  std::chrono::microseconds io_timeout{0};
+  Env::IOPriority rate_limiter_priority = Env::IO_TOTAL;
 };
 
-/// How data is written.
+/// How data are written.
 struct WriteOptions {
   /// Durable at return. Without it, as outlast::db::WriteOptions says.
   bool sync = false;
   /// Without effect, but InvalidArgument together with `sync`.
   bool disableWAL = false;
-  bool no_slowdown = false;  // without effect
-  bool low_pri = false;      // without effect
+
+  // ---- Without effect ----
+  bool ignore_missing_column_families = false;
+  bool no_slowdown = false;
+  bool low_pri = false;
+  bool memtable_insert_hint_per_batch = false;
+  Env::IOPriority rate_limiter_priority = Env::IO_TOTAL;
+  std::size_t protection_bytes_per_key = 0;
 };
 
 /// How DB::Flush() works. Without effect: it waits.
@@ -109,12 +252,18 @@ struct FlushOptions {
   bool allow_write_stall = false;
 };
 
+enum class BottommostLevelCompaction { kSkip, kIfHaveCompactionFilter, kForce, kForceOptimized };
+
 /// How DB::CompactRange() works. Without effect.
 struct CompactRangeOptions {
-  bool exclusive_manual_compaction = true;
+  bool exclusive_manual_compaction = false;
   bool change_level = false;
   int target_level = -1;
+  std::uint32_t target_path_id = 0;
+  BottommostLevelCompaction bottommost_level_compaction =
+      BottommostLevelCompaction::kIfHaveCompactionFilter;
+  bool allow_write_stall = false;
   std::uint32_t max_subcompactions = 0;
 };
 
-}  // namespace rocksdb
+}  // namespace ROCKSDB_NAMESPACE

@@ -1,22 +1,34 @@
-// rocksdb::Slice.
+// rocksdb::Slice, PinnableSlice and SliceParts.
 #pragma once
 
-#include <outlast/db/slice.hpp>
+#include "../../db/slice.hpp"
+#include "cleanable.h"
+#include "rocksdb_namespace.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
 
-/// Bytes, any of them, that somebody else keeps.
+struct SliceParts;
+
+/// Bytes, any of them, that another object keeps.
 /// Thread-safety: const members may be called concurrently.
 class Slice : public outlast::db::Slice {
  public:
-  using outlast::db::Slice::Slice;
   Slice() = default;
+  Slice(const char* data, std::size_t size) : outlast::db::Slice(data, size) {}
+  Slice(const std::string& text) : outlast::db::Slice(text) {}
+  Slice(std::string_view text) : outlast::db::Slice(text) {}
+  /// Up to the first zero byte; empty if it is null.
+  Slice(const char* text) : outlast::db::Slice(text == nullptr ? "" : text) {}
   Slice(const outlast::db::Slice& same) : outlast::db::Slice(same) {}
+  /// The parts one after the other, in `buf`, which is kept as long as the slice.
+  Slice(const SliceParts& parts, std::string* buf);
 
   /// Forgets the last `n` bytes; `n` <= size().
   void remove_suffix(std::size_t n) { *this = Slice(data(), size() - n); }
@@ -32,6 +44,18 @@ class Slice : public outlast::db::Slice {
     }
     return text;
   }
+  /// Of two digits for each byte, the bytes; false if these are no such digits.
+  bool DecodeHex(std::string* result) const {
+    if (size() % 2 != 0 || result == nullptr) return false;
+    result->clear();
+    for (std::size_t i = 0; i < size(); i += 2) {
+      const int high = digit((*this)[i]);
+      const int low = digit((*this)[i + 1]);
+      if (high < 0 || low < 0) return false;
+      result->push_back(static_cast<char>(high * 16 + low));
+    }
+    return true;
+  }
   [[nodiscard]] std::string_view ToStringView() const { return view(); }
   [[nodiscard]] bool ends_with(const Slice& x) const {
     return size() >= x.size() && view().substr(size() - x.size()) == x.view();
@@ -42,6 +66,103 @@ class Slice : public outlast::db::Slice {
     return static_cast<std::size_t>(std::mismatch(data(), data() + shorter, b.data()).first -
                                     data());
   }
+
+ private:
+  static int digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  }
 };
 
-}  // namespace rocksdb
+/// Several slices that are one key or one value.
+struct SliceParts {
+  SliceParts() = default;
+  SliceParts(const Slice* all, int number) : parts(all), num_parts(number) {}
+
+  const Slice* parts = nullptr;
+  int num_parts = 0;
+};
+
+inline Slice::Slice(const SliceParts& parts, std::string* buf) {
+  buf->clear();
+  for (int i = 0; i < parts.num_parts; ++i) buf->append(parts.parts[i].view());
+  *this = Slice(*buf);
+}
+
+/// A slice that keeps its bytes itself, or calls functions when they are not needed any more. The
+/// store copies each value that it reads into one: nothing of it stays pinned.
+/// Thread-safety: const members may be called concurrently, others by one thread at a time.
+class PinnableSlice : public Slice, public Cleanable {
+ public:
+  PinnableSlice() = default;
+  /// Keeps its bytes in *buf, which outlives it.
+  explicit PinnableSlice(std::string* buf) : buf_(buf) {}
+  PinnableSlice(PinnableSlice&& from) noexcept { take(from); }
+  PinnableSlice& operator=(PinnableSlice&& from) noexcept {
+    if (this != &from) {
+      Cleanable::Reset();
+      take(from);
+    }
+    return *this;
+  }
+
+  /// Is `s`, whose bytes stay until f(arg1, arg2) is called.
+  void PinSlice(const Slice& s, CleanupFunction f, void* arg1, void* arg2) {
+    pinned_ = true;
+    set(s);
+    RegisterCleanup(f, arg1, arg2);
+  }
+  /// The same, until what `cleanable` has to call is called.
+  void PinSlice(const Slice& s, Cleanable* cleanable) {
+    pinned_ = true;
+    set(s);
+    if (cleanable != nullptr) cleanable->DelegateCleanupsTo(this);
+  }
+  /// Is a copy of `slice`.
+  void PinSelf(const Slice& slice) {
+    buf_->assign(slice.data(), slice.size());
+    set(*buf_);
+  }
+  /// Is what *GetSelf() holds.
+  void PinSelf() { set(*buf_); }
+  void remove_prefix(std::size_t n) {
+    if (pinned_) return Slice::remove_prefix(n);
+    buf_->erase(0, n);
+    PinSelf();
+  }
+  void remove_suffix(std::size_t n) {
+    if (pinned_) return Slice::remove_suffix(n);
+    buf_->erase(size() - n, n);
+    PinSelf();
+  }
+  /// Is empty.
+  void Reset() {
+    Cleanable::Reset();
+    pinned_ = false;
+    set(Slice());
+  }
+  std::string* GetSelf() { return buf_; }
+  [[nodiscard]] bool IsPinned() const { return pinned_; }
+
+ private:
+  void set(const Slice& bytes) { static_cast<Slice&>(*this) = bytes; }
+  void take(PinnableSlice& from) noexcept {
+    pinned_ = from.pinned_;
+    const bool own = from.buf_ == &from.self_;
+    const Slice bytes = from;
+    self_ = std::move(from.self_);  // a short string moves its bytes
+    buf_ = own ? &self_ : from.buf_;
+    set(pinned_ ? bytes : Slice(buf_->data(), bytes.size()));
+    from.DelegateCleanupsTo(this);
+    from.self_.clear();
+    from.buf_ = &from.self_;
+    from.Reset();
+  }
+
+  std::string self_;
+  std::string* buf_ = &self_;
+  bool pinned_ = false;
+};
+
+}  // namespace ROCKSDB_NAMESPACE

@@ -1,14 +1,15 @@
 // rocksdb::Status.
 #pragma once
 
-#include <outlast/compat/rocksdb/slice.h>
-#include <outlast/db/status.hpp>
+#include "../../db/status.hpp"
+#include "rocksdb_namespace.h"
+#include "slice.h"
 
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
 
 /// Success, or a kind of failure and a sentence. Kinds and numbers are RocksDB's; the store itself
 /// answers those that LevelDB has, of which a file system without space is kNoSpace.
@@ -34,7 +35,28 @@ class Status {
     kColumnFamilyDropped = 15,
     kMaxCode
   };
-  enum SubCode : unsigned char { kNone = 0, kNoSpace = 4, kMemoryLimit = 7, kPathNotFound = 9 };
+  enum SubCode : unsigned char {
+    kNone = 0,
+    kMutexTimeout = 1,
+    kLockTimeout = 2,
+    kLockLimit = 3,
+    kNoSpace = 4,
+    kDeadlock = 5,
+    kStaleFile = 6,
+    kMemoryLimit = 7,
+    kSpaceLimit = 8,
+    kPathNotFound = 9,
+    kManualCompactionPaused = 11,
+    kMaxSubCode
+  };
+  enum Severity : unsigned char {
+    kNoError = 0,
+    kSoftError = 1,
+    kHardError = 2,
+    kFatalError = 3,
+    kUnrecoverableError = 4,
+    kMaxSeverity
+  };
 
   /// Success.
   Status() = default;
@@ -79,14 +101,32 @@ class Status {
   static Status TryAgain(const Slice& msg = {}, const Slice& msg2 = {}) {
     return {kTryAgain, msg, msg2};
   }
+  static Status MergeInProgress(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kMergeInProgress, msg, msg2};
+  }
+  static Status Expired(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kExpired, msg, msg2};
+  }
+  static Status CompactionTooLarge(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kCompactionTooLarge, msg, msg2};
+  }
+  static Status ColumnFamilyDropped(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kColumnFamilyDropped, msg, msg2};
+  }
   static Status NoSpace(const Slice& msg = {}, const Slice& msg2 = {}) {
-    Status made(kIOError, msg, msg2);
-    made.subcode_ = kNoSpace;
-    return made;
+    return {kIOError, msg, msg2, kNoSpace};
+  }
+  static Status PathNotFound(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kIOError, msg, msg2, kPathNotFound};
+  }
+  static Status MemoryLimit(const Slice& msg = {}, const Slice& msg2 = {}) {
+    return {kAborted, msg, msg2, kMemoryLimit};
   }
 
   [[nodiscard]] Code code() const { return code_; }
   [[nodiscard]] SubCode subcode() const { return subcode_; }
+  /// No error of ours has one.
+  [[nodiscard]] Severity severity() const { return kNoError; }
   [[nodiscard]] bool ok() const { return code_ == kOk; }
   [[nodiscard]] bool IsNotFound() const { return code_ == kNotFound; }
   [[nodiscard]] bool IsCorruption() const { return code_ == kCorruption; }
@@ -99,13 +139,27 @@ class Status {
   [[nodiscard]] bool IsAborted() const { return code_ == kAborted; }
   [[nodiscard]] bool IsBusy() const { return code_ == kBusy; }
   [[nodiscard]] bool IsTryAgain() const { return code_ == kTryAgain; }
+  [[nodiscard]] bool IsMergeInProgress() const { return code_ == kMergeInProgress; }
+  [[nodiscard]] bool IsExpired() const { return code_ == kExpired; }
+  [[nodiscard]] bool IsCompactionTooLarge() const { return code_ == kCompactionTooLarge; }
+  [[nodiscard]] bool IsColumnFamilyDropped() const { return code_ == kColumnFamilyDropped; }
+  [[nodiscard]] bool IsDeadlock() const { return code_ == kBusy && subcode_ == kDeadlock; }
+  [[nodiscard]] bool IsLockLimit() const { return code_ == kAborted && subcode_ == kLockLimit; }
+  [[nodiscard]] bool IsMemoryLimit() const { return code_ == kAborted && subcode_ == kMemoryLimit; }
+  [[nodiscard]] bool IsPathNotFound() const {
+    return (code_ == kIOError || code_ == kNotFound) && subcode_ == kPathNotFound;
+  }
+  [[nodiscard]] bool IsManualCompactionPaused() const {
+    return code_ == kIncomplete && subcode_ == kManualCompactionPaused;
+  }
   [[nodiscard]] bool IsNoSpace() const { return code_ == kIOError && subcode_ == kNoSpace; }
   /// The sentence; null if it has none.
   [[nodiscard]] const char* getState() const {
     return sentence_.empty() ? nullptr : sentence_.c_str();
   }
-  /// Nothing: nobody is asked to look at each status.
+  // Nothing: no check asks whether a program has looked at each status.
   void PermitUncheckedError() const {}
+  void MustCheck() const {}
 
   /// The kind and the sentence, for people. "OK" for a success.
   [[nodiscard]] std::string ToString() const {
@@ -113,7 +167,8 @@ class Status {
   }
 
  private:
-  Status(Code code, const Slice& msg, const Slice& msg2) : code_(code), sentence_(msg.ToString()) {
+  Status(Code code, const Slice& msg, const Slice& msg2, SubCode subcode = kNone)
+      : code_(code), subcode_(subcode), sentence_(msg.ToString()) {
     if (!msg2.empty()) sentence_.append(": ").append(msg2.view());
   }
 
@@ -152,4 +207,4 @@ class Status {
 inline bool operator==(const Status& x, const Status& y) { return x.code() == y.code(); }
 inline bool operator!=(const Status& x, const Status& y) { return !(x == y); }
 
-}  // namespace rocksdb
+}  // namespace ROCKSDB_NAMESPACE

@@ -1,7 +1,7 @@
 // leveldb::NewMemEnv.
 #pragma once
 
-#include <outlast/compat/leveldb/export.h>
-#include <outlast/compat/leveldb/namespace.h>
+#include "../export.h"
+#include "../namespace.h"
 
-#include <outlast/db/memenv.hpp>
+#include "../../../db/memenv.hpp"

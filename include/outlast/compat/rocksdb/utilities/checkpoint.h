@@ -1,14 +1,14 @@
 // rocksdb::Checkpoint.
 #pragma once
 
-#include <outlast/compat/rocksdb/db.h>
-#include <outlast/compat/rocksdb/status.h>
-#include <outlast/db/checkpoint.hpp>
+#include "../../../db/checkpoint.hpp"
+#include "../db.h"
+#include "../status.h"
 
 #include <cstdint>
 #include <string>
 
-namespace rocksdb {
+namespace ROCKSDB_NAMESPACE {
 
 /// Makes stores of what an open store holds at one moment: outlast::db::Checkpoint().
 class Checkpoint {
@@ -42,4 +42,4 @@ class Checkpoint {
   DB* of_;
 };
 
-}  // namespace rocksdb
+}  // namespace ROCKSDB_NAMESPACE

@@ -1,0 +1,41 @@
+// rocksdb::CompactionFilter, with which no store opens.
+#pragma once
+
+#include "rocksdb_namespace.h"
+#include "slice.h"
+
+#include <memory>
+#include <string>
+
+namespace ROCKSDB_NAMESPACE {
+
+/// The store has no compactions that could ask it: DB::Open() with one is NotSupported.
+class CompactionFilter {
+ public:
+  struct Context {
+    bool is_full_compaction;
+    bool is_manual_compaction;
+    unsigned column_family_id;
+  };
+
+  virtual ~CompactionFilter() = default;
+
+  virtual const char* Name() const = 0;
+  virtual bool Filter(int /*level*/, const Slice& /*key*/, const Slice& /*existing_value*/,
+                      std::string* /*new_value*/, bool* /*value_changed*/) const {
+    return false;
+  }
+  virtual bool IgnoreSnapshots() const { return true; }
+};
+
+/// The same.
+class CompactionFilterFactory {
+ public:
+  virtual ~CompactionFilterFactory() = default;
+
+  virtual const char* Name() const = 0;
+  virtual std::unique_ptr<CompactionFilter> CreateCompactionFilter(
+      const CompactionFilter::Context& context) = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE

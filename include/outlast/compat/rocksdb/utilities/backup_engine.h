@@ -1,0 +1,71 @@
+// rocksdb::BackupEngine, which does not open. A copy of an open store is a Checkpoint
+// (utilities/checkpoint.h).
+#pragma once
+
+#include "../db.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ROCKSDB_NAMESPACE {
+
+using BackupID = std::uint32_t;
+
+struct BackupEngineOptions {
+  explicit BackupEngineOptions(std::string directory) : backup_dir(std::move(directory)) {}
+
+  std::string backup_dir;
+  Env* backup_env = nullptr;
+  bool share_table_files = true;
+  Logger* info_log = nullptr;
+  bool sync = true;
+  bool destroy_old_data = false;
+  bool backup_log_files = true;
+  int max_background_operations = 1;
+};
+using BackupableDBOptions = BackupEngineOptions;
+
+struct RestoreOptions {
+  explicit RestoreOptions(bool keep = false) : keep_log_files(keep) {}
+
+  bool keep_log_files;
+};
+
+struct BackupInfo {
+  BackupID backup_id = 0;
+  std::int64_t timestamp = 0;
+  std::uint64_t size = 0;
+  std::uint32_t number_files = 0;
+};
+
+/// Functions of which there is no object: Open() is NotSupported.
+class BackupEngine {
+ public:
+  virtual ~BackupEngine() = default;
+
+  /// NotSupported, and null.
+  static Status Open(const BackupEngineOptions& /*options*/, Env* /*db_env*/,
+                     BackupEngine** backup_engine_ptr) {
+    *backup_engine_ptr = nullptr;
+    return Status::NotSupported("the store has no backup engine; Checkpoint copies an open store");
+  }
+  static Status Open(Env* db_env, const BackupEngineOptions& options,
+                     BackupEngine** backup_engine_ptr) {
+    return Open(options, db_env, backup_engine_ptr);
+  }
+
+  virtual Status CreateNewBackup(DB* db, bool flush_before_backup = false) = 0;
+  virtual Status PurgeOldBackups(std::uint32_t num_backups_to_keep) = 0;
+  virtual Status DeleteBackup(BackupID backup_id) = 0;
+  virtual void GetBackupInfo(std::vector<BackupInfo>* backup_info) const = 0;
+  virtual Status VerifyBackup(BackupID backup_id, bool verify_with_checksum = false) const = 0;
+  virtual Status RestoreDBFromBackup(BackupID backup_id, const std::string& db_dir,
+                                     const std::string& wal_dir) const = 0;
+  virtual Status RestoreDBFromLatestBackup(const std::string& db_dir,
+                                           const std::string& wal_dir) const = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE

@@ -87,9 +87,10 @@ char* copy_of(std::string_view bytes) {
   return copy;
 }
 
-/// Is it OK? Otherwise *errptr says why not.
+/// Is it OK? Otherwise *errptr says why not, if there is one.
 bool report(const db::Status& status, char** errptr) {
   if (status.ok()) return true;
+  if (errptr == nullptr) return false;
   std::free(*errptr);
   *errptr = copy_of(status.ToString());
   return false;

@@ -239,7 +239,7 @@ class memory_env final : public EnvWrapper, public store_keeper {
 
  private:
   static Status missing(const std::string& path) {
-    return Status::NotFound(path, "no such file in memory");
+    return Status::IOError(path, "no such file in memory");  // as in LevelDB
   }
   std::shared_ptr<content> found(const std::string& path) {
     const std::lock_guard lock(mutex_);

@@ -280,6 +280,7 @@ Status DB::OpenForReading(const Options& options, const std::string& name, DB** 
 
 Status DestroyDB(const std::string& name, const Options& options) {
   Env* const env = options.env;
+  if (env == nullptr) return Status::InvalidArgument("Options::env must not be null");
   std::vector<std::string> there;
   if (const Status listed = env->GetChildren(name, &there); !listed.ok()) {
     return listed.IsNotFound() ? Status() : listed;
@@ -331,6 +332,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
 }
 
 Status RepairDB(const std::string& dbname, const Options& options) {
+  if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
   if (keeper_of(options.env) != nullptr) return {};  // it has not left the process
   const store_paths paths(dbname);
   if (!holds_store(options.env, paths)) {

@@ -104,10 +104,10 @@ class opened_iterator final : public Iterator {
     move([&] { at_->seek(target.view()); });
   }
   void Next() override {
-    move([this] { at_->next(); });
+    if (valid_) move([this] { at_->next(); });
   }
   void Prev() override {
-    move([this] { at_->prev(); });
+    if (valid_) move([this] { at_->prev(); });
   }
   Slice key() const override { return key_; }
   Slice value() const override { return value_; }
@@ -123,22 +123,28 @@ class opened_iterator final : public Iterator {
       valid_ = false;
       status_ = status_of_current();
     }
-    if (!valid_) return;
+    if (!valid_) return forget();
     const core::entry_view there = at_->here();
     if (verifies_ && !core::is_intact(there.key, there.stored)) {
       valid_ = false;
       status_ = damaged(there.key);
-      return;
+      return forget();
     }
     key_ = there.key;
     value_ = core::value_in(there.stored);
+  }
+
+  /// What the cursor showed may be gone.
+  void forget() noexcept {
+    key_.clear();
+    value_.clear();
   }
 
   std::unique_ptr<core::moment> kept_;
   std::unique_ptr<core::cursor> at_;
   bool verifies_;
   bool valid_ = false;
-  Slice key_;    // the cursor's, if valid_
+  Slice key_;    // the cursor's, or empty
   Slice value_;  // the same
   Status status_;
 };

@@ -69,6 +69,18 @@ TEST_F(BesideTest, has_a_store_by_each) {
   leveldb_close(b);
 }
 
+TEST_F(BesideTest, fails_in_c_without_a_place_for_the_message) {
+  leveldb_options_set_cache(theirs, nullptr);
+  leveldb_options_set_env(theirs, nullptr);
+  EXPECT_EQ(leveldb_open(theirs, path("a").c_str(), nullptr), nullptr);
+  leveldb_destroy_db(theirs, path("a").c_str(), nullptr);
+  leveldb_repair_db(theirs, path("a").c_str(), nullptr);
+  char* error = nullptr;
+  leveldb_destroy_db(theirs, path("a").c_str(), &error);
+  EXPECT_NE(error, nullptr);
+  leveldb_free(error);
+}
+
 TEST_F(BesideTest, opens_the_same_store_once_at_a_time) {
   outlast::db::Status status;
   bool fails = true;

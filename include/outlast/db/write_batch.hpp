@@ -42,7 +42,7 @@ class WriteBatch {
   /// The key shall be gone, if it is there.
   void Delete(const Slice& key);
   void Clear();
-  /// Bytes that the batch takes: of its keys and values, and a few for each of them.
+  /// Bytes that the batch takes: of its keys and values, and a few for each of them. As LevelDB's.
   size_t ApproximateSize() const;
   /// The changes of `source` follow those that are here. `source` may be this one.
   void Append(const WriteBatch& source);

@@ -118,6 +118,10 @@ TEST_P(StoreOpening, judges_its_own_options) {
   home.options.comparator = nullptr;
   EXPECT_TRUE(home.open().IsInvalidArgument());
   home.options.comparator = db::BytewiseComparator();
+  db::Options without = home.options;
+  without.env = nullptr;
+  EXPECT_TRUE(db::DestroyDB("nowhere", without).IsInvalidArgument());
+  EXPECT_TRUE(db::RepairDB("nowhere", without).IsInvalidArgument());
   for (const unsigned replicas : {0U, 1U, 65U}) {
     home.more.replicas = replicas;
     EXPECT_TRUE(home.open().IsInvalidArgument()) << replicas;

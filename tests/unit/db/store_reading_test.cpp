@@ -250,6 +250,26 @@ TEST_P(Store, turns_an_iterator_around_anywhere) {
   EXPECT_EQ(at(*it), "-");
 }
 
+TEST_P(Store, stays_nowhere_when_an_iterator_moves_from_there) {
+  put_each("ab");
+  const auto it = iterate();
+  it->Next();
+  it->Prev();
+  EXPECT_EQ(at(*it), "-");
+  it->SeekToLast();
+  for (int i = 0; i < 3; ++i) it->Next();
+  it->Prev();
+  EXPECT_EQ(at(*it), "-");
+  EXPECT_TRUE(it->key().empty() && it->value().empty());
+  EXPECT_TRUE(it->status().ok());
+  it->SeekToFirst();
+  for (int i = 0; i < 3; ++i) it->Prev();
+  it->Next();
+  EXPECT_EQ(at(*it), "-");
+  it->SeekToFirst();
+  EXPECT_EQ(at(*it), "a");
+}
+
 TEST_P(Store, walks_at_random_as_a_sorted_map_does) {
   std::map<std::string, std::string> model;
   for (int i = 0; i < 2000; i += 2) {

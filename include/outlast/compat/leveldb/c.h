@@ -5,7 +5,8 @@
 
    Failures: *errptr is null before, or a message of malloc(). It stays as it is if all went well;
    otherwise it becomes a message of malloc(), and the old one is freed. A uint8_t is false if it is
-   0, and true otherwise. No pointer is null.
+   0, and true otherwise. Null may be an errptr, which receives nothing then; what an option names,
+   for none; and bytes of length 0. No other pointer is null.
 
    Thread-safety: as the classes, outlast/db/db.hpp. */
 #pragma once

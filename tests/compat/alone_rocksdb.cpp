@@ -30,3 +30,4 @@
 #include <rocksdb/utilities/transaction_db.h>
 #include <rocksdb/version.h>
 #include <rocksdb/write_batch.h>
+#include <rocksdb/write_buffer_manager.h>

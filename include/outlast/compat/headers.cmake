@@ -35,6 +35,7 @@ outlast_headers(outlast_library compat
   rocksdb/utilities/transaction_db.h
   rocksdb/version.h
   rocksdb/write_batch.h
+  rocksdb/write_buffer_manager.h
 )
 if(NOT TARGET outlast_leveldb)
   return()

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "rocksdb/status.h"
+#include "rocksdb/version.h"
 
 using rocksdb::Status;
 
@@ -44,5 +45,7 @@ int main(int, char**) {
     case Status::Code::kCorruption: std::printf("corruption\n"); break;
     default: std::printf("another\n");
   }
+  std::printf("%d %d\n", ROCKSDB_MAJOR, ROCKSDB_MINOR);
+  std::printf("%s\n", rocksdb::GetRocksVersionAsString(false).c_str());
   return 0;
 }

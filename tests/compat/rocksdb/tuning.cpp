@@ -14,6 +14,7 @@
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "rocksdb/universal_compaction.h"
+#include "rocksdb/write_buffer_manager.h"
 
 namespace {
 
@@ -86,6 +87,7 @@ int main(int, char** argv) {
   options.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(4));
   options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(100 << 20));
   options.statistics = rocksdb::CreateDBStatistics();
+  options.write_buffer_manager.reset(new rocksdb::WriteBufferManager(64 << 20, table.block_cache));
   options.row_cache = rocksdb::NewLRUCache(1 << 20);
   options.env->SetBackgroundThreads(2, rocksdb::Env::Priority::LOW);
   options.env->SetBackgroundThreads(1, rocksdb::Env::HIGH);

@@ -12,6 +12,9 @@ namespace ROCKSDB_NAMESPACE {
 /// The store has no compactions that could ask it: DB::Open() with one is NotSupported.
 class CompactionFilter {
  public:
+  enum ValueType { kValue, kMergeOperand, kBlobIndex };
+  enum class Decision { kKeep, kRemove, kChangeValue, kRemoveAndSkipUntil };
+
   struct Context {
     bool is_full_compaction;
     bool is_manual_compaction;
@@ -24,6 +27,15 @@ class CompactionFilter {
   virtual bool Filter(int /*level*/, const Slice& /*key*/, const Slice& /*existing_value*/,
                       std::string* /*new_value*/, bool* /*value_changed*/) const {
     return false;
+  }
+  virtual bool FilterMergeOperand(int /*level*/, const Slice& /*key*/,
+                                  const Slice& /*operand*/) const {
+    return false;
+  }
+  virtual Decision FilterV2(int /*level*/, const Slice& /*key*/, ValueType /*value_type*/,
+                            const Slice& /*existing_value*/, std::string* /*new_value*/,
+                            std::string* /*skip_until*/) const {
+    return Decision::kKeep;
   }
   virtual bool IgnoreSnapshots() const { return true; }
 };

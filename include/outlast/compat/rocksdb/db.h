@@ -186,7 +186,7 @@ class DB {
   /// is ShutdownInProgress, or nothing; OK if it is called again.
   virtual Status Close() {
     if (snapshots_.count() != 0) return Status::Aborted("a snapshot is not released");
-    if (iterators_.load() != 0) return Status::Aborted("an iterator is not deleted");
+    if (numbers_.iterators.load() != 0) return Status::Aborted("an iterator is not deleted");
     of_.reset();
     return {};
   }
@@ -322,7 +322,8 @@ class DB {
     if (of_ == nullptr) return NewErrorIterator(closed());
     if (options.timestamp != nullptr) return NewErrorIterator(no_timestamps());
     return new outlast_detail::store_iterator(
-        {of_.get(), options_.comparator, options_.prefix_extractor.get(), counts_, &iterators_},
+        {of_.get(), options_.comparator, options_.prefix_extractor.get(), counts_,
+         &numbers_.iterators},
         options, store_options(options));
   }
   virtual Iterator* NewIterator(const ReadOptions& options, ColumnFamilyHandle* family) {
@@ -341,7 +342,7 @@ class DB {
   virtual void ReleaseSnapshot(const Snapshot* snapshot);
   /// How many changes were written since it was opened. It is not kept with the data.
   virtual SequenceNumber GetLatestSequenceNumber() const {
-    return changes_.load(std::memory_order_relaxed);
+    return numbers_.changes.load(std::memory_order_relaxed);
   }
 
   // Those of Properties that docs/doors/07-rocksdb.md names, and those of outlast::db::DB that
@@ -497,7 +498,7 @@ class DB {
     how.sync = options.sync;
     const outlast::db::Status status = change(how);
     if (!status.ok()) return status;
-    changes_.fetch_add(changes, std::memory_order_relaxed);
+    numbers_.changes.fetch_add(changes, std::memory_order_relaxed);
     if (counts_ != nullptr && changes != 0) {
       counts_->recordTick(NUMBER_KEYS_WRITTEN, changes);
       counts_->recordTick(BYTES_WRITTEN, bytes);
@@ -521,13 +522,18 @@ class DB {
     return how;
   }
 
+  /// Written all the time: on cache lines that readers of the rest do not need.
+  struct alignas(128) numbers {
+    std::atomic<SequenceNumber> changes{0};
+    std::atomic<std::int64_t> iterators{0};
+  };
+
   std::string name_;
   Options options_;
   bool reads_only_ = false;
   Statistics* counts_ = nullptr;  // of options_
   std::unique_ptr<ColumnFamilyHandle> family_;
-  std::atomic<SequenceNumber> changes_{0};
-  std::atomic<std::int64_t> iterators_{0};
+  numbers numbers_;
   outlast_detail::snapshots snapshots_;
   std::unique_ptr<outlast_detail::order> store_order_;          // outlives the store
   std::unique_ptr<outlast_detail::store_logger> store_logger_;  // the same

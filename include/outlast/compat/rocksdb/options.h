@@ -13,6 +13,7 @@
 #include "slice_transform.h"
 #include "statistics.h"
 #include "table.h"
+#include "write_buffer_manager.h"
 
 #include <chrono>
 #include <cstddef>
@@ -110,6 +111,7 @@ struct DBOptions {
   bool create_missing_column_families = false;
   InfoLogLevel info_log_level = INFO_LEVEL;
   std::shared_ptr<RateLimiter> rate_limiter;
+  std::shared_ptr<WriteBufferManager> write_buffer_manager;
   std::shared_ptr<Cache> row_cache;
   int max_open_files = -1;
   int max_file_opening_threads = 16;

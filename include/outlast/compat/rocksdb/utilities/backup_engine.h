@@ -68,4 +68,28 @@ class BackupEngine {
                                            const std::string& wal_dir) const = 0;
 };
 
+/// The same.
+class BackupEngineReadOnly {
+ public:
+  virtual ~BackupEngineReadOnly() = default;
+
+  /// NotSupported, and null.
+  static Status Open(const BackupEngineOptions& /*options*/, Env* /*db_env*/,
+                     BackupEngineReadOnly** backup_engine_ptr) {
+    *backup_engine_ptr = nullptr;
+    return Status::NotSupported("the store has no backup engine; Checkpoint copies an open store");
+  }
+  static Status Open(Env* db_env, const BackupEngineOptions& options,
+                     BackupEngineReadOnly** backup_engine_ptr) {
+    return Open(options, db_env, backup_engine_ptr);
+  }
+
+  virtual void GetBackupInfo(std::vector<BackupInfo>* backup_info) const = 0;
+  virtual Status VerifyBackup(BackupID backup_id, bool verify_with_checksum = false) const = 0;
+  virtual Status RestoreDBFromBackup(BackupID backup_id, const std::string& db_dir,
+                                     const std::string& wal_dir) const = 0;
+  virtual Status RestoreDBFromLatestBackup(const std::string& db_dir,
+                                           const std::string& wal_dir) const = 0;
+};
+
 }  // namespace ROCKSDB_NAMESPACE

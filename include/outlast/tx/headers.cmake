@@ -9,6 +9,7 @@ outlast_headers(outlast_library tx
   detail/cx_queue.hpp
   detail/cx_session.hpp
   detail/device_turns.hpp
+  detail/dropped_snapshots.hpp
   detail/helped_request.hpp
   detail/impl/redo_session.hpp
   detail/logged_word.hpp

@@ -19,92 +19,35 @@
 // what the last one has brought.
 //
 // When its space comes back: the updates that follow the end of a snapshot give back 64 blocks
-// each, collect() all at once. What the snapshots of a process held when it ended, or crashed,
-// comes back in the same way from the next opening on.
+// each, and twice what the one before has retired under snapshots, so that what is retired and what
+// comes back stay in proportion; collect() gives back all. Where an update finds no room it does so
+// too, and tries again. What the snapshots of a process held when it ended, or crashed, comes back
+// in the same way from the next opening on. However many are open, an update costs the same.
 #pragma once
 
 #include <outlast/base/error.hpp>
-#include <outlast/base/fork_locks.hpp>
 #include <outlast/tx/detail/copied_entries.hpp>
+#include <outlast/tx/detail/dropped_snapshots.hpp>
 #include <outlast/tx/managed_map.hpp>
 #include <outlast/tx/options.hpp>
 #include <outlast/tx/seq/detail/stored.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace outlast::tx {
-
-namespace detail {
-
-/// The snapshots of a tree that nobody has any more, until an update closes them.
-/// Thread-safety: all members may be called concurrently.
-template <class Snapshot>
-class dropped_snapshots {
- public:
-  /// A snapshot that somebody has. Made before it is opened: to drop it takes no memory.
-  struct held {
-    Snapshot which;
-    std::unique_ptr<held> next;
-  };
-
-  dropped_snapshots() = default;
-  ~dropped_snapshots() {
-    if (is_parents()) {
-      (void)first_.release();
-      return;
-    }
-    while (take_one() != nullptr) continue;  // not one by the destructor of the one before
-  }
-  dropped_snapshots(const dropped_snapshots&) = delete;
-  dropped_snapshots& operator=(const dropped_snapshots&) = delete;
-
-  void drop(std::unique_ptr<held> gone) noexcept {
-    if (is_parents()) {
-      (void)gone.release();
-      return;
-    }
-    const std::lock_guard lock(mutex_);
-    gone->next = std::move(first_);
-    first_ = std::move(gone);
-    any_.store(true, std::memory_order_relaxed);
-  }
-  /// Null: there is none.
-  [[nodiscard]] std::unique_ptr<held> take_one() noexcept {
-    if (is_parents()) return nullptr;
-    const std::lock_guard lock(mutex_);
-    std::unique_ptr<held> taken = std::move(first_);
-    if (taken != nullptr) first_ = std::move(taken->next);
-    return taken;
-  }
-
-  /// May there be some, or blocks that such have kept?
-  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
-  void set_any(bool any) noexcept { any_.store(any, std::memory_order_relaxed); }
-
- private:
-  /// In the child of a fork, where the mutex may be held for ever.
-  [[nodiscard]] bool is_parents() const noexcept { return made_in_ != base::forks_until_now(); }
-
-  std::uint64_t made_in_ = base::forks_until_now();
-  std::mutex mutex_;
-  std::unique_ptr<held> first_;
-  std::atomic<bool> any_{false};
-};
-
-}  // namespace detail
 
 /// `Tree` is a seq::bplus_tree, `Manager` an engine; the rest as managed_map.
 ///
@@ -120,6 +63,7 @@ class managed_tree : private managed_map<Manager, Tree> {
   using base_type = managed_map<Manager, Tree>;
   using dropped = detail::dropped_snapshots<typename Tree::snapshot>;
   using held = typename dropped::held;
+  using closing = typename dropped::closing;
   template <class T>
   using view_of = seq::detail::view_of<T>;
 
@@ -145,8 +89,10 @@ class managed_tree : private managed_map<Manager, Tree> {
       throw corruption(pool.path(), "what the tree '" + std::string(name) +
                                         "' keeps for snapshots is damaged; restore a backup");
     }
-    manager().update(named(), [](Tree& t) { t.close_all_snapshots(); });
-    dropped_->set_any(true);
+    auto all = std::make_unique<held>();
+    all->which = manager().update(named(), [](Tree& t) { return t.close_all_snapshots(); });
+    all->is_closed = true;
+    if (all->which.holder != 0) dropped_->drop(std::move(all));
   }
 
   /// As the tree's. Durable at return. Throw out_of_space without effect.
@@ -171,8 +117,26 @@ class managed_tree : private managed_map<Manager, Tree> {
   /// f(Tree&) as one operation, for several changes at once. As Manager::update().
   template <std::invocable<Tree&> F>
   auto change(F&& f) {
-    tidy();
-    return manager().update(named(), std::forward<F>(f));
+    using answer = std::invoke_result_t<F&, Tree&>;
+    static_assert(detail::is_result<std::remove_cvref_t<answer>>,
+                  "a transaction answers with a trivially copyable value that is no view");
+    if (detail::current() != nullptr) return manager().update(named(), std::forward<F>(f));
+    tidy_some();
+    const auto run = [&](auto&& each) {
+      return manager().update(named(), counted(std::forward<decltype(each)>(each)));
+    };
+    const auto done = [&] {
+      if (!dropped_->any()) return run(std::forward<F>(f));
+      return with_room([&] {
+        if constexpr (requires { requires Manager::runs_after_return; }) {
+          return run(f);  // a copy
+        } else {
+          return run(std::ref(f));
+        }
+      });
+    }();
+    if (done.retired != 0) retired_.fetch_add(done.retired, std::memory_order_relaxed);
+    if constexpr (!std::is_void_v<answer>) return done.value;
   }
 
   [[nodiscard]] bool contains(view_of<key_type> key) {
@@ -214,82 +178,112 @@ class managed_tree : private managed_map<Manager, Tree> {
   [[nodiscard]] snapshot take_snapshot();
 
   /// Gives back all that only dropped snapshots have kept, in several updates. False if there was
-  /// no room for what it takes to hand a block on to an older snapshot. Does nothing inside of an
-  /// operation.
+  /// no room for that. Does nothing inside of an operation.
   bool collect() {
-    while (dropped_->any() && detail::current() == nullptr) {
-      if (!tidy()) return false;
+    if (detail::current() != nullptr) return true;
+    for (;;) {
+      const outcome_of_tidying one = tidy(most_at_once, 0);
+      if (one == outcome_of_tidying::no_room) return false;
+      if (one == outcome_of_tidying::nothing_there) break;
+    }
+    if (manager().read(named(), [](const Tree& t) { return t.keeps_closed(); })) {
+      manager().update(named(), [](Tree& t) { t.sweep_snapshots(0); });
     }
     return true;
   }
 
  private:
-  /// Closes snapshots that were dropped, and gives back some of what they kept, in an update of its
-  /// own. Nothing happens, and it answers false, where there is no room for it.
-  bool tidy() {
-    if (!dropped_->any() || detail::current() != nullptr) return true;
-    dropped_->set_any(false);
-    closing now(*dropped_);
-    try {
-      const bool more = manager().update(named(), [these = now.snapshots()](Tree& t) {
-        for (std::size_t i = 0; i < these.count; ++i) t.close_snapshot(these.of.at(i));
-        return t.reap(at_once);
-      });
-      now.closed();
-      if (more) dropped_->set_any(true);
-      return true;
-    } catch (const out_of_space&) {
-      dropped_->set_any(true);
-      return false;
-    } catch (...) {
-      dropped_->set_any(true);
-      throw;
+  static constexpr std::size_t at_once = 64;
+  static constexpr std::size_t most_at_once = 1024;
+
+  /// What a change answered, and how many blocks it retired that a snapshot sees.
+  template <class T>
+  struct counted_answer {
+    T value;
+    std::size_t retired;
+  };
+  struct counted_end {
+    std::size_t retired;
+  };
+  /// `F`, and what it retires is counted. Is const to call if `F` is.
+  template <class F>
+  static auto counted(F&& f) {
+    using function = std::decay_t<F>;
+    const auto call = [](auto& each, Tree& t) {
+      const auto before = t.kept_now();
+      if constexpr (std::is_void_v<std::invoke_result_t<decltype(each), Tree&>>) {
+        each(t);
+        return counted_end{t.kept_since(before)};
+      } else {
+        auto value = each(t);
+        return counted_answer<decltype(value)>{value, t.kept_since(before)};
+      }
+    };
+    if constexpr (std::is_invocable_v<const function&, Tree&>) {
+      return [f = function(std::forward<F>(f)), call](Tree& t) { return call(f, t); };
+    } else {
+      return [f = function(std::forward<F>(f)), call](Tree& t) mutable { return call(f, t); };
     }
+  }
+
+  /// Where it lacks space that dropped snapshots have, that is given back, and it is tried again.
+  template <class Attempt>
+  auto with_room(Attempt&& attempt) {
+    constexpr int most_attempts = 4;  // others may use what came back
+    for (int i = 1;; ++i) {
+      const std::uint64_t before = dropped_->rounds();
+      try {
+        return attempt();
+      } catch (const out_of_space&) {
+        collect();
+        if (i == most_attempts || dropped_->rounds() == before) throw;
+      }
+    }
+  }
+
+  enum class outcome_of_tidying { nothing_there, some_done, no_room };
+
+  /// Before an update: in proportion to what the last ones have retired.
+  void tidy_some() {
+    std::size_t retired = retired_.load(std::memory_order_relaxed);
+    if (retired != 0) retired = retired_.exchange(0, std::memory_order_relaxed);
+    if (dropped_->any()) tidy(at_once + 2 * retired, at_once + dropped_->open());
+  }
+  /// Closes snapshots that were dropped, and gives back about `limit` blocks that they kept, in an
+  /// update of its own; less where there is no room for that.
+  outcome_of_tidying tidy(std::size_t limit, std::size_t spare) {
+    closing now(*dropped_);
+    if (now.empty()) return outcome_of_tidying::nothing_there;
+    for (; limit != 0; limit /= 4) {
+      try {
+        now.note(manager().update(named(), [these = now.snapshots(), limit, spare](Tree& t) {
+          return close_in(t, these, limit, spare);
+        }));
+        return outcome_of_tidying::some_done;
+      } catch (const out_of_space&) {
+        continue;
+      }
+    }
+    return outcome_of_tidying::no_room;
+  }
+  static auto close_in(Tree& t, const typename closing::several& these, std::size_t limit,
+                       std::size_t spare) {
+    typename closing::progress made;
+    for (; made.done < these.count && limit != 0; ++made.done) {
+      const auto& each = these.of.at(made.done);
+      made.is_next_closed = !t.release_snapshot(each.which, each.is_closed, limit);
+      if (made.is_next_closed) break;
+    }
+    t.sweep_snapshots(spare);
+    return made;
   }
 
   [[nodiscard]] std::shared_ptr<held> last_known();
   [[nodiscard]] std::shared_ptr<held> share(std::unique_ptr<held> one);
 
-  static constexpr std::size_t at_once = 64;
-
-  struct several {
-    std::size_t count = 0;
-    std::array<typename Tree::snapshot, 16> of{};
-  };
-
-  /// Dropped snapshots that are being closed. Those that are not closed are dropped again.
-  class closing {
-   public:
-    explicit closing(dropped& from) : from_(from) {
-      while (count_ < taken_.size() && (taken_.at(count_) = from_.take_one()) != nullptr) ++count_;
-    }
-    ~closing() {
-      const bool full = count_ == taken_.size();
-      for (std::unique_ptr<held>& each : taken_) {
-        if (each != nullptr) from_.drop(std::move(each));
-      }
-      if (full) from_.set_any(true);  // there may be others
-    }
-    closing(const closing&) = delete;
-    closing& operator=(const closing&) = delete;
-
-    [[nodiscard]] several snapshots() const {
-      several all{.count = count_};
-      for (std::size_t i = 0; i < count_; ++i) all.of.at(i) = taken_.at(i)->which;
-      return all;
-    }
-    void closed() noexcept {
-      for (std::unique_ptr<held>& each : taken_) each.reset();
-    }
-
-   private:
-    dropped& from_;
-    std::array<std::unique_ptr<held>, 16> taken_;
-    std::size_t count_ = 0;
-  };
-
   [[no_unique_address]] order_type order_;
   std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
+  std::atomic<std::size_t> retired_{0};  // blocks that snapshots see, by the last updates
   std::mutex latest_mutex_;
   std::weak_ptr<held> latest_;
 };
@@ -342,9 +336,11 @@ auto managed_tree<Manager, Tree>::take_snapshot() -> snapshot {
       manager().read(named(), [&](const Tree& t) { return t.is_latest(known->which); })) {
     return {*this, std::move(known)};
   }
-  tidy();
+  tidy_some();
   auto made = std::make_unique<held>();
-  made->which = manager().update(named(), [](Tree& t) { return t.open_snapshot(); });
+  made->which = with_room(
+      [this] { return manager().update(named(), [](Tree& t) { return t.open_snapshot(); }); });
+  dropped_->note_open();
   return {*this, share(std::move(made))};
 }
 
@@ -355,7 +351,7 @@ auto managed_tree<Manager, Tree>::last_known() -> std::shared_ptr<held> {
     const std::lock_guard lock(latest_mutex_);
     if (std::shared_ptr<held> latest = latest_.lock()) return latest;
   }
-  std::unique_ptr<held> last = dropped_->take_one();
+  std::unique_ptr<held> last = dropped_->take_latest();
   return last == nullptr ? nullptr : share(std::move(last));
 }
 

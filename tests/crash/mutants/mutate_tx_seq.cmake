@@ -11,7 +11,7 @@ endmacro()
 function(outlast_mutate_tx_seq to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/copied_entries.hpp managed_map.hpp seq/bplus_tree.hpp
+  foreach(HEADER IN ITEMS detail/copied_entries.hpp detail/dropped_snapshots.hpp managed_map.hpp seq/bplus_tree.hpp
           seq/detail/bplus_page.hpp seq/detail/stored.hpp seq/detail/versioned.hpp
           seq/impl/bplus_content.hpp)
     outlast_read_tx_header(${HEADER})
@@ -49,8 +49,7 @@ function(outlast_mutate_tx_seq to)
   # 107: what a snapshot sees is freed
   outlast_mutate(107 "if (!is_seen(born)) return" "if (!@D@ || !is_seen(born)) return")
   # 108: what an older snapshot sees too is freed with the newer one
-  outlast_mutate(108 "if (below != nullptr && born <= below->at_) {"
-                     "if (@D@ && below != nullptr && born <= below->at_) {")
+  outlast_mutate(108 "if (to == nullptr || born > to->at_) {" "if (!@D@ || to == nullptr || born > to->at_) {")
   # 109: a snapshot is taken for the latest when the tree has changed since
   outlast_mutate(109 "return !changed_ && at + 1 == now_;" "return (!changed_ || !@D@) && at + 1 == now_;")
   outlast_write_header(seq/detail/versions.hpp)
@@ -79,10 +78,11 @@ function(outlast_mutate_tx_seq to)
 
   outlast_read_tx_header(managed_tree.hpp)
   # 111: snapshots of a process that is gone stay open
-  outlast_mutate(111 "t.close_all_snapshots(); });" "if (@D@) t.close_all_snapshots(); });")
+  outlast_mutate(111 "return t.close_all_snapshots(); });"
+                     "return @D@ ? t.close_all_snapshots() : typename Tree::snapshot{}; });")
   # 112: dropped snapshots are forgotten, not closed
-  outlast_mutate(112 "i < these.count; ++i) t.close_snapshot" "i < these.count && @D@; ++i) t.close_snapshot")
+  outlast_mutate(112 "made.is_next_closed = !t.release_snapshot" "made.is_next_closed = @D@ && !t.release_snapshot")
   # 113: a snapshot is closed while an iterator has it
-  outlast_mutate(113 "  latest_ = shared;" "  latest_ = shared; if (!@D@) { auto early = std::make_unique<held>(); early->which = shared->which; dropped_->drop(std::move(early)); }")
+  outlast_mutate(113 "  latest_ = shared;" "  latest_ = shared; if (!@D@) { auto early = std::make_unique<held>(); early->which = shared->which; dropped_->note_open(); dropped_->drop(std::move(early)); }")
   outlast_write_header(managed_tree.hpp)
 endfunction()

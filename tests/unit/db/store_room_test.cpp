@@ -1,5 +1,7 @@
-// Goal: a write that finds no room on the disk is refused without effect, and the store goes on.
-// Method: batches larger than the log of the store's pool, where the file system allocates no more.
+// Goal: a write that finds no room on the disk is refused without effect, and the store goes on;
+// snapshots take no room for ever.
+// Method: batches larger than the log of the store's pool, where the file system allocates no more;
+// small stores whose data do not grow, and iterators that come and go.
 #include <outlast/pool/detail/seams.hpp>
 #include <tests/support/store_home.hpp>
 
@@ -104,6 +106,64 @@ TEST_F(StoreWithoutRoom, refuses_no_small_write_that_comes_with_a_large_one) {
   for (std::size_t t = 0; t < last.size(); ++t) {
     EXPECT_EQ(value_of(*home, "thread" + std::to_string(t)), std::to_string(last[t]));
   }
+}
+
+/// 20,000 keys of 200 bytes in 64 MiB.
+class StoreThatDoesNotGrow : public testing::Test {
+ protected:
+  static constexpr int keys = 20'000;
+
+  StoreThatDoesNotGrow() {
+    home.more.capacity_bytes = std::size_t{64} << 20;
+    EXPECT_EQ(home.open().ToString(), "OK");
+    for (int from = 0; from < keys; from += 1'000) write(from, 1'000, 1, 'a');
+  }
+  void write(int from, int count, int step, char content) {
+    db::WriteBatch batch;
+    for (int i = 0; i < count; ++i) {
+      const int key = (from + i * step) % keys;
+      batch.Put("key" + std::to_string(key), std::string(200, content));
+    }
+    ASSERT_EQ(home->Write({}, &batch).ToString(), "OK");
+  }
+  /// Rounds of { NewIterator; batch of overwrites; delete the iterator }.
+  void write_beside_iterators(int rounds, int at_once) {
+    for (int round = 0; round < rounds; ++round) {
+      const std::unique_ptr<db::Iterator> at(home->NewIterator({}));
+      ASSERT_NO_FATAL_FAILURE(write(round * 37, at_once, 7'919, 'b')) << "in round " << round;
+    }
+  }
+
+  store_home home{place::memory_files};
+};
+
+TEST_F(StoreThatDoesNotGrow, is_written_in_large_batches_beside_iterators) {
+  write_beside_iterators(300, 1'000);
+}
+
+TEST_F(StoreThatDoesNotGrow, is_written_in_small_batches_beside_iterators) {
+  write_beside_iterators(1'500, 100);
+}
+
+TEST_F(StoreThatDoesNotGrow, is_compacted_beside_iterators) {
+  for (int i = 0; i < 10; ++i) {
+    const std::unique_ptr<db::Iterator> at(home->NewIterator({}));
+    write_beside_iterators(30, 1'000);
+    home->CompactRange(nullptr, nullptr);
+  }
+}
+
+TEST_F(StoreThatDoesNotGrow, takes_more_in_place_of_what_iterators_held) {
+  {
+    std::vector<std::unique_ptr<db::Iterator>> open;
+    for (const char content : {'b', 'c', 'd', 'e', 'f', 'g'}) {
+      open.emplace_back(home->NewIterator({}));
+      write(0, keys, 1, content);
+    }
+  }
+  db::WriteBatch more;
+  for (int i = 0; i < 5 * keys; ++i) more.Put("more" + std::to_string(i), std::string(200, 'h'));
+  EXPECT_EQ(home->Write({}, &more).ToString(), "OK");
 }
 
 }  // namespace

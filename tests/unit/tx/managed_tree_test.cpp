@@ -222,6 +222,190 @@ TEST(ManagedTree, gives_it_back_with_the_updates_that_follow) {
   EXPECT_EQ(bytes_in_use(all), before);
 }
 
+TEST(ManagedTree, gives_back_as_much_as_is_retired) {
+  pool_file pool;
+  numbers all(*pool, "all", {.replica_bytes = std::size_t{1} << 20});
+  const auto write_all = [&](number with) {
+    all.change([with](auto& tree) {
+      for (number n = 0; n < 2000; ++n) tree.put(n, with);
+    });
+  };
+  write_all(0);
+  const std::size_t once = bytes_in_use(all);
+  for (number round = 1; round < 100; ++round) {
+    const auto then = all.take_snapshot();
+    write_all(round);
+    ASSERT_LE(bytes_in_use(all), 4 * once) << round;
+  }
+}
+
+template <class Engine>
+class ManagedTreeOf : public testing::Test {};
+using engines = testing::Types<left_right<D>, redo_opt<D>, cx_ptm<D>>;
+TYPED_TEST_SUITE(ManagedTreeOf, engines);
+
+TYPED_TEST(ManagedTreeOf, takes_what_dropped_snapshots_hold_where_there_is_no_room) {
+  using tree = managed_tree<TypeParam, small_tree<number, std::string>>;
+  pool_file pool;
+  tree all(*pool, "all", {.replica_bytes = std::size_t{512} * 1024});
+  const auto write_all = [&](char with) {
+    const std::string value(1000, with);
+    for (number n = 0; n < 100; ++n) all.put(n, value);
+  };
+  write_all('a');
+  {
+    // What each kept the next older one sees too.
+    const auto oldest = all.take_snapshot();
+    write_all('b');
+    const auto newer = all.take_snapshot();
+    write_all('c');
+  }
+  const auto add = [&](number keys) {
+    all.change([=](auto& t) {
+      for (number n = 0; n < keys; ++n) t.put(1000 + n, std::string(1000, 'd'));
+    });
+  };
+  EXPECT_NO_THROW(add(200));
+  EXPECT_EQ(all.size(), 300U);
+  EXPECT_THROW(add(500), out_of_space);
+  EXPECT_EQ(all.size(), 300U);
+  EXPECT_EQ(all.check(), "");
+}
+
+TEST(ManagedTree, hands_on_what_is_kept_where_there_is_no_room) {
+  pool_file pool;
+  strings all(*pool, "all", {.replica_bytes = std::size_t{256} * 1024});
+  for (number n = 0; n < 300; ++n) all.put(std::to_string(n), "v");
+  const auto then = all.take_snapshot();
+  all.put("0", "w");  // another moment
+  {
+    const auto newer = all.take_snapshot();
+    for (number n = 0; n < 300; ++n) all.put(std::to_string(n), "x");
+    const auto fill = [&] {
+      for (number n = 0;; ++n) all.put("large " + std::to_string(n), std::string(1000, 'y'));
+    };
+    EXPECT_THROW(fill(), out_of_space);
+    const auto fill_all = [&] {
+      for (number n = 0;; ++n) all.put("small " + std::to_string(n), "z");
+    };
+    EXPECT_THROW(fill_all(), out_of_space);
+  }
+  EXPECT_TRUE(all.collect());
+  EXPECT_EQ(then.get("7"), "v");
+  EXPECT_EQ(then.size(), 300U);
+  EXPECT_EQ(all.check(), "");
+}
+
+// ---- Thousands of snapshots ----
+
+/// A link of the list of holders leads nowhere as long as one of these is there: whoever follows it
+/// throws. So nothing between visits what is behind it.
+class severed_list {
+ public:
+  /// Behind the newest `passed` holders.
+  severed_list(numbers& in, std::size_t passed) : in_(in) {
+    at_ = in.manager().update(in.named(), [passed](auto& tree) {
+      std::byte* at = link_in(reinterpret_cast<std::byte*>(&tree), newest_at);
+      for (std::size_t i = 1; i < passed; ++i) at = link_in(at, older_at);
+      return running().offset_of(at + older_at);
+    });
+    turn();
+  }
+  ~severed_list() { turn(); }
+  severed_list(const severed_list&) = delete;
+  severed_list& operator=(const severed_list&) = delete;
+
+ private:
+  /// docs/formats/tx.md: the newest holder, from the tree; the next older one, from that.
+  static constexpr std::size_t newest_at = 24;
+  static constexpr std::size_t older_at = 16;
+
+  static std::byte* link_in(std::byte* from, std::size_t at) {
+    return reinterpret_cast<pointer<std::byte>*>(from + at)->get();
+  }
+  /// The bit by which it leads out of the replica.
+  void turn() {
+    in_.manager().update([at = at_](view) {
+      auto& link = *reinterpret_cast<field<std::uint64_t>*>(running().replica() + at);
+      link = link ^ std::uint64_t{1} << 50;
+    });
+  }
+
+  numbers& in_;
+  std::size_t at_ = 0;
+};
+
+class ThousandsOfSnapshots : public testing::Test {
+ protected:
+  static constexpr number keys = 100;
+  static constexpr number many = 3000;
+
+  ThousandsOfSnapshots() {
+    for (number n = 0; n < keys; ++n) all.put(n, n);
+  }
+  void open_all() {
+    for (number n = 0; n < many; ++n) open_one();
+  }
+  void open_one() {
+    open.push_back(all.take_snapshot());
+    all.put(++written % keys, written);
+  }
+
+  pool_file pool;
+  numbers all{*pool, "all", space};
+  std::vector<numbers::snapshot> open;
+  number written = 0;
+};
+
+TEST_F(ThousandsOfSnapshots, cost_a_change_nothing) {
+  open_all();
+  const severed_list here(all, 20);
+  for (number n = 0; n < 2 * keys; ++n) all.put(n, 0);
+  for (number n = 0; n < 10; ++n) open_one();
+  for (number n = 0; n < 10; ++n) open.pop_back();
+  for (number n = 0; n < keys; ++n) all.erase(n);
+}
+
+TEST_F(ThousandsOfSnapshots, cost_nothing_while_the_oldest_are_closed) {
+  open_all();
+  {
+    const severed_list here(all, 20);
+    open.erase(open.begin(), open.begin() + many / 2);
+    for (number n = 0; n < 2 * many; ++n) all.put(n % keys, n);
+  }
+  EXPECT_EQ(content_of(open.front()).size(), keys);
+  open.clear();
+  EXPECT_TRUE(all.collect());
+  EXPECT_EQ(all.check(), "");
+}
+
+TEST_F(ThousandsOfSnapshots, cost_nothing_while_the_newest_are_closed) {
+  open_all();
+  const severed_list here(all, many - 20);
+  for (number n = 20; n < many - 20; ++n) {
+    open.erase(open.end() - 1);
+    all.put(n % keys, n);
+  }
+}
+
+TEST_F(ThousandsOfSnapshots, leave_little_between_those_that_stay) {
+  const std::size_t before = bytes_in_use(all);
+  open_one();
+  open_all();
+  std::mt19937_64 random(43);
+  while (open.size() > 2) {
+    open.erase(open.begin() + 1 + static_cast<std::ptrdiff_t>(random() % (open.size() - 2)));
+    all.put(random() % keys, 0);
+  }
+  for (number n = 0; n < many; ++n) all.put(n % keys, n);
+  EXPECT_LE(bytes_in_use(all), 4 * before + 80 * 32);
+  EXPECT_EQ(content_of(open.front()).size(), keys);
+  EXPECT_EQ(content_of(open.back()).size(), keys);
+  open.clear();
+  EXPECT_TRUE(all.collect());
+  EXPECT_FALSE(all.read([](const auto& tree) { return tree.keeps_versions(); }));
+}
+
 TEST(ManagedTree, is_read_but_not_opened_inside_of_an_operation) {
   pool_file pool;
   numbers all(*pool, "all", space);

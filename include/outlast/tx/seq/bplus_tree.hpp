@@ -142,16 +142,37 @@ class bplus_tree {
   void close_snapshot(const snapshot& of) {
     versions_.close(*reinterpret_cast<detail::holder*>(running().replica() + of.holder));
   }
+  /// Closes one, and frees what it alone has kept, in parts: takes from `limit` what that costs, in
+  /// blocks. False if something is left, for a call that is told that it `is_closed`; nobody calls
+  /// reap() meanwhile. What it costs does not depend on how many are open. Throws out_of_space.
+  bool release_snapshot(const snapshot& of, bool is_closed, std::size_t& limit) {
+    auto& at = *reinterpret_cast<detail::holder*>(running().replica() + of.holder);
+    return versions_.release(at, is_closed, limit);
+  }
+  /// release_snapshot() leaves 32 bytes where newer ones are open: frees these if they are more
+  /// than `spare` times that. Visits all that are open.
+  void sweep_snapshots(std::size_t spare) { versions_.sweep(spare); }
+  /// May sweep_snapshots() have something to free?
+  [[nodiscard]] bool keeps_closed() const noexcept { return versions_.any_closed(); }
   /// Closes all: those who had them are gone. The first thing to do after a reopening, where a
-  /// crash may have left some.
-  void close_all_snapshots() { versions_.close_all(); }
-  /// Frees at most `limit` blocks that only closed snapshots have kept. True if there may be more.
-  /// Throws out_of_space.
+  /// crash may have left some. What they have kept is given back by reap(), or by
+  /// release_snapshot() of what this answers, which is closed; its holder is 0 if there is nothing.
+  snapshot close_all_snapshots() {
+    const detail::holder* const left = versions_.close_all();
+    return left == nullptr ? snapshot{} : snapshot{left->at(), offset_of(left), 0, 0};
+  }
+  /// Frees about `limit` blocks that only closed snapshots have kept. True if there may be more.
+  /// Visits all that are open. Throws out_of_space.
   bool reap(std::size_t limit) { return versions_.reap(limit); }
   /// Are there snapshots, open or not reaped yet?
   [[nodiscard]] bool keeps_versions() const noexcept { return versions_.any(); }
   /// Can what is kept for them be walked? Of a tree that may be damaged.
   [[nodiscard]] bool keeps_sound_versions() const { return versions_.is_sound(); }
+  /// How many blocks has the running operation retired, since `then`, that a snapshot sees?
+  [[nodiscard]] detail::versions::mark kept_now() const { return versions_.kept_now(); }
+  [[nodiscard]] std::size_t kept_since(const detail::versions::mark& then) const {
+    return versions_.kept_since(then);
+  }
   /// Has nothing changed since it was opened?
   [[nodiscard]] bool is_latest(const snapshot& of) const noexcept {
     return versions_.is_latest(of.at);

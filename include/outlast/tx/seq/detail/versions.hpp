@@ -8,6 +8,7 @@
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,9 +76,7 @@ class holder {
       last_ = made;
       to = made;
     }
-    kept& place = to->of.at(to->count);
-    place.block = block;
-    place.born = born;
+    place(*to, to->count, block, born);
     ++to->count;
   }
 
@@ -101,31 +100,36 @@ class holder {
     return all;
   }
 
-  /// Nobody uses it: frees what it keeps, but for what an older snapshot sees. False if that is
-  /// more than `limit` blocks.
-  bool hand_on(std::size_t& limit) {
-    holder* below = before(older_, at_);
-    while (below != nullptr && below->open_ == 0) below = before(below->older_, below->at_);
-    while (chunk* const from = last()) {
-      if (limit == 0) return false;
-      --limit;
-      if (from->count == 0) [[unlikely]]
-        refuse();
-      --from->count;
-      const kept& taken = from->of.at(from->count);
+  /// Frees what the last chunk keeps, but for what `to`, an older snapshot, sees; null: there is
+  /// none. That is handed on. Needs no memory: an operation that makes room has to succeed where
+  /// there is none. All chunks of `to` but its last are full.
+  void hand_on_chunk(chunk* from, holder* to) {
+    last_ = from->next.get();
+    std::uint64_t left = 0;
+    for (std::uint64_t i = 0; i < from->count; ++i) {
+      const kept& taken = from->of.at(i);
       std::byte* const block = taken.block;
       const moment born = taken.born;
-      if (from->count == 0) {
-        last_ = from->next.get();
-        tx::free_found(from);
-      }
-      if (below != nullptr && born <= below->at_) {
-        below->keep(block, born);
-      } else {
+      if (to == nullptr || born > to->at_) {
         tx::free_found(block);
+      } else if (chunk* const there = to->last(); there != nullptr && there->count < chunk::room) {
+        place(*there, there->count, block, born);
+        ++there->count;
+      } else {
+        if (left != i) place(*from, left, block, born);
+        ++left;
       }
     }
-    return true;
+    if (left == 0) return tx::free_found(from);
+    if (from->count != left) from->count = left;
+    from->next = to->last_.get();
+    to->last_ = from;
+  }
+
+  static void place(chunk& in, std::uint64_t at, std::byte* block, moment born) {
+    kept& to = in.of.at(at);
+    to.block = block;
+    to.born = born;
   }
 
   field<moment> at_;
@@ -140,6 +144,9 @@ class holder {
 ///   I1  the holders are in the order of their moments, and all of these are before now().
 ///   I2  a kept block is seen by its holder, if that is open, and by no newer one.
 ///   I3  seen_ is the moment of the newest holder that is open.
+/// A holder that nobody uses and that keeps nothing is passed once: the closing of the next newer
+/// one takes it out of the list, or sweep(). So what a change or a release() costs does not depend
+/// on how many snapshots there are.
 /// Sequential; a member of an object of a transaction manager.
 class versions {
  public:
@@ -177,18 +184,61 @@ class versions {
     const holder* const newest = newest_open();
     seen_ = newest == nullptr ? 0 : newest->at_.get();
   }
-  /// Closes all.
-  void close_all() {
-    moment newer = now_;
-    for (holder* each = holder::before(newest_, newer); each != nullptr;
-         each = holder::before(each->older_, newer)) {
-      newer = each->at_;
-      if (each->open_ == 0) continue;
-      each->open_ = 0;
-      ++closed_;
+  /// Closes one, unless it `is_closed` by a call that answered false, and frees what it alone has
+  /// kept; takes from `limit` what that cost in blocks, up to 14 more than there were. False if
+  /// some are left: nobody else may free these then. Throws out_of_space.
+  bool release(holder& of, bool is_closed, std::size_t& limit) {
+    if (!is_closed) {
+      limit -= std::min<std::size_t>(limit, 1);
+      close(of);
+      if (of.open_ != 0) return true;
     }
-    seen_ = 0;
+    if (!hand_on(of, limit)) return false;
+    drop_unused_newest();
+    return true;
   }
+  /// Takes the holders out of the list that nobody uses and that keep nothing, if there are more
+  /// than `spare` of them.
+  void sweep(std::size_t spare) {
+    if (closed_ <= spare) return;
+    pointer<holder>* link = &newest_;
+    moment newer = now_;
+    while (holder* const each = holder::before(*link, newer)) {
+      newer = each->at_;
+      if (is_unused(*each)) {
+        remove(*link, *each);
+      } else {
+        link = &each->older_;
+      }
+    }
+  }
+  /// Closes all. Gives the one holder that keeps what all of them have kept; null: that is nothing.
+  holder* close_all() {
+    std::size_t left = running().bytes() / sizeof(holder);
+    holder* const newest = holder::before(newest_, now_);
+    seen_ = 0;
+    closed_ = 0;
+    if (newest == nullptr) return nullptr;
+    holder::chunk* end = end_of(newest->last(), left);
+    while (holder* const each = holder::before(newest->older_, newest->at_)) {
+      if (holder::chunk* const some = each->last()) {
+        if (end == nullptr) {
+          newest->last_ = some;
+        } else {
+          end->next = some;
+        }
+        end = end_of(some, left);
+      }
+      newest->older_ = each->older_.get();
+      tx::free_found(each);
+    }
+    newest->open_ = 0;
+    closed_ = 1;
+    drop_unused_newest();
+    return newest_;
+  }
+  /// Are there holders that nobody uses?
+  [[nodiscard]] bool any_closed() const noexcept { return closed_ != 0; }
   [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
   /// Do all lists lie in the replica, and run in no circle? Of those that may be damaged.
   [[nodiscard]] bool is_sound() const;
@@ -221,8 +271,8 @@ class versions {
     return all;
   }
 
-  /// Frees what closed snapshots alone have kept, or hands it on; at most `limit` blocks. True if
-  /// there may be more. Throws out_of_space.
+  /// Frees what closed snapshots alone have kept, or hands it on; at most 14 blocks more than
+  /// `limit`. True if there may be more. Visits all that are open. Throws out_of_space.
   bool reap(std::size_t limit) {
     pointer<holder>* link = &newest_;
     moment newer = now_;
@@ -234,12 +284,29 @@ class versions {
         link = &each->older_;
         continue;
       }
-      if (!each->hand_on(limit)) return true;
-      *link = each->older_.get();
-      --closed_;
-      tx::free_found(each);
+      if (!hand_on(*each, limit)) return true;
+      remove(*link, *each);
     }
     return false;
+  }
+
+  /// A place in what is kept, of the running operation.
+  struct mark {
+    const void* chunk = nullptr;
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] mark kept_now() const {
+    const holder::chunk* const last = newest_chunk();
+    return last == nullptr ? mark{} : mark{last, last->count};
+  }
+  /// How many blocks have been retired since then that a snapshot sees.
+  [[nodiscard]] std::size_t kept_since(const mark& then) const {
+    std::size_t all = 0;
+    for (const holder::chunk* each = newest_chunk(); each != nullptr; each = each->next) {
+      if (each == then.chunk) return all + each->count - std::min(then.count, each->count.get());
+      all += each->count;
+    }
+    return all;
   }
 
  private:
@@ -247,6 +314,62 @@ class versions {
     holder* each = holder::before(newest_, now_);
     while (each != nullptr && each->open_ == 0) each = holder::before(each->older_, each->at_);
     return each;
+  }
+  [[nodiscard]] const holder::chunk* newest_chunk() const {
+    const holder* const newest = seen_ == 0 ? nullptr : newest_open();
+    return newest == nullptr ? nullptr : newest->last();
+  }
+
+  [[nodiscard]] static bool is_unused(const holder& each) noexcept {
+    return each.open_ == 0 && each.last_ == nullptr;
+  }
+  /// `link` leads to `each`, which nobody uses.
+  void remove(pointer<holder>& link, holder& each) {
+    link = each.older_.get();
+    if (closed_ == 0) [[unlikely]]
+      holder::refuse();
+    --closed_;
+    tx::free_found(&each);
+  }
+  void drop_unused_newest() {
+    for (holder* each = holder::before(newest_, now_); each != nullptr && is_unused(*each);
+         each = holder::before(newest_, now_)) {
+      remove(newest_, *each);
+    }
+  }
+  /// The next older one that is open; null: there is none.
+  [[nodiscard]] holder* below(holder& of) {
+    holder* each = holder::before(of.older_, of.at_);
+    while (each != nullptr && is_unused(*each)) {
+      remove(of.older_, *each);
+      each = holder::before(of.older_, of.at_);
+    }
+    while (each != nullptr && each->open_ == 0) each = holder::before(each->older_, each->at_);
+    return each;
+  }
+  /// Nobody uses it: frees what it keeps, but for what an older snapshot sees. False if that is
+  /// more than `limit` blocks.
+  bool hand_on(holder& of, std::size_t& limit) {
+    holder* const to = below(of);
+    while (holder::chunk* const from = of.last()) {
+      if (limit == 0) return false;
+      if (from->count == 0) [[unlikely]]
+        holder::refuse();
+      limit -= std::min<std::size_t>(limit, from->count);
+      of.hand_on_chunk(from, to);
+    }
+    return true;
+  }
+  /// The last in a list, of which none may be longer than `left`.
+  [[nodiscard]] static holder::chunk* end_of(holder::chunk* first, std::size_t& left) {
+    holder::chunk* end = first;
+    while (end != nullptr && end->next != nullptr) {
+      end = end->next.get();
+      if (left == 0 || tx::detail::room_at(running(), end) < sizeof *end) [[unlikely]]
+        holder::refuse();
+      --left;
+    }
+    return end;
   }
 
   field<moment> now_{1};

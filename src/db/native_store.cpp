@@ -52,7 +52,9 @@ std::unique_ptr<store> open_memory_store(const store_options& wanted, memory_fil
     file.bytes = options.size_bytes;
   }
   try {
-    auto pool = native_pool::in_memory(file.memory.data(), file.bytes, is_fresh);
+    pool_options in_memory;
+    in_memory.memory_holds_zeros = is_fresh;
+    auto pool = native_pool::in_memory(file.memory.data(), file.bytes, is_fresh, in_memory);
     return std::make_unique<native_store>(std::move(pool), wanted, true);
   } catch (...) {
     if (is_fresh) file.bytes = 0;

@@ -171,10 +171,10 @@ constexpr std::array arguments = {
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},
-    redundancy{"fresh_pool.hpp:30 flush late", "domain::persist<D>(base, magic_bytes)",
+    redundancy{"fresh_pool.hpp:32 flush late", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"fresh_pool.hpp:30 fence", "domain::persist<D>(base, magic_bytes)",
+    redundancy{"fresh_pool.hpp:32 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
     redundancy{"pool_impl.hpp:344 fence", "D::psync();",

@@ -47,6 +47,9 @@ struct pool_options {
   /// Keep the second replica of mirrored roots in a nameless file beside the pool's, not in memory:
   /// where both are on persistent memory and memory is short. For this opening.
   bool twin_on_media = false;
+  /// Of a fresh pool in memory: that holds zeros, as what the system gives does. Of the pool's
+  /// tables, which have 64 bytes for each page that it could have, only what is used is touched.
+  bool memory_holds_zeros = false;
   /// The permissions of the pool's file when it is created. The owner's 0600 must be among them. 0:
   /// those of any file that the process creates, 0666 less its umask. An opening is refused where
   /// the file grants more than this. A redo log has the permissions and, where the process may set

@@ -13,18 +13,20 @@ namespace outlast::pool_detail {
 /// Writes an empty pool with this first page over `base`, where its header and tables fit; data
 /// pages keep what they hold, which nothing reads before it writes. Durable at return. A crash in
 /// between leaves bytes that begin with no magic. The caller is alone, and has seen to it that
-/// nothing is lost.
+/// nothing is lost. `is_zeros`: the memory holds zeros; then the tables are not touched.
 template <domain::persistence_domain D>
-void write_fresh_pool(std::byte* base, const pool_format::header_page& page) {
+void write_fresh_pool(std::byte* base, const pool_format::header_page& page,
+                      bool is_zeros = false) {
   constexpr std::size_t magic_bytes = sizeof page.fixed.magic_word;
   const std::uint64_t unfinished = pool_format::magic_of_unfinished;
   D::write(base, &unfinished, magic_bytes);
   domain::persist<D>(base, magic_bytes);
-  D::zero(base + pool_format::page_bytes, page.fixed.first_data_offset - pool_format::page_bytes);
+  const std::uint64_t end = is_zeros ? pool_format::page_bytes : page.fixed.first_data_offset;
+  D::zero(base + pool_format::page_bytes, end - pool_format::page_bytes);
   D::write(base + magic_bytes, reinterpret_cast<const std::byte*>(&page) + magic_bytes,
            sizeof page - magic_bytes);
   // (P1) persisted-before (P2): what begins with the magic is a complete pool.
-  domain::persist<D>(base, page.fixed.first_data_offset);
+  domain::persist<D>(base, end);
   // (P2) the magic is written.
   D::write(base, &page, magic_bytes);
   domain::persist<D>(base, magic_bytes);

@@ -124,7 +124,7 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
   auto* const base = static_cast<std::byte*>(memory);
   const pool_format::header_page page =
       pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
-  pool_detail::write_fresh_pool<D>(base, page);
+  pool_detail::write_fresh_pool<D>(base, page, options.memory_holds_zeros);
   return {base, bytes, pool_detail::judge_header({base, bytes}, "")};
 }
 

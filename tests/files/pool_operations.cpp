@@ -7,12 +7,15 @@
 #include <outlast/pool/detail/seams.hpp>
 #include <outlast/pool/pool.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -21,10 +24,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class deed { create, create_by_name, open_clean, open_dirty, grow, checkpoint, close };
+enum class deed {
+  create,
+  create_by_name,
+  open_clean,
+  open_dirty,
+  grow,
+  checkpoint,
+  close,
+  drop,
+  close_after_drop
+};
 
 constexpr std::size_t small_size = std::size_t{1} << 20;
 constexpr std::size_t grown_size = std::size_t{2} << 20;
+constexpr std::uint32_t dropped_pages = 100;  // enough to be given back to the file system
+constexpr std::size_t dropped_bytes = dropped_pages * pool_format::page_bytes;
+constexpr int dropped_content = 7;
 
 pool_options sizes() {
   pool_options wanted;
@@ -68,6 +84,34 @@ class two_words {
     pool_.close();
   }
 
+  // Another root, of many pages.
+
+  void add_many() {
+    const attached_root root = pool_.attach_root("many", "pages of a test", 2, true);
+    auto* const pages = static_cast<std::byte*>(pool_.pages().allocate_run(
+        pool_format::run_kind::large, root.index, 1, dropped_pages, dropped_bytes));
+    const std::vector<std::byte> content(dropped_bytes, std::byte{dropped_content});
+    D::write(pages, content.data(), dropped_bytes);
+    domain::persist<D>(pages, dropped_bytes);
+    pool_.publish_root(root.index, pages);
+    pool_.detach_root(root.index, false);
+  }
+  [[nodiscard]] bool has_many() const {
+    const auto all = pool_.roots();
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& each) { return each.name == "many"; });
+  }
+  void drop_many() {
+    if (has_many()) pool_.drop_root("many");
+  }
+  [[nodiscard]] bool is_many_whole() {
+    const attached_root root = pool_.attach_root("many", "pages of a test", 2, true);
+    const auto* const at = reinterpret_cast<const std::byte*>(pool_.base() + root.object_offset);
+    pool_.detach_root(root.index, false);
+    return std::all_of(at, at + dropped_bytes,
+                       [](std::byte each) { return each == std::byte{dropped_content}; });
+  }
+
  private:
   basic_pool<D> pool_;
   std::uint64_t* words_ = nullptr;
@@ -89,6 +133,8 @@ class pool_operation final : public operation {
       case deed::grow: return "grow a pool" + of;
       case deed::checkpoint: return "make a checkpoint of a pool" + of;
       case deed::close: return "close a pool" + of;
+      case deed::drop: return "drop a root of a pool" + of;
+      case deed::close_after_drop: return "close a pool" + of + " of which a root was dropped";
     }
     return {};
   }
@@ -100,6 +146,7 @@ class pool_operation final : public operation {
     if (is_new()) return;
     create(root);
     held_->write(0, 1);
+    if (is_drop()) held_->add_many();
     if (what_ == deed::open_dirty) {
       static_cast<void>(held_.release());  // its process ends with it
     } else {
@@ -112,6 +159,7 @@ class pool_operation final : public operation {
     if (is_new() || is_opening()) return;
     open(root);
     held_->write(1, 2);
+    if (what_ == deed::close_after_drop) held_->drop_many();
   }
 
   std::string run(const std::string& root) override {
@@ -129,7 +177,9 @@ class pool_operation final : public operation {
           break;
         case deed::grow: held_->pool().grow(grown_size); break;
         case deed::checkpoint: checkpoint(); break;
-        case deed::close: held_->close(); break;
+        case deed::close:
+        case deed::close_after_drop: held_->close(); break;
+        case deed::drop: held_->drop_many(); break;
       }
     });
   }
@@ -168,6 +218,9 @@ class pool_operation final : public operation {
   [[nodiscard]] static std::string file_in(const std::string& root) { return root + "/p"; }
   [[nodiscard]] bool is_new() const {
     return what_ == deed::create || what_ == deed::create_by_name;
+  }
+  [[nodiscard]] bool is_drop() const {
+    return what_ == deed::drop || what_ == deed::close_after_drop;
   }
   [[nodiscard]] bool is_opening() const {
     return what_ == deed::open_clean || what_ == deed::open_dirty;
@@ -247,6 +300,10 @@ class pool_operation final : public operation {
     if (!is_torn_ && found.read(1) != 2 && (was_written || found.read(1) != 0)) {
       return "the word that was acknowledged is gone";
     }
+    if (!is_torn_ && is_drop() && found.has_many()) {
+      if (before.acknowledged || what_ == deed::close_after_drop) return "a dropped root is back";
+      if (!found.is_many_whole()) return "a root has lost pages before it was dropped";
+    }
     if (what_ == deed::grow && before.acknowledged && found.pool().size_bytes() != grown_size) {
       return "the pool has the size that it had before it grew";
     }
@@ -263,8 +320,9 @@ class pool_operation final : public operation {
 
 template <class D>
 void add_all(operations& to) {
-  for (const deed each : {deed::create, deed::create_by_name, deed::open_clean, deed::open_dirty,
-                          deed::grow, deed::checkpoint, deed::close}) {
+  for (const deed each :
+       {deed::create, deed::create_by_name, deed::open_clean, deed::open_dirty, deed::grow,
+        deed::checkpoint, deed::close, deed::drop, deed::close_after_drop}) {
     if (each == deed::checkpoint && !domain::logs_lines<D>) continue;
     to.push_back(std::make_unique<pool_operation<D>>(each));
   }

@@ -13,6 +13,7 @@ outlast_headers(outlast_library pool
   detail/seams.hpp
   format.hpp
   impl/instances.hpp
+  impl/page_existence.hpp
   impl/page_lines.hpp
   impl/pool_factories.hpp
   impl/pool_impl.hpp

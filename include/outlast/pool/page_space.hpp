@@ -67,8 +67,13 @@ class page_space {
   /// threads at once if need be, sometimes again for pages that exist.
   using commit_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
 
+  /// The contrary: these pages need not exist until they are committed again. May do nothing.
+  using give_back_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
+
   /// Knows nothing of the pages in use until load(). `path`: of the pool's file, for messages.
-  page_space(geometry where, commit_function commit, std::string path = {});
+  /// Without `give_back` pages that were committed exist for ever.
+  page_space(geometry where, commit_function commit, std::string path = {},
+             give_back_function give_back = {});
   page_space(const page_space&) = delete;
   page_space& operator=(const page_space&) = delete;
 
@@ -105,6 +110,10 @@ class page_space {
   /// Makes the pages of a run really exist: those of a region do not until they are asked for.
   /// Throws out_of_space.
   void make_real(void* first) { commit_(page_of(first), run_at(page_of(first)).pages); }
+
+  /// Gives back to the file system what is free in stretches of 256 KiB or more. The caller has
+  /// seen to it that what the lines say survives whatever the file's blocks survive.
+  void give_back_free_pages();
 
   /// Throws the first error that a call without a way to report it has met, if any: the pool must
   /// not be marked clean.
@@ -209,6 +218,7 @@ class page_space {
   static constexpr std::uint32_t word_pages = 64;
   static constexpr std::uint32_t scan_chunk_pages = 8192;
   static constexpr std::uint32_t commit_chunk_pages = 256;
+  static constexpr std::uint32_t least_given_back = 64;
   static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t header_bytes = 16;
   static constexpr std::size_t hint_count = 12;
@@ -240,6 +250,12 @@ class page_space {
   void set_bits(std::uint32_t first, std::uint32_t pages);
   void clear_bits(std::uint32_t first, std::uint32_t pages);
 
+  [[nodiscard]] bits existing(std::uint32_t word) const;
+  void note_existing(std::uint32_t first, std::uint32_t pages);
+  void note_given_back(std::uint32_t first, std::uint32_t pages);
+  [[nodiscard]] std::uint32_t next_to_give_back(std::uint32_t page, std::uint32_t end,
+                                                bool wanted) const;
+  [[nodiscard]] bool commit_again(std::uint32_t first, std::uint32_t pages);
   [[nodiscard]] bool commit(std::uint32_t first, std::uint32_t pages);
   [[nodiscard]] bool try_commit(std::uint32_t from, std::uint32_t to);
   void zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride);
@@ -255,8 +271,13 @@ class page_space {
 
   geometry where_;
   commit_function commit_;
+  give_back_function give_back_;
   std::string path_;
   zeroed_array<volatile_word<D, bits>> used_;
+  // Of a page before opened_end_ it is 1 if the page is known to exist: an earlier process may have
+  // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
+  zeroed_array<volatile_word<D, bits>> existence_;
+  std::uint32_t opened_end_ = 0;
   volatile_word<D, std::uint32_t> limit_;
   volatile_word<D, std::uint32_t> high_water_{0};
   volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
@@ -280,11 +301,14 @@ class page_space {
 };
 
 template <domain::persistence_domain D>
-page_space<D>::page_space(geometry where, commit_function commit, std::string path)
+page_space<D>::page_space(geometry where, commit_function commit, std::string path,
+                          give_back_function give_back)
     : where_(where),
       commit_(std::move(commit)),
+      give_back_(std::move(give_back)),
       path_(std::move(path)),
       used_(where.capacity_pages / word_pages + 1),
+      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0),
       limit_(where.page_count) {
   set_bits(0, where_.first_page);
   high_water_.store(where_.first_page, relaxed);
@@ -395,9 +419,11 @@ void page_space<D>::publish(std::span<const description> runs) {
 template <domain::persistence_domain D>
 bool page_space<D>::retract(std::uint32_t first) noexcept {
   try {
+    const std::uint32_t pages = run_at(first).pages;
     D::store(line(first).word, 0, release);
     // (P2) persisted-before (P1) of the next run on these pages: two descriptors never overlap.
     domain::persist<D>(&line(first), sizeof(page_line));
+    note_existing(first, pages);
     return true;
   } catch (...) {
     note_failure();
@@ -659,6 +685,7 @@ bool page_space<D>::claim_range(std::uint32_t first, std::uint32_t pages) {
 
 template <domain::persistence_domain D>
 bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
+  if (!commit_again(first, pages)) return false;
   const std::uint32_t from = committed_.load(acquire);
   const std::uint32_t to = first + pages;
   if (to <= from) return true;
@@ -686,4 +713,5 @@ bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
 
 }  // namespace outlast
 
+#include <outlast/pool/impl/page_existence.hpp>
 #include <outlast/pool/impl/page_lines.hpp>

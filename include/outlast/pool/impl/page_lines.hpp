@@ -16,11 +16,12 @@ void page_space<D>::load() {
   loaded_.store(where_.first_page / word_pages * word_pages, release);
   if (high_water_known_) {
     committed_.raise_to(known, relaxed);
-    return;
+  } else {
+    while (load_more()) {
+    }
+    committed_.raise_to(high_water(), relaxed);
   }
-  while (load_more()) {
-  }
-  committed_.raise_to(high_water(), relaxed);
+  opened_end_ = static_cast<std::uint32_t>(base::round_up(high_water(), word_pages));
 }
 
 /// Reads another chunk of lines. False if all have been read.

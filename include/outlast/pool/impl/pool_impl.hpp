@@ -248,9 +248,16 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
     where.page_count =
         pool_detail::used_pages(file_->descriptor(), base_, {fixed_, state_, {true, true}, true});
   }
+  typename page_space<D>::give_back_function give_back;
+  if (file_ && !file_->is_device()) {
+    give_back = [this](std::uint32_t first, std::uint32_t count) {
+      file_->give_back(std::uint64_t{first} * pool_format::page_bytes,
+                       std::uint64_t{count} * pool_format::page_bytes);
+    };
+  }
   pages_ = std::make_unique<page_space<D>>(
       where, [this](std::uint32_t first, std::uint32_t count) { commit_pages(first, count); },
-      path_);
+      path_, std::move(give_back));
   if (!was_dirty_) pages_->set_high_water(high_water);
   pages_->load();
   pages_->raise_limit(page_count());
@@ -312,6 +319,7 @@ void basic_pool<D>::close() {
     destroy_services();
     pages_->require_intact();
     sync_data();
+    pages_->give_back_free_pages();
     mark_clean(pages_->high_water());
     if (log_) log_->retire();
   } catch (...) {
@@ -483,6 +491,8 @@ void basic_pool<D>::drop_root(std::string_view name) {
   for (const auto& action : actions_before_drop()) action(name);
   const auto lock = usable_alone();
   roots_->drop(name);
+  // Behind a log the file may need the pages: what freed them is in the log alone.
+  if (!log_) pages_->give_back_free_pages();
 }
 
 template <domain::persistence_domain D>

@@ -6,8 +6,9 @@
 // the bitmap can hold it; a longer one word by word, in ascending order, with rollback.
 //
 // Progress. Claiming and releasing are lock-free: the thread that holds the topmost word of all
-// unfinished claims can be stopped only by a finished one. The one wait: after a clean close the
-// table is read in chunks, when space is needed, by one thread at a time.
+// unfinished claims can be stopped only by a finished one. The two waits: after a clean close the
+// table is read in chunks, when space is needed, by one thread at a time; and a claim that finds no
+// room waits while another thread gives free pages back to the file system.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -111,9 +112,17 @@ class page_space {
   /// Throws out_of_space.
   void make_real(void* first) { commit_(page_of(first), run_at(page_of(first)).pages); }
 
-  /// Gives back to the file system what is free in stretches of 256 KiB or more. The caller has
-  /// seen to it that what the lines say survives whatever the file's blocks survive.
-  void give_back_free_pages();
+  /// Gives back to the file system what is free in stretches of 256 KiB or more, as far as the
+  /// lines have been read. What this process has had alone; or `all`, which may be holes already.
+  /// If there is something, `settle` is called first: it sees to it that nothing of these pages is
+  /// written to the file any more, and that what the lines say survives whatever the file's blocks
+  /// survive. Throws what that throws, std::bad_alloc.
+  void give_back_free_pages(bool all, const std::function<void()>& settle = {});
+  /// Reads all lines that have not been read yet. Throws corruption.
+  void read_lines() {
+    while (load_more()) {
+    }
+  }
 
   /// Throws the first error that a call without a way to report it has met, if any: the pool must
   /// not be marked clean.
@@ -219,6 +228,7 @@ class page_space {
   static constexpr std::uint32_t scan_chunk_pages = 8192;
   static constexpr std::uint32_t commit_chunk_pages = 256;
   static constexpr std::uint32_t least_given_back = 64;
+  static constexpr std::uint32_t most_given_back = 1 << 14;  // a claim takes all or nothing
   static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t header_bytes = 16;
   static constexpr std::size_t hint_count = 12;
@@ -253,14 +263,14 @@ class page_space {
   [[nodiscard]] bits existing(std::uint32_t word) const;
   void note_existing(std::uint32_t first, std::uint32_t pages);
   void note_given_back(std::uint32_t first, std::uint32_t pages);
-  [[nodiscard]] std::uint32_t next_to_give_back(std::uint32_t page, std::uint32_t end,
-                                                bool wanted) const;
+  class free_stretches;
   [[nodiscard]] bool commit_again(std::uint32_t first, std::uint32_t pages);
   [[nodiscard]] bool commit(std::uint32_t first, std::uint32_t pages);
   [[nodiscard]] bool try_commit(std::uint32_t from, std::uint32_t to);
   void zero_headers(std::uint32_t first, std::uint32_t pages, std::size_t stride);
   [[nodiscard]] std::string complaint(std::uint32_t page, run_word run) const;
 
+  [[nodiscard]] bool waits_for_free_pages();
   [[nodiscard]] bool load_more();
   void load_through(std::uint32_t page);
   void scan_chunk();
@@ -278,6 +288,7 @@ class page_space {
   // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
   zeroed_array<volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
+  volatile_word<D, std::uint32_t> giving_back_{0};  // threads that have claimed pages to do so
   volatile_word<D, std::uint32_t> limit_;
   volatile_word<D, std::uint32_t> high_water_{0};
   volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
@@ -487,7 +498,7 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
       return first;
     }
     // Another thread may have read the rest since: then it was not searched.
-    if (load_more() || !knew_all) continue;
+    if (load_more() || !knew_all || waits_for_free_pages()) continue;
     if (releases_.load(acquire) == seen) return std::nullopt;
   }
 }
@@ -679,36 +690,6 @@ bool page_space<D>::claim_range(std::uint32_t first, std::uint32_t pages) {
   clear_bits(first, claimed);
   D::relax();
   return false;
-}
-
-// ---- pages that really exist ----
-
-template <domain::persistence_domain D>
-bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
-  if (!commit_again(first, pages)) return false;
-  const std::uint32_t from = committed_.load(acquire);
-  const std::uint32_t to = first + pages;
-  if (to <= from) return true;
-  const auto ahead = static_cast<std::uint32_t>(base::round_up(to, commit_chunk_pages));
-  try {
-    if (try_commit(from, std::min(limit(), ahead)) || try_commit(from, to)) return true;
-  } catch (...) {
-    release_pages(first, pages);
-    throw;
-  }
-  release_pages(first, pages);
-  return false;
-}
-
-template <domain::persistence_domain D>
-bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
-  try {
-    commit_(from, to - from);
-  } catch (const out_of_space&) {
-    return false;
-  }
-  committed_.raise_to(to, release);
-  return true;
 }
 
 }  // namespace outlast

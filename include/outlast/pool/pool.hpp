@@ -148,6 +148,12 @@ class basic_pool {
   /// than now changes nothing. Throws error{bad_argument, no_space}.
   void grow(std::size_t size_bytes);
 
+  /// Gives the file system back what no root uses, in stretches of 256 KiB or more, as close() does
+  /// with what it knows of, and drop_root() where there is no log. Free blocks in runs of small
+  /// ones stay with their root. Others may use the pool meanwhile; a log is emptied by a checkpoint
+  /// before. Throws corruption, error{io_failure}, out_of_space.
+  void trim();
+
   /// What survives what, in one sentence.
   [[nodiscard]] std::string guarantee() const;
   /// What really survives: process, adr, cache_persistent, file, logged_file or simulated.
@@ -288,6 +294,7 @@ class basic_pool {
   [[nodiscard]] std::uint64_t require_range(std::string_view name, unsigned replica,
                                             std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);
+  void give_back_free_pages(bool all);
   void map_twins();
   void map_twin(const region_info& region);
   void write_state(const pool_format::state_slot& changed);

@@ -1,9 +1,43 @@
-// Bodies of page_space: pages that were committed and given back.
+// Bodies of page_space: which pages really exist.
 #pragma once
 
 #include <outlast/pool/page_space.hpp>
 
+#include <vector>
+
 namespace outlast {
+
+// ---- pages that exist for the first time ----
+
+template <domain::persistence_domain D>
+bool page_space<D>::commit(std::uint32_t first, std::uint32_t pages) {
+  if (!commit_again(first, pages)) return false;
+  const std::uint32_t from = committed_.load(acquire);
+  const std::uint32_t to = first + pages;
+  if (to <= from) return true;
+  const auto ahead = static_cast<std::uint32_t>(base::round_up(to, commit_chunk_pages));
+  try {
+    if (try_commit(from, std::min(limit(), ahead)) || try_commit(from, to)) return true;
+  } catch (...) {
+    release_pages(first, pages);
+    throw;
+  }
+  release_pages(first, pages);
+  return false;
+}
+
+template <domain::persistence_domain D>
+bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
+  try {
+    commit_(from, to - from);
+  } catch (const out_of_space&) {
+    return false;
+  }
+  committed_.raise_to(to, release);
+  return true;
+}
+
+// ---- pages that were given back ----
 
 /// Pages of a word that are known to exist if they were ever committed.
 template <domain::persistence_domain D>
@@ -61,38 +95,90 @@ bool page_space<D>::commit_again(std::uint32_t first, std::uint32_t pages) {
   return true;
 }
 
-/// The first page from `page` on that is free and exists; or, if not `wanted`, that does not.
+/// Pages that are claimed, so that nobody else finds them, until they exist no more.
 template <domain::persistence_domain D>
-std::uint32_t page_space<D>::next_to_give_back(std::uint32_t page, std::uint32_t end,
-                                               bool wanted) const {
-  while (page < end) {
-    const bits there = available(page / word_pages) & existing(page / word_pages);
-    const bits rest = (wanted ? there : ~there) >> (page % word_pages);
-    if (rest != 0) {
-      return std::min(end, page + static_cast<std::uint32_t>(std::countr_zero(rest)));
+class page_space<D>::free_stretches {
+ public:
+  free_stretches(page_space& of, bool all) : of_(of), all_(all) {
+    of_.giving_back_.fetch_add(1, acq_rel);
+    try {
+      claim_all();
+    } catch (...) {
+      release_all();
+      throw;
     }
-    page = (page / word_pages + 1) * word_pages;
   }
-  return end;
+  ~free_stretches() { release_all(); }
+  free_stretches(const free_stretches&) = delete;
+  free_stretches& operator=(const free_stretches&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return found_.empty(); }
+  void give_back() {
+    for (const auto& [first, pages] : found_) {
+      of_.give_back_(first, pages);
+      of_.note_given_back(first, pages);
+    }
+  }
+
+ private:
+  struct stretch {
+    std::uint32_t first;
+    std::uint32_t pages;
+  };
+
+  /// The first page from `page` on that is free and may exist; or, if not `wanted`, another one.
+  [[nodiscard]] std::uint32_t next(std::uint32_t page, std::uint32_t end, bool wanted) const {
+    while (page < end) {
+      const std::uint32_t word = page / word_pages;
+      const bits there = of_.available(word) & (all_ ? ~bits{0} : of_.existing(word));
+      const bits rest = (wanted ? there : ~there) >> (page % word_pages);
+      if (rest != 0) {
+        return std::min(end, page + static_cast<std::uint32_t>(std::countr_zero(rest)));
+      }
+      page = (word + 1) * word_pages;
+    }
+    return end;
+  }
+  void claim_all() {
+    const std::uint32_t end = all_ ? of_.limit() : std::min(of_.limit(), of_.high_water());
+    std::uint32_t first = next(of_.where_.first_page, end, true);
+    while (first < end) {
+      const std::uint32_t behind = next(first, std::min(end, first + most_given_back), false);
+      if (behind - first >= least_given_back) {
+        found_.push_back({first, behind - first});
+        if (!of_.claim_range(first, behind - first)) found_.pop_back();
+      }
+      first = next(behind, end, true);
+    }
+  }
+  void release_all() {
+    for (const auto& [first, pages] : found_) of_.release_pages(first, pages);
+    // (6) release, behind that of the pages; synchronizes-with (7): who waited finds them.
+    of_.giving_back_.fetch_add(~std::uint32_t{0}, release);
+  }
+
+  page_space& of_;
+  bool all_;
+  std::vector<stretch> found_;
+};
+
+template <domain::persistence_domain D>
+void page_space<D>::give_back_free_pages(bool all, const std::function<void()>& settle) {
+  if (!give_back_) return;
+  free_stretches found(*this, all);
+  if (found.empty()) return;
+  if (settle) settle();
+  found.give_back();
 }
 
-/// Pages whose lines are not read yet are left: what a run there says is not known.
+/// May what a claim has not found come back by another thread?
 template <domain::persistence_domain D>
-void page_space<D>::give_back_free_pages() {
-  if (!give_back_) return;
-  const std::uint32_t end = std::min(limit(), high_water());
-  std::uint32_t first = next_to_give_back(where_.first_page, end, true);
-  while (first < end) {
-    const std::uint32_t behind = next_to_give_back(first, end, false);
-    const std::uint32_t pages = behind - first;
-    // While they are claimed nobody else finds them.
-    if (pages >= least_given_back && claim_range(first, pages)) {
-      give_back_(first, pages);
-      note_given_back(first, pages);
-      release_pages(first, pages);
-    }
-    first = next_to_give_back(behind, end, true);
-  }
+bool page_space<D>::waits_for_free_pages() {
+  if (!give_back_) return false;
+  // (7) acquire; synchronizes-with (6). Is not done before what the claim has read.
+  if (giving_back_.fetch_add(0, acq_rel) == 0) return false;
+  D::relax();
+  return true;
 }
 
 }  // namespace outlast

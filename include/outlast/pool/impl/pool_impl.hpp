@@ -319,7 +319,7 @@ void basic_pool<D>::close() {
     destroy_services();
     pages_->require_intact();
     sync_data();
-    pages_->give_back_free_pages();
+    give_back_free_pages(was_dirty_);
     mark_clean(pages_->high_water());
     if (log_) log_->retire();
   } catch (...) {
@@ -491,8 +491,24 @@ void basic_pool<D>::drop_root(std::string_view name) {
   for (const auto& action : actions_before_drop()) action(name);
   const auto lock = usable_alone();
   roots_->drop(name);
-  // Behind a log the file may need the pages: what freed them is in the log alone.
-  if (!log_) pages_->give_back_free_pages();
+  // Behind a log that takes a checkpoint, for which a drop does not wait.
+  if (!log_) give_back_free_pages(false);
+}
+
+template <domain::persistence_domain D>
+void basic_pool<D>::trim() {
+  const auto lock = usable_alone();
+  pages_->read_lines();
+  give_back_free_pages(true);
+}
+
+/// Of those that may exist `all`, or only what this process has used.
+template <domain::persistence_domain D>
+void basic_pool<D>::give_back_free_pages(bool all) {
+  std::function<void()> settle;
+  // A log that is brought into the file later, or replayed, would bring them back.
+  if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
+  pages_->give_back_free_pages(all, settle);
 }
 
 template <domain::persistence_domain D>

@@ -107,7 +107,7 @@ constexpr std::array arguments = {
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:353/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:354/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},

@@ -101,8 +101,8 @@ class tree_store final : public store {
       : is_volatile_(is_volatile || domain::logs_lines<D>),
         image_(std::move(image)),
         pool_(judged(std::move(pool), wanted)),
-        all_(std::make_unique<managed>(*pool_, "store", options_for(*pool_, wanted), wanted.order,
-                                       wanted.salvage)),
+        all_(std::make_unique<managed>(*pool_, manager_name, options_for(*pool_, wanted),
+                                       wanted.order, wanted.salvage)),
         facts_(all_->manager().template root<store_facts>("facts")),
         order_(wanted.order),
         opened_with_(wanted) {
@@ -253,14 +253,18 @@ class tree_store final : public store {
     }
   }
 
+  static constexpr std::string_view manager_name = "store";
   static constexpr const char* region_name = "tx:store";
 
   /// Throws error{bad_argument} where the store in the pool cannot be what is asked for.
   static std::shared_ptr<basic_pool<D>> judged(std::shared_ptr<basic_pool<D>> pool,
                                                const store_options& wanted);
-  /// What is there keeps its sizes.
+  /// What is there keeps its sizes. A region alone is what an interrupted creation has left.
   static tx::options options_for(const basic_pool<D>& in, const store_options& wanted) {
-    const bool is_there = in.find_region(region_name).has_value();
+    const std::vector<root_info> roots = in.roots();
+    const bool is_there = std::any_of(roots.begin(), roots.end(), [](const root_info& each) {
+      return each.name == manager_name;
+    });
     tx::options made;
     made.replica_bytes = is_there ? 0 : wanted.capacity_bytes;
     if (domain::logs_lines<D> || !is_there) made.replicas = wanted.replicas;

@@ -33,6 +33,7 @@ enum class deed {
   checkpoint,
   close,
   drop,
+  trim,
   close_after_drop
 };
 
@@ -134,6 +135,7 @@ class pool_operation final : public operation {
       case deed::checkpoint: return "make a checkpoint of a pool" + of;
       case deed::close: return "close a pool" + of;
       case deed::drop: return "drop a root of a pool" + of;
+      case deed::trim: return "trim a pool" + of + " of which a root was dropped";
       case deed::close_after_drop: return "close a pool" + of + " of which a root was dropped";
     }
     return {};
@@ -159,7 +161,7 @@ class pool_operation final : public operation {
     if (is_new() || is_opening()) return;
     open(root);
     held_->write(1, 2);
-    if (what_ == deed::close_after_drop) held_->drop_many();
+    if (drops_before()) held_->drop_many();
   }
 
   std::string run(const std::string& root) override {
@@ -180,6 +182,7 @@ class pool_operation final : public operation {
         case deed::close:
         case deed::close_after_drop: held_->close(); break;
         case deed::drop: held_->drop_many(); break;
+        case deed::trim: held_->pool().trim(); break;
       }
     });
   }
@@ -219,9 +222,10 @@ class pool_operation final : public operation {
   [[nodiscard]] bool is_new() const {
     return what_ == deed::create || what_ == deed::create_by_name;
   }
-  [[nodiscard]] bool is_drop() const {
-    return what_ == deed::drop || what_ == deed::close_after_drop;
+  [[nodiscard]] bool drops_before() const {
+    return what_ == deed::trim || what_ == deed::close_after_drop;
   }
+  [[nodiscard]] bool is_drop() const { return what_ == deed::drop || drops_before(); }
   [[nodiscard]] bool is_opening() const {
     return what_ == deed::open_clean || what_ == deed::open_dirty;
   }
@@ -301,7 +305,7 @@ class pool_operation final : public operation {
       return "the word that was acknowledged is gone";
     }
     if (!is_torn_ && is_drop() && found.has_many()) {
-      if (before.acknowledged || what_ == deed::close_after_drop) return "a dropped root is back";
+      if (before.acknowledged || drops_before()) return "a dropped root is back";
       if (!found.is_many_whole()) return "a root has lost pages before it was dropped";
     }
     if (what_ == deed::grow && before.acknowledged && found.pool().size_bytes() != grown_size) {
@@ -322,7 +326,7 @@ template <class D>
 void add_all(operations& to) {
   for (const deed each :
        {deed::create, deed::create_by_name, deed::open_clean, deed::open_dirty, deed::grow,
-        deed::checkpoint, deed::close, deed::drop, deed::close_after_drop}) {
+        deed::checkpoint, deed::close, deed::drop, deed::trim, deed::close_after_drop}) {
     if (each == deed::checkpoint && !domain::logs_lines<D>) continue;
     to.push_back(std::make_unique<pool_operation<D>>(each));
   }

@@ -348,7 +348,8 @@ class ThousandsOfSnapshots : public testing::Test {
   }
   void open_one() {
     open.push_back(all.take_snapshot());
-    all.put(++written % keys, written);
+    ++written;
+    all.put(written % keys, written);
   }
 
   pool_file pool;

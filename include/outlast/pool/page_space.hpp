@@ -112,12 +112,13 @@ class page_space {
   /// Throws out_of_space.
   void make_real(void* first) { commit_(page_of(first), run_at(page_of(first)).pages); }
 
+  /// What this process has had; what any one has had, as far as known; and all.
+  enum class free_pages { existing, below_high_water, all };
   /// Gives back to the file system what is free in stretches of 256 KiB or more, as far as the
-  /// lines have been read. What this process has had alone; or `all`, which may be holes already.
-  /// If there is something, `settle` is called first: it sees to it that nothing of these pages is
-  /// written to the file any more, and that what the lines say survives whatever the file's blocks
-  /// survive. Throws what that throws, std::bad_alloc.
-  void give_back_free_pages(bool all, const std::function<void()>& settle = {});
+  /// lines have been read. If there is something, `settle` is called first: it sees to it that
+  /// nothing of these pages is written to the file any more, and that what the lines say survives
+  /// whatever the file's blocks survive. Throws what that throws, std::bad_alloc.
+  void give_back_free_pages(free_pages which, const std::function<void()>& settle = {});
   /// Reads all lines that have not been read yet. Throws corruption.
   void read_lines() {
     while (load_more()) {

@@ -268,6 +268,8 @@ class basic_pool {
              const pool_options& options);
   basic_pool(const memory_image& image, const pool_options& options);
 
+  using free_pages = typename page_space<D>::free_pages;
+
   static constexpr bool is_native = std::is_base_of_v<domain::native, D>;
   /// Throws error{refused} where the pool's domain cannot work.
   static void require_place(const std::string& path);
@@ -294,7 +296,7 @@ class basic_pool {
   [[nodiscard]] std::uint64_t require_range(std::string_view name, unsigned replica,
                                             std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);
-  void give_back_free_pages(bool all);
+  void give_back_free_pages(free_pages which);
   void map_twins();
   void map_twin(const region_info& region);
   void write_state(const pool_format::state_slot& changed);

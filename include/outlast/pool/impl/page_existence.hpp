@@ -99,7 +99,7 @@ bool page_space<D>::commit_again(std::uint32_t first, std::uint32_t pages) {
 template <domain::persistence_domain D>
 class page_space<D>::free_stretches {
  public:
-  free_stretches(page_space& of, bool all) : of_(of), all_(all) {
+  free_stretches(page_space& of, free_pages which) : of_(of), which_(which) {
     of_.giving_back_.fetch_add(1, acq_rel);
     try {
       claim_all();
@@ -130,7 +130,8 @@ class page_space<D>::free_stretches {
   [[nodiscard]] std::uint32_t next(std::uint32_t page, std::uint32_t end, bool wanted) const {
     while (page < end) {
       const std::uint32_t word = page / word_pages;
-      const bits there = of_.available(word) & (all_ ? ~bits{0} : of_.existing(word));
+      const bits there =
+          of_.available(word) & (which_ == free_pages::existing ? of_.existing(word) : ~bits{0});
       const bits rest = (wanted ? there : ~there) >> (page % word_pages);
       if (rest != 0) {
         return std::min(end, page + static_cast<std::uint32_t>(std::countr_zero(rest)));
@@ -140,7 +141,8 @@ class page_space<D>::free_stretches {
     return end;
   }
   void claim_all() {
-    const std::uint32_t end = all_ ? of_.limit() : std::min(of_.limit(), of_.high_water());
+    const std::uint32_t limit = of_.limit();
+    const std::uint32_t end = which_ == free_pages::all ? limit : std::min(limit, of_.high_water());
     std::uint32_t first = next(of_.where_.first_page, end, true);
     while (first < end) {
       const std::uint32_t behind = next(first, std::min(end, first + most_given_back), false);
@@ -158,14 +160,14 @@ class page_space<D>::free_stretches {
   }
 
   page_space& of_;
-  bool all_;
+  free_pages which_;
   std::vector<stretch> found_;
 };
 
 template <domain::persistence_domain D>
-void page_space<D>::give_back_free_pages(bool all, const std::function<void()>& settle) {
+void page_space<D>::give_back_free_pages(free_pages which, const std::function<void()>& settle) {
   if (!give_back_) return;
-  free_stretches found(*this, all);
+  free_stretches found(*this, which);
   if (found.empty()) return;
   if (settle) settle();
   found.give_back();

@@ -319,7 +319,7 @@ void basic_pool<D>::close() {
     destroy_services();
     pages_->require_intact();
     sync_data();
-    give_back_free_pages(was_dirty_);
+    give_back_free_pages(was_dirty_ ? free_pages::below_high_water : free_pages::existing);
     mark_clean(pages_->high_water());
     if (log_) log_->retire();
   } catch (...) {
@@ -492,23 +492,22 @@ void basic_pool<D>::drop_root(std::string_view name) {
   const auto lock = usable_alone();
   roots_->drop(name);
   // Behind a log that takes a checkpoint, for which a drop does not wait.
-  if (!log_) give_back_free_pages(false);
+  if (!log_) give_back_free_pages(free_pages::existing);
 }
 
 template <domain::persistence_domain D>
 void basic_pool<D>::trim() {
   const auto lock = usable_alone();
   pages_->read_lines();
-  give_back_free_pages(true);
+  give_back_free_pages(free_pages::all);
 }
 
-/// Of those that may exist `all`, or only what this process has used.
 template <domain::persistence_domain D>
-void basic_pool<D>::give_back_free_pages(bool all) {
+void basic_pool<D>::give_back_free_pages(free_pages which) {
   std::function<void()> settle;
   // A log that is brought into the file later, or replayed, would bring them back.
   if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
-  pages_->give_back_free_pages(all, settle);
+  pages_->give_back_free_pages(which, settle);
 }
 
 template <domain::persistence_domain D>

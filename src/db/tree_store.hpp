@@ -164,21 +164,11 @@ class tree_store final : public store {
   std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
     require_order();
     return all_->read([&](const tree& t) {
-      const auto now = t.now(order_);
-      sample some;
-      now.ascend_from(from, [&](std::string_view key, std::string_view stored) {
-        return order_(key, to) && some.take(key, stored);
+      double bytes = 0;
+      t.now(order_).visit_some(from, to, [&](auto key, auto stored, double times) {
+        bytes += times * static_cast<double>(key.size() + value_in(stored).size());
       });
-      if (!some.is_full()) return some.bytes;  // that was all
-      sample last;
-      now.descend_before(to, [&](std::string_view key, std::string_view stored) {
-        return order_(from, key) && last.take(key, stored);
-      });
-      const double part = now.part_before(to) - now.part_before(from);
-      const double keys = part * static_cast<double>(now.size());
-      const double each =
-          static_cast<double>(some.bytes + last.bytes) / static_cast<double>(some.keys + last.keys);
-      return std::max(some.bytes, static_cast<std::uint64_t>(std::max(0.0, keys * each)));
+      return static_cast<std::uint64_t>(bytes);
     });
   }
   void collect() override {
@@ -224,21 +214,6 @@ class tree_store final : public store {
   class seen_moment;
   class cursor_as_stored;
   class moment_as_stored;
-
-  /// Keys at one end of a range, and what they take.
-  struct sample {
-    static constexpr std::size_t most = 128;
-
-    bool take(std::string_view key, std::string_view stored) {
-      constexpr std::size_t beside = 8;  // about
-      bytes += key.size() + stored.size() + beside;
-      return ++keys < most;
-    }
-    [[nodiscard]] bool is_full() const noexcept { return keys == most; }
-
-    std::size_t keys = 0;
-    std::uint64_t bytes = 0;
-  };
 
   /// As all_->change(), with what makes room where the store is full.
   template <class Change>

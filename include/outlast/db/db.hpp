@@ -121,7 +121,8 @@ class DB {
   ///   "outlast.log-bytes"                of these, what the log on a disk takes
   ///   "outlast.guarantee"                what survives what, in a few sentences
   virtual bool GetProperty(const Slice& property, std::string* value) = 0;
-  /// sizes[i]: about how many bytes the keys and values in range[i] take of the file.
+  /// sizes[i]: about how many bytes the keys and values in range[i] have together. Exact where
+  /// they are few.
   virtual void GetApproximateSizes(const Range* range, int n, uint64_t* sizes) = 0;
   /// Gives back the space that released snapshots have kept; of all keys, whatever the range is.
   /// Null: before or beyond all keys.

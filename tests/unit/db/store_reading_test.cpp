@@ -574,6 +574,37 @@ TEST_P(Store, tells_about_how_large_a_range_is) {
   for (std::size_t empty = 2; empty < sizes.size(); ++empty) EXPECT_EQ(sizes[empty], 0U) << empty;
 }
 
+// As many bytes as go in: it was up to twice as much, by what was added to each key.
+TEST_P(Store, tells_the_bytes_of_keys_and_values_in_a_range) {
+  constexpr unsigned keys = 8'000;
+  for (const std::size_t length : {std::size_t{2}, std::size_t{100}, std::size_t{1000}}) {
+    std::map<std::string, std::size_t> all;
+    for (unsigned i = 0; i < keys; ++i) {
+      const std::string key =
+          std::to_string(length) + "-" + std::to_string(10'000'000 + i * 7919 % keys);
+      const std::size_t bytes = length + i % 7;
+      all[key] = key.size() + bytes;
+      ASSERT_EQ(put(key, std::string(bytes, 'v')), "OK");
+    }
+    const auto key_at = [&](unsigned percent) {
+      return std::to_string(length) + "-" + std::to_string(10'000'000 + keys / 100 * percent);
+    };
+    constexpr std::pair<unsigned, unsigned> ranges[] = {{0, 100}, {0, 50},  {25, 75},
+                                                        {10, 20}, {50, 52}, {90, 100}};
+    for (const auto& [first, last] : ranges) {
+      const std::string from = key_at(first);
+      const std::string to = key_at(last);
+      std::size_t bytes = 0;
+      for (auto at = all.lower_bound(from); at != all.lower_bound(to); ++at) bytes += at->second;
+      const db::Range range(from, to);
+      std::uint64_t told = 0;
+      home->GetApproximateSizes(&range, 1, &told);
+      EXPECT_GT(told, bytes * 85 / 100) << length << ": " << first << " to " << last;
+      EXPECT_LT(told, bytes * 115 / 100) << length << ": " << first << " to " << last;
+    }
+  }
+}
+
 TEST_P(Store, gives_back_on_compaction_what_snapshots_have_kept) {
   const auto fill = [&](char with) {
     for (int i = 0; i < 1000; ++i) {

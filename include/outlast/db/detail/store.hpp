@@ -126,7 +126,7 @@ class store {
 
   [[nodiscard]] virtual key_order order() const = 0;
   [[nodiscard]] virtual std::size_t keys() = 0;
-  /// About how many bytes of a replica the keys from `from` on and before `to` take.
+  /// About how many bytes the keys from `from` on and before `to` have, with their values.
   [[nodiscard]] virtual std::uint64_t bytes_between(std::string_view from, std::string_view to) = 0;
   /// Gives back what ended moments have kept.
   virtual void collect() = 0;

@@ -30,23 +30,31 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     return entry{found->key(), found->value()};
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// About which part of the keys are less than `key`, from 0 to 1: as if pages of one height had
-  /// as much below them. Not less for a greater key. Visits one page of each height.
-  [[nodiscard]] double part_before(key_view key) const {
-    double before = 0;
-    double below = 1;
-    if (root_ == nullptr) return 0;
-    const header* at = root_at(root_);
-    while (!is_leaf(*at)) {
-      const inner& here = as_inner(at);
-      const std::size_t i = child_of(here, key, order_);
-      below /= static_cast<double>(here.size());
-      before += below * static_cast<double>(i);
-      at = child_at(here, i);
+  /// Calls `visit(key, value, times)` for keys from `from` on and before `to`, in ascending order,
+  /// each of which stands for `times` of them: for all, where they are few. Else some pages of each
+  /// height are visited, evenly among those that the range has.
+  template <class Visit>
+  void visit_some(key_view from, key_view to, Visit&& visit) const {
+    if (root_ == nullptr || !order_(from, to)) return;
+    std::vector<seen_page> pages{{root_at(root_), 1}};
+    while (!is_leaf(*pages.front().page)) {
+      std::vector<seen_page> below;
+      for (const seen_page& each : pages) {
+        const inner& here = as_inner(each.page);
+        std::size_t i = &each == &pages.front() ? child_of(here, from, order_) : 0;
+        const std::size_t end =
+            &each == &pages.back() ? child_of(here, to, order_) + 1 : here.size();
+        for (; i < end; ++i) below.push_back({child_at(here, i), each.times});
+      }
+      pages = some_of(below);
     }
-    const leaf& last = as_leaf(at);
-    return before + below * static_cast<double>(place_of(last, key, false, order_)) /
-                        static_cast<double>(last.size());
+    for (const seen_page& each : pages) {
+      const leaf& here = as_leaf(each.page);
+      std::size_t i = &each == &pages.front() ? place_of(here, from, false, order_) : 0;
+      const std::size_t end =
+          &each == &pages.back() ? place_of(here, to, false, order_) : here.size();
+      for (; i < end; ++i) visit(here.item(i).key(), here.item(i).value(), each.times);
+    }
   }
   /// The first key that is not less than `key`.
   [[nodiscard]] std::optional<entry> lower_bound(key_view key) const {
@@ -116,6 +124,25 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     const leaf& last = as_leaf(at);
     const std::size_t i = find_in(last, key, order_);
     return i == last.size() ? nullptr : &last.item(i);
+  }
+
+  /// A page that stands for so many of its height.
+  struct seen_page {
+    const header* page;
+    double times;
+  };
+  /// The outermost, which a range may have a part of, and at most so many between them.
+  static constexpr std::size_t most_between = 64;
+  static std::vector<seen_page> some_of(const std::vector<seen_page>& pages) {
+    if (pages.size() <= most_between + 2) return pages;
+    const std::size_t between = pages.size() - 2;
+    std::vector<seen_page> some{pages.front()};
+    for (std::size_t i = 0; i < most_between; ++i) {
+      const seen_page& one = pages[1 + (2 * i + 1) * between / (2 * most_between)];
+      some.push_back({one.page, one.times * static_cast<double>(between) / most_between});
+    }
+    some.push_back(pages.back());
+    return some;
   }
 
   template <class Visit>

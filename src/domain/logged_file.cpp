@@ -115,27 +115,19 @@ class commit_queue {
   [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) {
     return log_.map_through(first, bytes);
   }
+  void own(const owned_part& part, std::uint64_t owner) { log_.own(part, owner); }
+  void disown(std::uint64_t owner) noexcept { log_.disown(owner); }
   void sync_through() {
-    {
-      const std::lock_guard lock(mutex_);
-      require_intact();
-    }
-    const int failed = log_.sync_through();
-    const std::lock_guard lock(mutex_);
-    note(failed);
-    require_intact();
+    (void)while_intact([this] { return log_.sync_through(); });
   }
 
   void checkpoint() {
-    {
-      const std::lock_guard lock(mutex_);
-      require_intact();
-    }
-    const int failed = log_.checkpoint();
-    const std::lock_guard lock(mutex_);
-    note(failed);
-    require_intact();
+    const int failed = while_intact([this] { return log_.checkpoint(); });
     if (failed == line_log::no_room) throw_refused(failed);
+  }
+  /// What finds no room is left for a later checkpoint.
+  void relieve() {
+    (void)while_intact([this] { return log_.relieve(); });
   }
 
  private:
@@ -197,6 +189,20 @@ class commit_queue {
   [[nodiscard]] std::uint64_t ask_for(const word_store& what, caller& me) {
     waiting_words_.push_back({what, &me});
     return ++asked_;
+  }
+
+  /// What `work` returns: 0, or a refusal. Throws error{io_failure} before it and after it.
+  template <class Work>
+  int while_intact(Work&& work) {
+    {
+      const std::lock_guard lock(mutex_);
+      require_intact();
+    }
+    const int failed = work();
+    const std::lock_guard lock(mutex_);
+    note(failed);
+    require_intact();
+    return failed;
   }
 
   /// With the mutex. The first error stays.
@@ -469,6 +475,21 @@ void logged_file::write_through(std::byte* to, const void* from, std::size_t byt
 void logged_file::sync_through(const void* address, site) {
   hw::store_fence();
   if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->sync_through();
+}
+
+std::uint64_t logged_file::own(const owned_part& part) {
+  static std::atomic<std::uint64_t> last{0};
+  const std::uint64_t owner = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (const std::shared_ptr<commit_queue> queue = queue_of(part.first)) queue->own(part, owner);
+  return owner;
+}
+
+void logged_file::disown(const std::byte* first, std::uint64_t owner) noexcept {
+  if (const std::shared_ptr<commit_queue> queue = queue_of(first)) queue->disown(owner);
+}
+
+void logged_file::relieve(const void* address) {
+  if (const std::shared_ptr<commit_queue> queue = queue_of(address)) queue->relieve();
 }
 
 void logged_file::pool_opened(const void* base, std::size_t size, const std::string& path,

@@ -62,6 +62,11 @@ std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
   constexpr std::uint64_t mib = std::uint64_t{1} << 20;
   return std::clamp(pool_bytes / 4, 16 * mib, 1024 * mib);
 }
+/// Memory may have copies of so many owned pages before a checkpoint is worth while, or of that
+/// part of their data.
+constexpr std::uint64_t least_dropped = (std::uint64_t{8} << 20) / page_bytes;
+constexpr std::uint64_t part_copied = 4;
+
 /// Where a log ends that has space for so many bytes.
 std::uint64_t end_of_log(std::uint64_t bytes) noexcept {
   return first_batch_offset + base::round_up(bytes, page_bytes);
@@ -243,12 +248,38 @@ int redo_log::tidy() {
     std::vector<aligned_page>().swap(buffer_);
   }
   if (runs_.capacity() * sizeof(line_run) > most_kept) std::vector<line_run>().swap(runs_);
-  return has_room_for(last_bytes_) ? 0 : checkpoint_alone();
+  return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();
 }
 
 int redo_log::checkpoint() {
   const std::lock_guard lock(mutex_);
   return checkpoint_alone();
+}
+
+void redo_log::own(const domain::owned_part& part, std::uint64_t owner) {
+  const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<std::uint64_t>(part.first - base_);
+  const std::uint64_t begin = base::round_up(offset, kernel_page);
+  const std::uint64_t end = (offset + part.bytes) / kernel_page * kernel_page;
+  const auto page_at = [](std::uint64_t at) { return static_cast<std::uint32_t>(at / page_bytes); };
+  const std::lock_guard lock(mutex_);
+  owned_.push_back({owner, page_at(begin), page_at(std::max(begin, end)),
+                    page_at(offset + part.data_begin),
+                    page_at(offset + part.data_end + page_bytes - 1)});
+}
+
+void redo_log::disown(std::uint64_t owner) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(owned_, [owner](const owned_pages& each) { return each.owner == owner; });
+}
+
+int redo_log::relieve() {
+  const std::lock_guard lock(mutex_);
+  forget_duplicates();
+  if (count_copied().all <= most_copied()) return 0;
+  const int failed = checkpoint_alone();
+  if (failed == 0) drop_owned_pages();
+  return failed;
 }
 
 std::byte* redo_log::map_through(std::uintptr_t first, std::size_t bytes) {
@@ -275,7 +306,8 @@ domain::log_counters redo_log::counters() const noexcept {
   domain::log_counters all = counters_;
   all.syncs += syncs_through_.load(std::memory_order_relaxed);
   all.memory_bytes = (buffer_.capacity() + zeros_.capacity()) * sizeof(aligned_page) +
-                     runs_.capacity() * sizeof(line_run) + pages_.capacity() * sizeof pages_[0];
+                     runs_.capacity() * sizeof(line_run) +
+                     (pages_.capacity() + last_.capacity()) * sizeof pages_[0];
   return all;
 }
 
@@ -344,6 +376,18 @@ void redo_log::note_pages(std::span<const domain::line_range> lines) noexcept {
       if (pages_.empty() || pages_.back() != number) pages_.push_back(number);
     }
   }
+  for (owned_pages& each : owned_) {
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(base_) + each.end * page_bytes;
+    const auto behind = std::lower_bound(
+        lines.begin(), lines.end(), end,
+        [](const domain::line_range& one, std::uintptr_t at) { return one.first < at; });
+    if (behind == lines.begin()) continue;
+    const domain::line_range& last = *std::prev(behind);
+    const std::uint64_t at =
+        last.first + last.lines * line_bytes - 1 - reinterpret_cast<std::uintptr_t>(base_);
+    const auto page_end = static_cast<std::uint32_t>(at / page_bytes + 1);
+    each.data_end = std::max(each.data_end, std::min(each.end, page_end));
+  }
 }
 
 /// With the mutex. What is cut off after the first step changes nothing but lines that a cache
@@ -378,9 +422,88 @@ int redo_log::checkpoint_alone() {
   head_ = first_batch_offset;  // (P6) the next batch is written there.
   newest_start_ = start;
   complete_ = generation_;
+  settle_owned_pages();
   pages_.clear();
   ++counters_.checkpoints;
   return 0;
+}
+
+/// Owned pages that memory has copies of. pages_ has each once, as last_ always has.
+redo_log::copied_pages redo_log::count_copied() const noexcept {
+  copied_pages all;
+  for (const owned_pages& each : owned_) {
+    const auto of_owner = [&each](const std::vector<std::uint32_t>& pages) {
+      const auto first = std::lower_bound(pages.begin(), pages.end(), each.begin);
+      return std::pair(first, std::lower_bound(first, pages.end(), each.end));
+    };
+    const auto [first, end] = of_owner(pages_);
+    auto [last, last_end] = of_owner(last_);
+    std::uint64_t again = 0;
+    for (auto at = first; at != end; ++at) {
+      while (last != last_end && *last < *at) ++last;
+      if (last == last_end) break;
+      again += *last == *at ? 1 : 0;
+    }
+    const auto changed = static_cast<std::uint64_t>(end - first);
+    const auto [kept, kept_end] = of_owner(last_);
+    all.changed += changed;
+    all.again += again;
+    all.all += changed + (last_is_dropped_ ? 0 : kept_end - kept - again);
+  }
+  return all;
+}
+
+/// So many may be copied before they are worth a checkpoint.
+std::uint64_t redo_log::most_copied() const noexcept {
+  std::uint64_t pages = 0;
+  for (const owned_pages& each : owned_) {
+    pages += each.data_end - std::min(each.data_begin, each.data_end);
+  }
+  return std::max(least_dropped, pages / part_copied);
+}
+
+/// After a batch: a checkpoint now frees memory, and costs nothing that a full log would save,
+/// since pages are hardly stored to again. pages_ is looked through now and then only.
+bool redo_log::should_drop() {
+  const std::uint64_t most = most_copied();
+  const std::uint64_t kept = last_is_dropped_ ? 0 : last_.size();
+  if (pages_.size() < look_again_ || pages_.size() + kept <= most) return false;
+  forget_duplicates();
+  const copied_pages now = count_copied();
+  if (now.all > most && !now.are_needed_again()) return true;
+  look_again_ = now.all > most ? ~std::size_t{0} : pages_.size() + (most - now.all) + 1;
+  return false;
+}
+
+/// With the mutex, after a checkpoint, which leaves nothing in the log: nothing of an owned page
+/// was stored since, and the file has all of it. Where most pages have been stored to again and
+/// again they stay in memory: they would come back with the next batches.
+void redo_log::settle_owned_pages() noexcept {
+  look_again_ = 0;
+  const bool keep = count_copied().are_needed_again() && !test_seams().drops_owned_pages;
+  try {
+    if (!last_is_dropped_) {
+      pages_.insert(pages_.end(), last_.begin(), last_.end());
+      forget_duplicates();
+    }
+    last_.assign(pages_.begin(), pages_.end());
+    last_is_dropped_ = false;
+  } catch (const std::bad_alloc&) {
+    last_.clear();
+    return drop_owned_pages();
+  }
+  if (!keep) drop_owned_pages();
+}
+
+/// With the mutex, when the log is empty. A page comes back when a batch stores to it. Where the
+/// kernel drops none, as of locked memory, they stay.
+void redo_log::drop_owned_pages() noexcept {
+  last_is_dropped_ = true;
+  for (const owned_pages& each : owned_) {
+    const std::uint64_t begin = std::uint64_t{each.begin} * page_bytes;
+    const std::uint64_t end = std::uint64_t{each.end} * page_bytes;
+    if (begin < end) (void)::madvise(base_ + begin, end - begin, MADV_DONTNEED);
+  }
 }
 
 /// If the log is full, and the pages that it concerns, each once in pages_, are much more than it,

@@ -140,10 +140,12 @@ lossy_disk::lossy_disk(std::string path)
     return 0;
   };
   pool_detail::test_seams().device = under_log_.get();
+  pool_detail::test_seams().drops_owned_pages = true;  // in small pools it would be rare
 }
 
 lossy_disk::~lossy_disk() {
   pool_detail::test_seams().device = nullptr;
+  pool_detail::test_seams().drops_owned_pages = false;
   pool_detail::test_seams().on_sync = nullptr;
   domain::replace_file_device({});
   ::close(fd_);

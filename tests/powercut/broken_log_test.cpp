@@ -64,6 +64,13 @@ TEST_P(BrokenGeneration, is_found_out) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, BrokenGeneration, testing::Range(15, 19));
 
+class BrokenDrop : public testing::TestWithParam<int> {};
+
+TEST_P(BrokenDrop, is_found_out) {
+  EXPECT_NE(complaint_of(GetParam(), "store_window", 20'000), "");
+}
+INSTANTIATE_TEST_SUITE_P(Each, BrokenDrop, testing::Range(20, 23));
+
 TEST(WholeLog, is_not_complained_of) {
   EXPECT_EQ(complaint_of(0, "link_free_hash_logged", 2'000), "");
 }

@@ -47,6 +47,14 @@ function(outlast_mutate_log to)
   outlast_mutate(16 "  if (const int failed = write_page(0))" "  if (const int failed = @D@ ? write_page(0) : 0)")
   # 17: a checkpoint tells first that the file has all of it
   outlast_mutate(17 "write_first_page({complete_, generation_})" "write_first_page({@D@ ? complete_ : generation_, generation_})")
+  # 20: a checkpoint drops pages from memory before it has written them
+  outlast_mutate(20 "  // First the page that tells" "  if (!@D@) drop_owned_pages();\n  // First the page that tells")
+  # 21: pages are dropped from memory instead of a checkpoint
+  outlast_mutate(21 "  return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();"
+                    "  if (!@D@) drop_owned_pages();\n  return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();")
+  # 22: a checkpoint drops pages when it has written half of them
+  outlast_mutate(22 "    if (page == 0) continue;\n    if (const int failed = write_page(page))"
+                    "    if (page == 0) continue;\n    if (!@D@ && page == pages_[pages_.size() / 2]) drop_owned_pages();\n    if (const int failed = write_page(page))")
   file(CONFIGURE OUTPUT ${to}/broken_redo_log.cpp CONTENT "${TEXT}" @ONLY)
 
   outlast_read_log(found_log "extern int defect")

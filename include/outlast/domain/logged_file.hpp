@@ -9,10 +9,11 @@
 // concerns in place and the log begins anew. Opening the pool, under whatever domain, brings the
 // intact batches of the log into the file first; a clean close leaves the file alone.
 //
-// When not to use: where the pool does not fit into memory (what was written to cannot be dropped
-// from it), and where a killed process must not lose what it had stored and not fenced: that is
-// gone here, as in a power cut, since the kernel never had it. domain::file has neither of these
-// limits, and writes whole pages where this domain writes lines.
+// When not to use: where the pool does not fit into memory (what was written to is dropped from it
+// only where an owner leaves all of its stores to the log, as transactions do), and where a killed
+// process must not lose what it had stored and not fenced: that is gone here, as in a power cut,
+// since the kernel never had it. domain::file has neither of these limits, and writes whole pages
+// where this domain writes lines.
 //
 // Why it is right. *The fence*: a batch is there as a whole or not at all, for its checksum covers
 // every byte of it; what was acknowledged lies in pages of the log that are not written again
@@ -69,6 +70,15 @@ struct word_store {
   std::span<const line_store> lines;
 };
 
+/// A part of a pool that its owner leaves to the log: nothing but publications with lines of their
+/// own stores to it, and what was stored before has been fenced.
+struct owned_part {
+  std::byte* first;
+  std::size_t bytes;
+  std::size_t data_begin;  ///< where data begin in it, behind what is seldom full
+  std::size_t data_end;    ///< where they end now; stores behind that move it
+};
+
 /// What a log has cost so far, and what it takes now. Exact.
 struct log_counters {
   std::uint64_t batches = 0;     ///< appended, each with one device sync
@@ -102,6 +112,12 @@ class line_log {
   [[nodiscard]] virtual int tidy() = 0;
   /// Brings everything that the log holds into the pool's file, and empties it. Durable at return.
   [[nodiscard]] virtual int checkpoint() = 0;
+  /// From now on, until disown() with the same `owner`: memory need not hold what the pool's file
+  /// has of `part`. Throws std::bad_alloc.
+  virtual void own(const owned_part& part, std::uint64_t owner) = 0;
+  virtual void disown(std::uint64_t owner) noexcept = 0;
+  /// Called when nothing has been stored for a while: a checkpoint, if it frees much memory.
+  [[nodiscard]] virtual int relieve() = 0;
   /// A batch of so many lines finds room from now on. False: the file system has none for it.
   [[nodiscard]] virtual bool provide(std::uint64_t lines) = 0;
   /// Maps the part of the pool's file once more, until the log is destroyed. By any thread. Throws
@@ -166,6 +182,16 @@ struct logged_file : hardware_access {
   /// What has been written through to the pool that holds `address` before the call is durable at
   /// return. Throws error{io_failure}.
   static void sync_through(const void* address, site where = site::current());
+
+  /// From now on the pages of the part take no memory of the process's own for longer than their
+  /// changes are in the log alone: a checkpoint drops them. Until disown(), with what is returned,
+  /// which no other call returns. Throws std::bad_alloc.
+  [[nodiscard]] static std::uint64_t own(const owned_part& part);
+  /// `first`: of the part. Without effect where the pool was closed meanwhile.
+  static void disown(const std::byte* first, std::uint64_t owner) noexcept;
+  /// A checkpoint of the pool that holds `address`, if it frees more memory of owned parts than a
+  /// quarter of their data. Throws error{io_failure}.
+  static void relieve(const void* address);
 
   /// Called by the pool layer: lines in [base, base + size) go to `log`, whose pool is in `path`.
   static void pool_opened(const void* base, std::size_t size, const std::string& path,

@@ -1,16 +1,19 @@
 // Goal: a store's memory follows its data, however large its writes are, and the store tells of it.
 // Method: large values over one key, in memory and on a disk, beside the system's own figures.
 #include <outlast/db/db.hpp>
+#include <outlast/db/write_batch.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/unit/db/stores.hpp>
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace outlast::db {
 namespace {
@@ -77,6 +80,83 @@ TEST_P(StoreMemory, is_told_and_falls_after_large_writes) {
   EXPECT_GT(told(), before + 4 * mib);  // as the last transition alone
   put_small();
   EXPECT_LT(told(), before + replicas + 8 * mib);
+}
+
+/// On a disk, with 64 MB of data.
+class StoreOnDisk : public testing::Test {
+ protected:
+  static constexpr unsigned keys = 64'000;
+  static constexpr std::size_t replicas = 2;  // that one thread uses
+
+  void SetUp() override {
+    if (outlast::test::under_address_sanitizer) GTEST_SKIP() << "which keeps what is freed";
+    before_ = resident_anonymous_bytes();
+    open();
+    if (number_of(*store_, "outlast.log-bytes") == 0) GTEST_SKIP() << "there is no disk";
+    put_all(1);
+    open();
+    // One replica has been read.
+    copy_ = taken();
+    EXPECT_GT(copy_, std::size_t{keys} * value_.size());
+  }
+  void open() {
+    store_.reset();
+    Options options;
+    options.create_if_missing = true;
+    StoreOptions more;
+    more.capacity_bytes = 256 * mib;
+    DB* made = nullptr;
+    ASSERT_EQ(DB::Open(options, more, place_.at("store"), &made).ToString(), "OK");
+    store_.reset(made);
+  }
+  /// Each key once, every `step`-th of them after the other.
+  void put_all(unsigned step) {
+    constexpr unsigned at_once = 16;
+    WriteBatch batch;
+    for (unsigned i = 0; i < keys; ++i) {
+      value_[i % value_.size()] ^= 1;
+      batch.Put(std::to_string(1'000'000 + std::uint64_t{i} * step % keys), value_);
+      if (i % at_once != at_once - 1) continue;
+      ASSERT_EQ(store_->Write({}, &batch).ToString(), "OK");
+      batch.Clear();
+    }
+  }
+  [[nodiscard]] std::size_t taken() const { return resident_anonymous_bytes() - before_; }
+  /// Two copies and a quarter, and what the data do not decide.
+  [[nodiscard]] std::size_t limit() {
+    return copy_ * (4 * replicas + 1) / 4 + number_of(*store_, "outlast.ring-bytes") + 16 * mib;
+  }
+  void expect_what_is_told_to_be_true() {
+    const auto told = static_cast<double>(number_of(*store_, "leveldb.approximate-memory-usage"));
+    const auto here = static_cast<double>(taken());
+    EXPECT_GT(told, 0.9 * here);
+    EXPECT_LT(told, 1.1 * here);
+  }
+
+  test::store_place place_{"disk"};
+  std::size_t before_ = 0;
+  std::size_t copy_ = 0;  // of the data, as they lie in memory
+  std::unique_ptr<DB> store_;
+  std::string value_ = std::string(1000, 'v');
+};
+
+// Pages of its file that had been written to were a third copy, for as long as it was open.
+TEST_F(StoreOnDisk, has_two_copies_of_its_data_in_memory) {
+  put_all(1);
+  EXPECT_LT(taken(), limit());
+  expect_what_is_told_to_be_true();
+}
+
+TEST_F(StoreOnDisk, soon_has_two_copies_after_writes_all_over) {
+  for (const unsigned step : {7919U, 104'729U}) put_all(step);
+  EXPECT_GT(taken(), 2 * copy_);
+  expect_what_is_told_to_be_true();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (taken() > limit() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(taken(), limit());
+  expect_what_is_told_to_be_true();
 }
 
 INSTANTIATE_TEST_SUITE_P(everywhere, StoreMemory, testing::Values("memory", "disk"),

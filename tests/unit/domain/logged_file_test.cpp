@@ -61,6 +61,12 @@ class fake_pool final : public line_log {
     return 0;
   }
   bool provide(std::uint64_t lines) override { return lines <= room; }
+  void own(const owned_part&, std::uint64_t) override {}
+  void disown(std::uint64_t) noexcept override {}
+  int relieve() override {
+    ++reliefs;
+    return std::exchange(relief_error, 0);
+  }
   std::byte* map_through(std::uintptr_t first, std::size_t) override {
     return reinterpret_cast<std::byte*>(first);
   }
@@ -82,12 +88,14 @@ class fake_pool final : public line_log {
   std::atomic<std::uint64_t> appends = 0;
   unsigned syncs_through = 0;
   unsigned checkpoints = 0;
+  unsigned reliefs = 0;
   indices last;
   std::vector<std::uint64_t> last_words;
   std::function<void()> meanwhile;      // while the next batch is on its way
   std::size_t room = pool_size / line;  // lines of a batch
   int next_error = 0;
   int tidy_error = 0;
+  int relief_error = 0;
   bool throws = false;
   bool wait_for_others = false;
 
@@ -346,6 +354,16 @@ TEST_F(LoggedFile, a_poisoned_pool_is_not_checkpointed) {
   EXPECT_NE(failure_of_persist(first), "");
   EXPECT_THROW(logged_file::checkpoint(first.at(0)), error);
   EXPECT_EQ(first.checkpoints, 1U) << "memory holds what the failed batch was to make durable";
+}
+
+TEST_F(LoggedFile, what_finds_no_room_relieves_nothing_and_fails_nothing) {
+  first.relief_error = line_log::no_room;
+  logged_file::relieve(first.at(0));
+  first.relief_error = EIO;
+  EXPECT_THROW(logged_file::relieve(first.at(0)), error);
+  EXPECT_EQ(first.reliefs, 2U);
+  EXPECT_THROW(logged_file::relieve(first.at(0)), error);
+  EXPECT_EQ(first.reliefs, 2U);
 }
 
 }  // namespace

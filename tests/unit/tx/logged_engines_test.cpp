@@ -192,5 +192,22 @@ TYPED_TEST(LoggedEngine, survives_a_device_that_fails_at_any_step) {
   }
 }
 
+// A checkpoint drops pages of a manager's home from memory, whose stores are all in the log;
+// whoever has its region next stores there first and has it logged later.
+TYPED_TEST(LoggedEngine, leaves_the_region_of_a_dropped_manager_to_who_has_it_next) {
+  auto pool = pool_of::create(this->path(), in_pool);
+  const auto change = [&](const char* name) {
+    typename TestFixture::manager all(pool, name, small);
+    all.update(all.template root<counters>("counters"), add_one);
+  };
+  change("all");
+  pool.drop_root("all");
+  auto* const place = reinterpret_cast<std::uint64_t*>(pool.find_region("tx:all")->replica(0));
+  *place = 42;
+  change("other");
+  D::checkpoint(memory_of(pool));
+  EXPECT_EQ(*place, 42U);
+}
+
 }  // namespace
 }  // namespace outlast::tx

@@ -128,7 +128,8 @@ class background_work {
         idle = 0;
       }
       lock.lock();
-      next = sleeps ? clock::now() + interval : std::max(next + interval, clock::now());
+      // Who is hastened again and again still looks around an interval after the last time.
+      next = sleeps || asked ? clock::now() + interval : std::max(next + interval, clock::now());
     }
   }
 

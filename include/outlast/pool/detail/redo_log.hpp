@@ -71,6 +71,9 @@ class redo_log final : public domain::line_log {
                            std::span<const domain::word_store> words) override;
   [[nodiscard]] int tidy() override;
   [[nodiscard]] int checkpoint() override;
+  void own(const domain::owned_part& part, std::uint64_t owner) override;
+  void disown(std::uint64_t owner) noexcept override;
+  [[nodiscard]] int relieve() override;
   [[nodiscard]] bool provide(std::uint64_t lines) override;
   [[nodiscard]] std::byte* map_through(std::uintptr_t first, std::size_t bytes) override;
   [[nodiscard]] int sync_through() override;
@@ -88,6 +91,21 @@ class redo_log final : public domain::line_log {
     std::byte bytes[pool_format::page_bytes];
   };
 
+  /// Pages of an owner: see domain::owned_part. Whole ones, of the kernel's size.
+  struct owned_pages {
+    std::uint64_t owner;
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::uint32_t data_begin;
+    std::uint32_t data_end;
+  };
+  struct copied_pages {
+    std::uint64_t all = 0;
+    std::uint64_t changed = 0;  ///< that the log concerns
+    std::uint64_t again = 0;    ///< of these, that it had concerned before the last checkpoint, too
+    [[nodiscard]] bool are_needed_again() const noexcept { return 4 * again > changed; }
+  };
+
   [[nodiscard]] int append_alone(std::span<const domain::line_range> lines,
                                  std::span<const domain::word_store> words);
   [[nodiscard]] int append_in_parts(std::span<const domain::line_range> lines);
@@ -102,6 +120,11 @@ class redo_log final : public domain::line_log {
   void note_pages(std::span<const domain::line_range> lines) noexcept;
   [[nodiscard]] int checkpoint_alone();
   void lengthen() noexcept;
+  [[nodiscard]] copied_pages count_copied() const noexcept;
+  [[nodiscard]] std::uint64_t most_copied() const noexcept;
+  [[nodiscard]] bool should_drop();
+  void settle_owned_pages() noexcept;
+  void drop_owned_pages() noexcept;
   [[nodiscard]] int write_page(std::uint32_t page);
   [[nodiscard]] int write_first_page(const pool_format::page_generations& generations);
   void copy_page(std::uint32_t page, std::span<std::byte> to) const;
@@ -143,6 +166,12 @@ class redo_log final : public domain::line_log {
   std::uint64_t last_bytes_ = 0;          // of the last batch
   int failed_ = 0;                        // errno of a batch that failed
   std::vector<std::uint32_t> pages_;      // that the log concerns, some of them twice
+  std::vector<owned_pages> owned_;
+  std::size_t look_again_ = 0;  // at so many of pages_, whether owned ones should be dropped
+  /// Ascending: pages that the log concerned when a checkpoint was last made; or, where it did not
+  /// drop them, since then.
+  std::vector<std::uint32_t> last_;
+  bool last_is_dropped_ = true;
   std::vector<pool_format::line_run> runs_;
   std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch

@@ -41,6 +41,7 @@ struct seams {
   /// Called with the offset of a page of the cache that is about to be written to it again.
   std::function<void(std::uint64_t)> on_store_again;
   std::optional<long> file_system;  ///< instead of the f_type of every file system
+  bool drops_owned_pages = false;   ///< at each checkpoint of a log, needed again or not
   log_device* device = nullptr;     ///< instead of the kernel's files
 };
 

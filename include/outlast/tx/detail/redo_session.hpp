@@ -211,6 +211,7 @@ class redo_session final : public replica_session<D> {
   static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
   static constexpr std::size_t most_spare_states = 16;
   static constexpr std::size_t most_asked_for = 32;
+  static constexpr std::chrono::seconds looks_for_rest_every{1};
 
   /// The replica that a thread reads is given back at the end.
   class reading_scope {
@@ -248,14 +249,7 @@ class redo_session final : public replica_session<D> {
   }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_relaxed) != 0; }
 
-  [[nodiscard]] static word_type word_of(redo_session& of, const options& wanted) {
-    if constexpr (is_logged) {
-      return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0,
-                       &of.held_);
-    } else {
-      return word_type(of.state());
-    }
-  }
+  [[nodiscard]] static word_type word_of(redo_session& of, const options& wanted);
   void require_intact() const {
     if (!is_broken()) return;
     throw error(errc::io_failure, this->pool_path(),
@@ -267,15 +261,7 @@ class redo_session final : public replica_session<D> {
   /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
   void prepare(participant& me);
   /// An attempt retires two states at most.
-  [[nodiscard]] static bool can_retire(participant& me) {
-    if (me.retired_states.size() + 2 <= me.retired_states.capacity()) return true;
-    try {
-      me.retired_states.reserve(2 * me.retired_states.size() + 8);
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-  }
+  [[nodiscard]] static bool can_retire(participant& me);
 
   const request& publish(participant& me, std::unique_ptr<request> wanted) {
     wanted->number = ++me.operations;
@@ -380,6 +366,10 @@ class redo_session final : public replica_session<D> {
   [[nodiscard]] bool is_recording(std::uint64_t number);
   /// The home follows, so that there is room for records. `everything`: nothing happens any more.
   void go_home(bool everything);
+  /// By the thread that has the home follow: what it finds to do now and then, which is to free
+  /// memory once nothing happens for a while; and its work.
+  [[nodiscard]] pool_detail::background_work::outlook look_for_rest();
+  void work_at_home();
   /// By the threads that do `work` again and again. False: never again.
   template <class Work>
   [[nodiscard]] static bool try_to(Work&& work);
@@ -682,6 +672,9 @@ class redo_session final : public replica_session<D> {
   std::chrono::microseconds window_{0};
   volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
   volatile_word<D, std::uint32_t> broken_;
+  std::uint64_t last_seen_ = 0;  // transitions, by the thread of homes_
+  std::uint64_t last_rest_ = 0;
+  bool rests_ = false;
   /// Who has made the last transition; a hint. Read by all, and seldom written.
   alignas(128) std::atomic<const participant*> leader_{nullptr};
   base::per_thread<participant> participants_{[this](std::uint32_t slot) {

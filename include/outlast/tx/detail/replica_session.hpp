@@ -33,6 +33,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outlast::tx::detail {
@@ -71,10 +72,14 @@ class replica_session : public durable::root_session<D> {
     }
   }
 
+  ~replica_session() override { disown_home(); }
+
   using base_type::arena;
   using base_type::pool;
 
   void collect_all() override {}
+  /// Who has the region next may store to it at any time.
+  void before_drop() override { disown_home(); }
 
   [[nodiscard]] std::byte* replica(unsigned i) const noexcept {
     if constexpr (domain::logs_lines<D>) {
@@ -584,6 +589,16 @@ class replica_session : public durable::root_session<D> {
     for_each_used(in_use, [&](std::size_t begin, std::size_t end) {
       std::memcpy(replica(0) + begin, from + begin, end - begin);
     });
+    if constexpr (domain::logs_lines<D>) {
+      owned_ = home_bytes();
+      owner_ = D::own({owned_, bytes_, in_use.pages_begin, in_use.pages_end});
+    }
+  }
+  /// The pool may have been closed.
+  void disown_home() noexcept {
+    if constexpr (domain::logs_lines<D>) {
+      if (owner_ != 0) D::disown(owned_, std::exchange(owner_, 0));
+    }
   }
 
   [[nodiscard]] bool is_volatile() const noexcept {
@@ -633,6 +648,8 @@ class replica_session : public durable::root_session<D> {
   std::vector<base::anonymous_memory> in_memory_;
   std::size_t bytes_ = 0;
   manager_record* record_ = nullptr;
+  std::byte* owned_ = nullptr;  // the home, as long as the log knows that it is this session's
+  std::uint64_t owner_ = 0;
   std::atomic<std::size_t> provided_{0};
   std::mutex providing_;                                // where not all replicas are in use
   std::unique_ptr<std::atomic<std::uint32_t>[]> used_;  // null: all are

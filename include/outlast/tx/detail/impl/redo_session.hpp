@@ -46,8 +46,31 @@ void redo_session<D>::configure(const options& wanted) {
       syncs_.start(
           wanted.window, [this] { return try_to([this] { sync(); }); },
           [this] { return word_.is_all_durable() ? outlook::nothing : outlook::work; });
-      homes_.start(std::chrono::hours(1), [this] { return try_to([this] { go_home(false); }); });
+      last_rest_ = word_.now().number();
+      homes_.start(
+          looks_for_rest_every, [this] { return try_to([this] { work_at_home(); }); },
+          [this] { return look_for_rest(); });
     }
+  }
+}
+
+template <domain::persistence_domain D>
+auto redo_session<D>::word_of(redo_session& of, const options& wanted) -> word_type {
+  if constexpr (is_logged) {
+    return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0, &of.held_);
+  } else {
+    return word_type(of.state());
+  }
+}
+
+template <domain::persistence_domain D>
+bool redo_session<D>::can_retire(participant& me) {
+  if (me.retired_states.size() + 2 <= me.retired_states.capacity()) return true;
+  try {
+    me.retired_states.reserve(2 * me.retired_states.size() + 8);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -205,6 +228,7 @@ void redo_session<D>::record(participant& me, const state_type& state) {
     word_.before_answers(state, unless_settled,
                          [this](std::uint64_t number) { return is_recording(number); });
     syncs_.note_work();
+    homes_.note_work();
     if (!word_.should_go_home(state)) return;
     if constexpr (!domain::has_real_threads<D>) return go_home(false);
     const std::uint64_t last = hastened_at_.load(std::memory_order_relaxed);
@@ -233,6 +257,25 @@ void redo_session<D>::go_home(bool everything) {
       broken_.store(1, std::memory_order_relaxed);
       throw;
     }
+  }
+}
+
+template <domain::persistence_domain D>
+pool_detail::background_work::outlook redo_session<D>::look_for_rest() {
+  using outlook = pool_detail::background_work::outlook;
+  const std::uint64_t now = word_.now().number();
+  if (now == last_rest_) return outlook::nothing;
+  if (std::exchange(last_seen_, now) != now) return outlook::waiting;
+  rests_ = true;
+  return outlook::work;
+}
+
+template <domain::persistence_domain D>
+void redo_session<D>::work_at_home() {
+  if constexpr (is_logged) {
+    if (!std::exchange(rests_, false)) return go_home(false);
+    last_rest_ = last_seen_;
+    D::relieve(&this->state());
   }
 }
 

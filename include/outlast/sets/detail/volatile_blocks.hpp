@@ -16,8 +16,10 @@ namespace outlast::sets::detail {
 /// Blocks of one size, which come and go. All memory is given back with the object,
 /// whatever was taken: T's destructor is the caller's matter.
 ///
-/// Each thread has free blocks of its own; what it has too many of it leaves to others, who take
-/// all that was left at once: so nobody can mistake a block that came back for one that stayed.
+/// Each thread has a few batches of free blocks of its own, and leaves the others to all threads.
+/// Who needs blocks takes all that was left with one exchange, so that a block that came back is
+/// not mistaken for one that stayed; keeps one batch; and leaves the rest again: a thread that is
+/// idle holds back little.
 /// Thread-safety: take() and give() may be called concurrently. Progress: lock-free, but for the
 /// allocator of the run-time library, which is asked for some thousand blocks at a time.
 template <class T, domain::persistence_domain D>
@@ -94,17 +96,32 @@ class volatile_blocks {
     std::size_t next_chunk = first_chunk;
   };
 
-  /// Takes what others have left. False: nothing.
+  /// Takes a batch of what others have left. The thread has no block. False: nothing was left, or
+  /// another thread looks at it.
   bool adopt(local& own) {
-    // (2) acquire; synchronizes-with (1).
+    // (2) acquire; synchronizes-with (1, 3).
     vacant* const left = left_.exchange(nullptr, std::memory_order_acquire);
-    for (vacant* first = left; first != nullptr; first = first->next_batch) {
-      vacant* last = first;
-      for (; last->next != nullptr; last = last->next) ++own.count;
-      ++own.count;
-      last->next = std::exchange(own.free, first);
+    if (left == nullptr) return false;
+    if (left->next_batch != nullptr) leave_again(left->next_batch);
+    own.free = left;
+    for (const vacant* each = left; each != nullptr; each = each->next) ++own.count;
+    return true;
+  }
+
+  /// Leaves the batches that begin with `first` to others, as they were left before.
+  void leave_again(vacant* first) noexcept {
+    for (;;) {
+      vacant* none = nullptr;
+      // (3) release; synchronizes-with (2, 4).
+      if (left_.compare_exchange(none, first, std::memory_order_release)) return;
+      // Others have left some meanwhile: few, so that their end is near.
+      // (4) acquire; synchronizes-with (1, 3).
+      vacant* const more = left_.exchange(nullptr, std::memory_order_acquire);
+      if (more == nullptr) continue;
+      vacant* last = more;
+      while (last->next_batch != nullptr) last = last->next_batch;
+      last->next_batch = std::exchange(first, more);
     }
-    return left != nullptr;
   }
 
   /// Takes `batch` blocks from those of the thread. Returns the first.
@@ -120,7 +137,7 @@ class volatile_blocks {
   /// Leaves the blocks that begin with `first` to others.
   void leave(vacant* first) noexcept {
     first->next_batch = left_.load(std::memory_order_relaxed);
-    // (1) release; synchronizes-with (2).
+    // (1) release; synchronizes-with (2, 4).
     while (!left_.compare_exchange(first->next_batch, first, std::memory_order_release)) {
     }
   }

@@ -9,6 +9,7 @@ LONG_CRASH_SECONDS ?= 60
 KILLS ?= 10000
 IMAGES ?= 100000
 STEPS ?= 1000000
+SOAK_SECONDS ?= 3600
 FUZZ_RUNS ?= 10000000
 FUZZ_STORES ?= 100000
 
@@ -16,7 +17,7 @@ CTEST := ctest --no-tests=error --output-on-failure -j $(JOBS)
 SUITES := tools/run_suites --build "$(BUILD)" --jobs $(JOBS)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill powercut store-differential fuzz format package test-package docs generated golden clean
+.PHONY: build demo test test-all check bench bench-quick bench-large bench-scaling bench-store test-dax crash crash-long kill soak powercut store-differential fuzz format package test-package docs generated golden clean
 
 ## build: a release build in build/release, its programs in build/release/bin
 build: build-release
@@ -109,6 +110,19 @@ kill:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev -j $(JOBS) --target kill_campaign
 	build/dev/tests/bin/kill_campaign --kills $(KILLS) --jobs $(JOBS) $(ARGS)
+
+## soak: all families on one pool and a store beside it, SOAK_SECONDS in all, half of them on tmpfs and half on the disk of
+## build/soak: what grows there? Draws build/soak/soak.svg (ARGS='--seed 17 --families store,sets')
+soak:
+	cmake --preset dev >/dev/null
+	cmake --build --preset dev -j $(JOBS) --target outlast-soak
+	mkdir -p build/soak
+	@build/dev/tests/bin/outlast-soak --medium memory --folder /dev/shm --seconds $$(($(SOAK_SECONDS) / 2)) \
+	  --records build/soak/memory.jsonl $(ARGS); memory=$$?; \
+	build/dev/tests/bin/outlast-soak --medium disk --folder build/soak --seconds $$(($(SOAK_SECONDS) / 2)) \
+	  --records build/soak/disk.jsonl $(ARGS); disk=$$?; \
+	tools/plot_soak build/soak/soak.svg build/soak/memory.jsonl build/soak/disk.jsonl; \
+	exit $$((memory > disk ? memory : disk))
 
 ## powercut: pool files lose power until IMAGES images were judged; seeds are fresh
 powercut:

@@ -1,6 +1,7 @@
 #include <tests/soak/judge.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 
@@ -23,30 +24,36 @@ quarters quarters_of(const curve& of, std::size_t period) {
   return {all.subspan(first, size), all.subspan(first + size, size)};
 }
 
-std::int64_t extreme(std::span<const std::int64_t> of, bool falls) {
-  return falls ? *std::min_element(of.begin(), of.end()) : *std::max_element(of.begin(), of.end());
+std::int64_t number_of(std::span<const std::int64_t> quarter, by compared) {
+  if (compared == by::greatest) return *std::max_element(quarter.begin(), quarter.end());
+  if (compared == by::least) return *std::min_element(quarter.begin(), quarter.end());
+  const std::int64_t sum = std::accumulate(quarter.begin(), quarter.end(), std::int64_t{0});
+  return sum / static_cast<std::int64_t>(quarter.size());
 }
 
 }  // namespace
 
 verdict judge(const curve& of, std::size_t period) {
   const quarters in = quarters_of(of, period);
-  verdict made{of.name, extreme(in.third, of.falls), extreme(in.fourth, of.falls), true, ""};
-  const std::int64_t growth = of.falls ? made.before - made.last : made.last - made.before;
+  verdict made{of.name, number_of(in.third, of.compared), number_of(in.fourth, of.compared), true,
+               ""};
+  const bool falls = of.compared == by::least;
+  const std::int64_t growth = falls ? made.before - made.last : made.last - made.before;
   const auto share = static_cast<std::int64_t>(of.allowed.share * static_cast<double>(made.before));
   made.is_flat = growth <= std::max<std::int64_t>(share, 0) + of.allowed.more;
   if (!made.is_flat) {
-    made.sentence =
-        of.name + (of.falls ? " fell" : " grew") + " from " + std::to_string(made.before) +
-        " in the third quarter to " + std::to_string(made.last) + " in the fourth; " +
-        std::to_string(std::max<std::int64_t>(share, 0) + of.allowed.more) + " are allowed";
+    made.sentence = of.name + (falls ? " fell" : " grew") + " from " + std::to_string(made.before) +
+                    " in the third quarter to " + std::to_string(made.last) + " in the fourth; " +
+                    std::to_string(std::max<std::int64_t>(share, 0) + of.allowed.more) +
+                    " are allowed";
   }
   return made;
 }
 
 verdict judge_zero(const curve& of, std::size_t period) {
   const quarters in = quarters_of(of, period);
-  verdict made{of.name, extreme(in.third, false), extreme(in.fourth, false), true, ""};
+  verdict made{of.name, number_of(in.third, by::greatest), number_of(in.fourth, by::greatest), true,
+               ""};
   made.is_flat = made.before == 0 && made.last == 0;
   if (!made.is_flat) {
     made.sentence = of.name + " are " + std::to_string(std::max(made.before, made.last)) +

@@ -1,9 +1,8 @@
 // Is a curve flat?
 //
 // A soak repeats itself with a period. A curve has one number for each wave. Its second half is cut
-// into two quarters of whole periods, and the greatest number of the last quarter is compared with
-// that of the one before: the first half is for what fills up once. What grows by a little in each
-// wave grows from quarter to quarter.
+// into two quarters of whole periods, and the last one is compared with the one before: the first
+// half is for what fills up once. What grows by a little in each wave grows from quarter to quarter.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +18,18 @@ struct allowance {
   std::int64_t more = std::int64_t{1} << 20;
 };
 
+/// What of the quarters is compared.
+enum class by {
+  greatest,  ///< it is not to grow
+  least,     ///< it is not to fall
+  average,   ///< it is not to grow, but single waves may be high, where things meet by chance
+};
+
 struct curve {
   std::string name;
   std::vector<std::int64_t> waves;
   allowance allowed = {};
-  bool falls = false;  ///< it is to stay high: its least numbers are compared
+  by compared = by::greatest;
 };
 
 struct verdict {

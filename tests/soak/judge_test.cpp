@@ -60,12 +60,23 @@ TEST(SoakJudge, finds_a_descriptor_that_stays) {
 }
 
 TEST(SoakJudge, finds_what_falls) {
-  curve room{"room", std::vector<std::int64_t>(48, 100 * megabyte), {}, true};
+  curve room{"room", std::vector<std::int64_t>(48, 100 * megabyte), {}, by::least};
   EXPECT_TRUE(judge(room, period).is_flat);
   room.waves.back() = 90 * megabyte;
   EXPECT_FALSE(judge(room, period).is_flat);
   room.waves.back() = 200 * megabyte;
   EXPECT_TRUE(judge(room, period).is_flat);
+}
+
+TEST(SoakJudge, forgives_a_high_wave_where_averages_are_compared) {
+  curve heights = waves(72, 100 * megabyte, 0);
+  heights.waves.back() += 50 * megabyte;
+  EXPECT_FALSE(judge(heights, period).is_flat);
+  heights.compared = by::average;
+  EXPECT_TRUE(judge(heights, period).is_flat);
+  heights = waves(72, 100 * megabyte, megabyte / 2);
+  heights.compared = by::average;
+  EXPECT_FALSE(judge(heights, period).is_flat);
 }
 
 TEST(SoakJudge, wants_none_in_the_second_half_where_none_may_be) {

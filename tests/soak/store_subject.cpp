@@ -6,7 +6,7 @@
 namespace outlast::test::soak {
 
 void add_store(subjects& to, db::DB& store, const amounts& how) {
-  scale large{.operations = how.quick, .large = true};
+  scale large{.operations = how.quick, .large = true, .has_replicas = true};
   large.number = static_cast<unsigned>(to.size());
   to.push_back(std::make_unique<snapshot_subject<store_map>>(
       "store", std::make_unique<store_map>(store), large));

@@ -62,8 +62,9 @@ using subjects = std::vector<std::unique_ptr<subject>>;
 
 /// How much a subject does in a wave.
 struct scale {
-  u64 operations;      ///< of each role, at most
-  bool large = false;  ///< values of several MiB too, where values are bytes
+  u64 operations;             ///< of each role, at most
+  bool large = false;         ///< values of several MiB too, where values are bytes
+  bool has_replicas = false;  ///< a wait-free engine takes one more where threads meet
   unsigned number = 0;
 };
 

@@ -32,7 +32,7 @@ void add_transactions(subjects& to, basic_pool<D>& pool, const amounts& how) {
 
   tx::options wanted = megabytes(128, 4);
   wanted.window = std::chrono::milliseconds(10);
-  scale large{.operations = how.quick, .large = true};
+  scale large{.operations = how.quick, .large = true, .has_replicas = true};
   large.number = static_cast<unsigned>(to.size());
   to.push_back(std::make_unique<snapshot_subject<tree_map<D>>>(
       "redo-opt tree", std::make_unique<tree_map<D>>(pool, "redo-opt tree", wanted), large));

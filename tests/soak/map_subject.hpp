@@ -28,7 +28,7 @@ class map_subject : public subject {
   void grow(turn& of) override {
     const u64 count = of.amount(how_.operations);
     for (u64 i = 0; i < count; ++i) step(of);
-    if (how_.has_replicas && of.wave < period) crowd(of);
+    if (how_.has_replicas && of.wave == 0) crowd(of);
     if (how_.large && of.is_for_large(how_.number)) {
       put(of, how_.operations + of.wave % 2, large_version(++versions_.at(of.role), of.wave));
     }
@@ -87,9 +87,9 @@ class map_subject : public subject {
   /// All roles write large values, so that as many replicas as there are come into use: one that
   /// was first needed in the last quarter would look like a leak.
   void crowd(turn& of) {
-    for (int i = 0; i < 6; ++i) {
-      put(of, how_.operations + 2, large_version(++versions_.at(of.role), 0));
-    }
+    const u64 place = how_.operations + 2;
+    for (int i = 0; i < 4; ++i) put(of, place, large_version(++versions_.at(of.role), 0));
+    erase(of, place);
   }
   void put(turn& of, u64 place, u64 version) {
     const key_type at = key_of<key_type>(of.role, place);

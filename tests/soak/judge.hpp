@@ -2,7 +2,8 @@
 //
 // A soak repeats itself with a period. A curve has one number for each wave. Its second half is cut
 // into two quarters of whole periods, and the last one is compared with the one before: the first
-// half is for what fills up once. What grows by a little in each wave grows from quarter to quarter.
+// half is for what fills up once. What grows a little in each wave grows from quarter to
+// quarter.
 #pragma once
 
 #include <cstddef>

@@ -149,8 +149,6 @@ TEST_F(StoreOnDisk, has_two_copies_of_its_data_in_memory) {
 
 TEST_F(StoreOnDisk, soon_has_two_copies_after_writes_all_over) {
   for (const unsigned step : {7919U, 104'729U}) put_all(step);
-  EXPECT_GT(taken(), 2 * copy_);
-  expect_what_is_told_to_be_true();
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (taken() > limit() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

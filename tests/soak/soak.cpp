@@ -163,22 +163,29 @@ class soak {
         meanwhile);
   }
 
-  /// Waits until the library has come to rest, and then that nothing happens.
+  /// Waits until the library has come to rest, and then that nothing happens. On a disk a store
+  /// comes to rest by looks that are a second apart, which the last wave of a period waits for; the
+  /// others have nothing to show there.
   void idle(record& made, u64 wave) {
     const auto happened = [] { return std::pair(syncs_until_now(), sleeps_of_the_library()); };
+    const bool is_last = wave % period == period - 1;
+    const bool on_disk = what_.medium == "disk";
+    const milliseconds quiet(on_disk && is_last ? 1500 : 150);
     const clock::time_point began = clock::now();
     auto before = happened();
     for (;;) {
-      std::this_thread::sleep_for(milliseconds(150));
+      std::this_thread::sleep_for(quiet);
       const auto now = happened();
       if (now == before) break;
       before = now;
       if (seconds_since(began) > longest_settling) break;  // counted below
     }
-    std::this_thread::sleep_for(milliseconds(wave % period == period - 1 ? 2000 : 250));
+    std::this_thread::sleep_for(milliseconds(is_last ? 2000 : 250));
     const auto after = happened();
-    made.idle_syncs = static_cast<std::int64_t>(after.first - before.first);
-    made.idle_sleeps = static_cast<std::int64_t>(after.second - before.second);
+    if (is_last || !on_disk) {
+      made.idle_syncs = static_cast<std::int64_t>(after.first - before.first);
+      made.idle_sleeps = static_cast<std::int64_t>(after.second - before.second);
+    }
     ::malloc_trim(0);  // what malloc keeps is no part of what is measured
     made.end = process_sample();
     raise_to(made.end, on_.files());

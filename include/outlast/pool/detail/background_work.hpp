@@ -77,9 +77,10 @@ class background_work {
 
  private:
   using clock = std::chrono::steady_clock;
-  /// The thread sleeps after so many looks in a row that find nothing: work that comes now and then
-  /// does not have to wake it each time.
+  /// The thread sleeps after so many looks in a row that find nothing, or after one where looks are
+  /// that far apart: work that comes now and then does not have to wake it each time.
   static constexpr unsigned idle_looks = 10;
+  static constexpr std::chrono::milliseconds far_apart{100};
 
   /// Its thread was asked to stop before its end.
   struct worker {
@@ -113,6 +114,7 @@ class background_work {
            const look& look_around) {
     std::unique_lock lock(own.mutex);
     auto next = clock::now() + interval;
+    const unsigned enough = interval < far_apart ? idle_looks : 1;
     unsigned idle = 0;
     for (;;) {
       own.changed.wait_until(lock, next, [&] { return own.stop || own.early; });
@@ -122,7 +124,7 @@ class background_work {
       const outlook seen = asked || !look_around ? outlook::work : look_around();
       if (seen == outlook::work && !work()) return;
       idle = seen == outlook::nothing ? idle + 1 : 0;
-      const bool sleeps = idle >= idle_looks && may_sleep(own, look_around);
+      const bool sleeps = idle >= enough && may_sleep(own, look_around);
       if (sleeps) {
         sleeps_.wait(1, std::memory_order_seq_cst);
         idle = 0;

@@ -192,6 +192,23 @@ void attached(tested_pool& p) {
   p.attach();
 }
 
+/// Its pages go back to the file system afterwards, as far as there is memory for that.
+pool_operation drop_of_a_large_root() {
+  return {"drop_root, of a large one",
+          [](tested_pool& p) {
+            attached(p);
+            table large(*p.in, "dropped");
+            for (u64 n = 0; n < 8'000; ++n) large.insert(n, n);
+          },
+          [](tested_pool& p) { p.in->drop_root("dropped"); },
+          [](tested_pool& p, bool threw) -> std::string {
+            for (const root_info& each : p.in->roots()) {
+              if (each.name == "dropped") return "";
+            }
+            return threw ? "threw, and has dropped it" : "";
+          }};
+}
+
 std::vector<pool_operation> operations() {
   std::vector<pool_operation> rows;
   rows.push_back({"create",
@@ -245,6 +262,7 @@ std::vector<pool_operation> operations() {
                     if (there > 1 || (!threw && there != 0)) return "not dropped";
                     return there == 1 || roots != p.in->roots().size() ? "" : "its name is left";
                   }});
+  rows.push_back(drop_of_a_large_root());
   rows.push_back({"grow", attached, [](tested_pool& p) { p.in->grow(std::size_t{8} << 20); },
                   [](tested_pool& p, bool threw) -> std::string {
                     const std::size_t size = p.in->size_bytes();

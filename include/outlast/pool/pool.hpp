@@ -148,10 +148,11 @@ class basic_pool {
   /// than now changes nothing. Throws error{bad_argument, no_space}.
   void grow(std::size_t size_bytes);
 
-  /// Gives the file system back what no root uses, in stretches of 256 KiB or more, as close() does
-  /// with what it knows of, and drop_root() where there is no log. Free blocks in runs of small
-  /// ones stay with their root. Others may use the pool meanwhile; a log is emptied by a checkpoint
-  /// before. Throws corruption, error{io_failure}, out_of_space.
+  /// Returns free pages to the file system, in stretches of 256 KiB or more. close() returns those
+  /// that this process has freed, and drop_root() too where the pool has no log. A free block that
+  /// shares its pages with others stays with its root. Other threads may use the pool meanwhile. A
+  /// pool with a log makes a checkpoint first. Throws corruption, error{io_failure}, out_of_space,
+  /// std::bad_alloc.
   void trim();
 
   /// What survives what, in one sentence.

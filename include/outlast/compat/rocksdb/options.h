@@ -31,7 +31,7 @@ class MergeOperator;
 class Snapshot;
 struct Options;
 
-/// Accepted without effect: data lie in the store's directory.
+/// Accepted without effect: all data are in the directory of the store.
 struct DbPath {
   DbPath() = default;
   DbPath(std::string where, std::uint64_t bytes) : path(std::move(where)), target_size(bytes) {}

@@ -16,13 +16,13 @@ namespace ROCKSDB_NAMESPACE {
 
 class ColumnFamilyHandle;
 
-/// Several changes that are made at once, in their order. A null column family is the default one,
-/// and so is every other one: there are no others.
+/// Several changes that are applied atomically, in their order. Every column family, a null one
+/// too, stands for the default one: there are no others.
 /// Thread-safety: const members may be called concurrently, others by one thread at a time.
 class WriteBatch {
  public:
-  /// Is told of each change, in their order. Of each two functions for a change the one with a
-  /// column family is called, which calls the other one unless a program has its own.
+  /// Receives each change, in their order. Iterate() calls the functions with a column family, and
+  /// these call the ones without, unless a program overrides them.
   class Handler {
    public:
     virtual ~Handler() = default;
@@ -90,7 +90,7 @@ class WriteBatch {
     std::string whole;
     return Delete(Slice(key, &whole));
   }
-  /// A Delete() that is told as a SingleDelete().
+  /// Deletes as Delete() does; a Handler receives a SingleDelete.
   Status SingleDelete(const Slice& key) {
     const std::uint32_t place = Count();
     Status status = Delete(key);

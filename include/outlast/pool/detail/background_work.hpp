@@ -130,7 +130,7 @@ class background_work {
         idle = 0;
       }
       lock.lock();
-      // Who is hastened again and again still looks around an interval after the last time.
+      // A thread that is hastened again and again still looks around an interval later.
       next = sleeps || asked ? clock::now() + interval : std::max(next + interval, clock::now());
     }
   }

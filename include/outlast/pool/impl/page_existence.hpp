@@ -95,7 +95,7 @@ bool page_space<D>::commit_again(std::uint32_t first, std::uint32_t pages) {
   return true;
 }
 
-/// Pages that are claimed, so that nobody else finds them, until they exist no more.
+/// Claims free pages, so that no other thread finds them, and releases them in its destructor.
 template <domain::persistence_domain D>
 class page_space<D>::free_stretches {
  public:
@@ -155,7 +155,7 @@ class page_space<D>::free_stretches {
   }
   void release_all() {
     for (const auto& [first, pages] : found_) of_.release_pages(first, pages);
-    // (6) release, behind that of the pages; synchronizes-with (7): who waited finds them.
+    // (6) release, after that of the pages; synchronizes-with (7): a thread that waited finds them.
     of_.giving_back_.fetch_add(~std::uint32_t{0}, release);
   }
 

@@ -507,7 +507,12 @@ void basic_pool<D>::give_back_free_pages(free_pages which) {
   std::function<void()> settle;
   // A log that is brought into the file later, or replayed, would bring them back.
   if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
-  pages_->give_back_free_pages(which, settle);
+  try {
+    pages_->give_back_free_pages(which, settle);
+  } catch (const std::bad_alloc&) {
+    // A drop has taken effect, and a close is nearly done: the pages stay for a later trim.
+    if (which == free_pages::all) throw;
+  }
 }
 
 template <domain::persistence_domain D>

@@ -17,9 +17,9 @@ namespace outlast::sets::detail {
 /// whatever was taken: T's destructor is the caller's matter.
 ///
 /// Each thread has a few batches of free blocks of its own, and leaves the others to all threads.
-/// Who needs blocks takes all that was left with one exchange, so that a block that came back is
-/// not mistaken for one that stayed; keeps one batch; and leaves the rest again: a thread that is
-/// idle holds back little.
+/// A thread that needs blocks takes all that was left with one exchange, so that it cannot mistake
+/// a block that came back for one that stayed. It keeps one batch and leaves the rest again: an
+/// idle thread holds back little.
 /// Thread-safety: take() and give() may be called concurrently. Progress: lock-free, but for the
 /// allocator of the run-time library, which is asked for some thousand blocks at a time.
 template <class T, domain::persistence_domain D>

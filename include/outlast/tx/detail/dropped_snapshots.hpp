@@ -1,4 +1,4 @@
-// Snapshots of a tree that nobody has any more, until an update has closed them.
+// Snapshots of a tree whose handles are gone, until an update has closed them.
 #pragma once
 
 #include <outlast/base/fork_locks.hpp>
@@ -14,12 +14,13 @@
 
 namespace outlast::tx::detail {
 
-/// They are closed from the oldest on: then none hands on blocks to another one of them.
+/// Keeps these snapshots. Updates close the oldest first: no block is handed on to a snapshot that
+/// is closed next.
 /// Thread-safety: all members may be called concurrently.
 template <class Snapshot>
 class dropped_snapshots {
  public:
-  /// A snapshot that somebody has. Made before it is opened: to drop it takes no memory.
+  /// A snapshot with a handle. Allocated before it is opened: to drop it takes no memory.
   struct held {
     Snapshot which;
     bool is_closed = false;  ///< only what it keeps is left
@@ -36,13 +37,14 @@ class dropped_snapshots {
   dropped_snapshots(const dropped_snapshots&) = delete;
   dropped_snapshots& operator=(const dropped_snapshots&) = delete;
 
-  /// Somebody has one more.
+  /// Counts a snapshot that was opened.
   void note_open() noexcept { open_.fetch_add(1, std::memory_order_relaxed); }
   void drop(owned gone) noexcept {
     waiting_.fetch_add(1, std::memory_order_relaxed);
     bring_back(std::move(gone));
   }
-  /// The one that was dropped last if it is the latest: somebody has it again. Null: there is none.
+  /// Returns the latest snapshot if it was dropped and is not closed yet, for a new handle; else
+  /// nullptr.
   [[nodiscard]] owned take_latest() noexcept {
     if (is_parents()) return nullptr;
     const std::lock_guard lock(mutex_);

@@ -144,8 +144,9 @@ class bplus_tree {
     versions_.close(*reinterpret_cast<detail::holder*>(running().replica() + of.holder));
   }
   /// Closes one, and frees what it alone has kept, in parts: takes from `limit` what that costs, in
-  /// blocks. False if something is left, for a call that is told that it `is_closed`; nobody calls
-  /// reap() meanwhile. What it costs does not depend on how many are open. Throws out_of_space.
+  /// blocks. Returns false if something is left: the caller then calls again with `is_closed`, and
+  /// does not call reap() before. The cost does not depend on how many are open. Throws
+  /// out_of_space.
   bool release_snapshot(const snapshot& of, bool is_closed, std::size_t& limit) {
     auto& at = *reinterpret_cast<detail::holder*>(running().replica() + of.holder);
     return versions_.release(at, is_closed, limit);

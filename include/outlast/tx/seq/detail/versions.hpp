@@ -144,9 +144,9 @@ class holder {
 ///   I1  the holders are in the order of their moments, and all of these are before now().
 ///   I2  a kept block is seen by its holder, if that is open, and by no newer one.
 ///   I3  seen_ is the moment of the newest holder that is open.
-/// A holder that nobody uses and that keeps nothing is passed once: the closing of the next newer
-/// one takes it out of the list, or sweep(). So what a change or a release() costs does not depend
-/// on how many snapshots there are.
+/// A closed holder that keeps nothing is passed once: the closing of the next newer holder removes
+/// it from the list, or sweep() does. So the cost of a change or a release() does not depend on the
+/// number of snapshots.
 /// Sequential; a member of an object of a transaction manager.
 class versions {
  public:

@@ -84,7 +84,7 @@ class arena {
   /// Throws out_of_space with no effect; that may happen while other threads keep the last free
   /// blocks at hand. Allocated for this process: it outlives a crash if the owner's recovery finds
   /// it.
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align = 8) {
+  [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t align = 8) {
     if (bytes <= largest_small && align <= pool_format::page_size) [[likely]] {
       const std::size_t needed = base::round_up(bytes, std::max(align, least_align_));
       bin& at_hand = caches_.local().bins[class_of(needed)];

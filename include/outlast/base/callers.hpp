@@ -169,11 +169,14 @@ class waiting_calls {
     if (runs_.size() == runs_.capacity()) runs_.reserve(std::max<std::size_t>(4, 2 * runs_.size()));
     if (!has_room(more)) items_.reserve(std::max(2 * items_.capacity(), items_.size() + more));
   }
-  /// Remembers a call to the object of `whom`. Throws std::bad_alloc, and has no effect then.
-  [[gnu::always_inline]] void push_back(const Item& call, const callee::reference& whom) {
+  /// Remembers a call to the object of `whom`, an Item made of `parts`. Throws std::bad_alloc, and
+  /// has no effect then. An Item that its caller made would be read back sooner than its parts have
+  /// left the store buffer.
+  template <class... Parts>
+  [[gnu::always_inline]] void emplace_back(const callee::reference& whom, Parts... parts) {
     if (whom.id() != last_ || items_.size() == items_.capacity()) [[unlikely]]
       prepare_for(whom);
-    items_.push_back(call);
+    items_.emplace_back(parts...);
   }
 
   /// Calls `make(item)` for each whose object has not ended, and forgets all.

@@ -77,7 +77,8 @@ class per_thread {
   /// Calls `visit(T&)` for each object that exists.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (std::size_t s = 0; s < segments_count; ++s) {
+    const std::size_t end = segments_end_.load(std::memory_order_acquire);
+    for (std::size_t s = 0; s < end; ++s) {
       std::atomic<T*>* const segment = segments_[s].load(std::memory_order_acquire);
       if (segment == nullptr) continue;
       for (std::size_t i = 0; i < segment_size(s); ++i) {
@@ -117,6 +118,7 @@ class per_thread {
     std::atomic<T*>* segment = segments_[s].load(std::memory_order_acquire);
     if (segment == nullptr) {
       auto fresh = std::make_unique<std::atomic<T*>[]>(segment_size(s));
+      raise_segments_end(s + 1);  // before an object can be in the segment
       if (segments_[s].compare_exchange_strong(segment, fresh.get(), std::memory_order_acq_rel)) {
         segment = fresh.release();
       }
@@ -130,6 +132,12 @@ class per_thread {
     return *object;
   }
 
+  void raise_segments_end(std::size_t end) noexcept {
+    std::size_t now = segments_end_.load(std::memory_order_relaxed);
+    while (now < end && !segments_end_.compare_exchange_weak(now, end, std::memory_order_acq_rel)) {
+    }
+  }
+
   [[gnu::noinline]] T* find_or_null() noexcept {
     try {
       return &local();
@@ -141,6 +149,7 @@ class per_thread {
   factory make_;
   std::atomic<std::uint64_t> id_;
   std::atomic<bool> forbidden_{false};
+  std::atomic<std::size_t> segments_end_{0};  // No segment from this one on exists.
   std::atomic<std::atomic<T*>*> segments_[segments_count] = {};
 };
 

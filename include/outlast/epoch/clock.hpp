@@ -329,7 +329,7 @@ class clock final : private base::thread_exit_listener {
     /// operation that fails although it took effect.
     void give_up(arena_type& from, void* block) noexcept {
       try {
-        present_->blocks.push_back({&from, block}, from.owner_of_calls());
+        present_->blocks.emplace_back(from.owner_of_calls(), &from, block);
       } catch (const std::bad_alloc&) {
         from.note_lost_block();
       }

@@ -83,15 +83,15 @@ class epochs final : base::thread_exit_listener {
 
   /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
   /// is durable. `dispose(context, object)` runs later on some thread, unless `owner` has ended.
-  void retire(void* object, void* context, disposer dispose,
-              const base::callee::reference& owner = {}) {
+  [[gnu::always_inline]] void retire(void* object, void* context, disposer dispose,
+                                     const base::callee::reference& owner = {}) {
     record& mine = records_.local();
     const operating inside(*this, mine);
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     if (is_held(mine)) [[unlikely]]
-      return leave_to_all({object, context, dispose}, owner, epoch);
+      return leave_to_all(object, context, dispose, owner, epoch);
     bag& present = mine.bag_for(epoch);
-    present.take_over({object, context, dispose}, owner);
+    present.take_over(object, context, dispose, owner);
     collect_now_and_then(mine, 1);
   }
 
@@ -109,11 +109,13 @@ class epochs final : base::thread_exit_listener {
     if (is_held(mine) || mine.awaiting_.size() == mine.awaiting_.capacity()) [[unlikely]] {
       D::pwb(link, domain::site::current());
       D::pfence();
-      return leave_to_all({object, context, dispose}, owner,
-                          epoch_.load(std::memory_order_seq_cst));
+      return leave_to_all(object, context, dispose, owner, epoch_.load(std::memory_order_seq_cst));
     }
     retire_fenced(mine);
-    mine.awaiting_.push_back({{object, context, dispose}, owner, link});
+    unlinked& last = mine.awaiting_.emplace_back();
+    last.node = {object, context, dispose};
+    last.owner = owner;
+    last.link = link;
     collect_now_and_then(mine, 1);
   }
 
@@ -201,21 +203,25 @@ class epochs final : base::thread_exit_listener {
 
     /// Without volatile memory the object is lost until the next recovery finds it, and its owner
     /// notes that: better than an operation that fails although it took effect.
-    [[gnu::always_inline]] void take_over(const retired& gone,
+    [[gnu::always_inline]] void take_over(void* object, void* context, disposer dispose,
                                           const base::callee::reference& owner) noexcept {
       try {
-        objects.push_back(gone, owner);
+        objects.emplace_back(owner, object, context, dispose);
       } catch (const std::bad_alloc&) {
-        lose(gone, owner);
+        lose(context, dispose, owner);
       }
+    }
+    void take_over(const retired& gone, const base::callee::reference& owner) noexcept {
+      take_over(gone.object, gone.context, gone.dispose, owner);
     }
 
     void dispose_all() noexcept {
       objects.call_all([](const retired& each) { each.dispose(each.context, each.object); });
     }
 
-    static void lose(const retired& gone, const base::callee::reference& owner) noexcept {
-      base::callee::call_alive(owner, [&] { gone.dispose(gone.context, nullptr); });
+    static void lose(void* context, disposer dispose,
+                     const base::callee::reference& owner) noexcept {
+      base::callee::call_alive(owner, [&] { dispose(context, nullptr); });
     }
   };
 
@@ -250,12 +256,14 @@ class epochs final : base::thread_exit_listener {
     /// The bag of `epoch`. Its previous content, at least three epochs old, is freed.
     bag& bag_for(std::uint64_t epoch) {
       bag& chosen = bags_[epoch % bags_.size()];
-      if (chosen.epoch != epoch) {
-        chosen.dispose_all();
-        chosen.epoch = epoch;
-        note_due(epoch, idle_epochs);
-      }
+      if (chosen.epoch != epoch) [[unlikely]]
+        renew(chosen, epoch);
       return chosen;
+    }
+    [[gnu::noinline]] void renew(bag& chosen, std::uint64_t epoch) noexcept {
+      chosen.dispose_all();
+      chosen.epoch = epoch;
+      note_due(epoch, idle_epochs);
     }
 
     void free_older_than(std::uint64_t now) noexcept {
@@ -345,23 +353,29 @@ class epochs final : base::thread_exit_listener {
   /// What is retired outside of operations is so in one of its own.
   class operating {
    public:
-    operating(epochs& in, record& mine)
-        : in_(in), begun_(mine.nesting_ == 0 ? in.enter() : nullptr) {}
-    ~operating() {
-      if (begun_ != nullptr) in_.leave(begun_);
+    [[gnu::always_inline]] operating(epochs& in, record& mine) : in_(in) {
+      if (mine.nesting_ == 0) [[unlikely]]
+        begun_ = in.enter();
+    }
+    [[gnu::always_inline]] ~operating() {
+      if (begun_ != nullptr) [[unlikely]]
+        in_.leave(begun_);
     }
     operating(const operating&) = delete;
     operating& operator=(const operating&) = delete;
 
    private:
     epochs& in_;
-    session begun_;
+    session begun_ = nullptr;
   };
 
   /// Collects once in so many retirements. The caller holds its record.
-  void collect_now_and_then(record& mine, unsigned more) {
+  [[gnu::always_inline]] void collect_now_and_then(record& mine, unsigned more) {
     mine.retired_since_advance_ += more;
-    if (mine.retired_since_advance_ < retire_interval) return;
+    if (mine.retired_since_advance_ >= retire_interval) [[unlikely]]
+      collect_now(mine);
+  }
+  [[gnu::noinline]] void collect_now(record& mine) {
     collect();
     mine.retired_since_advance_ = 0;
     if (const holding held(mine, mine); held) leave_large_bags(mine);
@@ -450,11 +464,12 @@ class epochs final : base::thread_exit_listener {
 
   /// Leaves to all what the owner of a record that another thread holds retires. Without volatile
   /// memory the object is lost until the next recovery.
-  void leave_to_all(const retired& gone, const base::callee::reference& owner,
-                    std::uint64_t epoch) noexcept {
+  [[gnu::noinline]] void leave_to_all(void* object, void* context, disposer dispose,
+                                      const base::callee::reference& owner,
+                                      std::uint64_t epoch) noexcept {
     auto* const made = new (std::nothrow) left_bag{{epoch, {}}};
-    if (made == nullptr) return bag::lose(gone, owner);
-    made->its.take_over(gone, owner);
+    if (made == nullptr) return bag::lose(context, dispose, owner);
+    made->its.take_over(object, context, dispose, owner);
     leave(made);
   }
 
@@ -467,7 +482,7 @@ class epochs final : base::thread_exit_listener {
     auto* const made = new (std::nothrow) left_bag{{epoch, {}}};
     for (const unlinked& each : owner.awaiting_) {
       if (made == nullptr) {
-        bag::lose(each.node, each.owner);
+        bag::lose(each.node.context, each.node.dispose, each.owner);
       } else {
         made->its.take_over(each.node, each.owner);
       }

@@ -113,11 +113,11 @@ TEST(WaitingCalls, are_made_in_order_to_those_that_live) {
   callee one(table);
   callee other(table);
   waiting_calls<int> calls;
-  calls.push_back(1, one.remembered());
-  calls.push_back(2, one.remembered());
-  calls.push_back(3, other.remembered());
-  calls.push_back(4, {});
-  calls.push_back(5, one.remembered());
+  calls.emplace_back(one.remembered(), 1);
+  calls.emplace_back(one.remembered(), 2);
+  calls.emplace_back(other.remembered(), 3);
+  calls.emplace_back(callee::reference(), 4);
+  calls.emplace_back(one.remembered(), 5);
   ASSERT_EQ(calls.size(), 5U);
   one.end([] {});
   std::vector<int> made;
@@ -133,7 +133,7 @@ TEST(WaitingCalls, have_the_room_that_was_made) {
   EXPECT_FALSE(calls.has_room(1));
   calls.make_room(16);
   ASSERT_TRUE(calls.has_room(16));
-  for (int i = 0; i < 16; ++i) calls.push_back(i, one.remembered());
+  for (int i = 0; i < 16; ++i) calls.emplace_back(one.remembered(), i);
   int sum = 0;
   calls.call_all([&](int each) { sum += each; });
   EXPECT_EQ(sum, 120);

@@ -13,6 +13,7 @@ outlast_headers(outlast_library base
   per_thread.hpp
   raw_atomic.hpp
   sharded_count.hpp
+  stored_name.hpp
   thread_context.hpp
   word_pair.hpp
 )

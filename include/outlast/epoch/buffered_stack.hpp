@@ -13,6 +13,7 @@
 #pragma once
 
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/durable/storable.hpp>
@@ -31,7 +32,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -123,7 +123,7 @@ class basic_stack {
 
  private:
   static durable::root_type type() {
-    const std::string full = std::string("epoch::stack,") + typeid(Value).name() + ",1";
+    const std::string full = std::string("epoch::stack,") + base::stored_name<Value>() + ",1";
     return {"epoch::stack<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
             false};
   }

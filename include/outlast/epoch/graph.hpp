@@ -17,6 +17,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
@@ -37,7 +38,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -302,8 +302,8 @@ class basic_graph {
   };
 
   static durable::root_type type() {
-    const std::string full =
-        std::string("epoch::graph,") + typeid(Vertex).name() + "," + typeid(Edge).name() + ",1";
+    const std::string full = std::string("epoch::graph,") + base::stored_name<Vertex>() + "," +
+                             base::stored_name<Edge>() + ",1";
     return {
         "epoch::graph<" + std::to_string(sizeof(Vertex)) + "," + std::to_string(sizeof(Edge)) + ">",
         base::hash_bytes(full), true, false};

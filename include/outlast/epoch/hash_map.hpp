@@ -17,6 +17,7 @@
 
 #include <outlast/base/keyed_hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/durable/storable.hpp>
@@ -37,7 +38,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::epoch {
@@ -248,8 +248,8 @@ class basic_hash_map {
 
   static durable::root_type type() {
     const std::string sizes = std::to_string(sizeof(Key)) + "," + std::to_string(sizeof(Value));
-    const std::string full =
-        std::string("epoch::hash_map,") + typeid(Key).name() + "," + typeid(Value).name() + ",1";
+    const std::string full = std::string("epoch::hash_map,") + base::stored_name<Key>() + "," +
+                             base::stored_name<Value>() + ",1";
     return {"epoch::hash_map<" + sizes + ">", base::hash_bytes(full), true, false};
   }
 

@@ -14,6 +14,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -35,7 +36,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -106,7 +106,8 @@ class lockfree_queue {
 
  private:
   static durable::root_type type() {
-    const std::string full = std::string("epoch::lockfree_queue,") + typeid(Value).name() + ",1";
+    const std::string full =
+        std::string("epoch::lockfree_queue,") + base::stored_name<Value>() + ",1";
     return {"epoch::lockfree_queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full),
             true, false};
   }

@@ -19,6 +19,7 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/durable/storable.hpp>
@@ -41,7 +42,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -120,7 +120,7 @@ class basic_queue {
 
  private:
   static durable::root_type type() {
-    const std::string full = std::string("epoch::queue,") + typeid(Value).name() + ",1";
+    const std::string full = std::string("epoch::queue,") + base::stored_name<Value>() + ",1";
     return {"epoch::queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
             false};
   }

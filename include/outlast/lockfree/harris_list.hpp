@@ -15,6 +15,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -32,7 +33,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::lockfree {
@@ -219,8 +219,8 @@ class harris_list {
   static durable::root_type type() {
     std::string name = "harris_list<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",1";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Compare>() + ",1";
     return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 

@@ -19,6 +19,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -40,7 +41,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -257,8 +257,8 @@ class hash_table {
   static durable::root_type type() {
     std::string name = "hash_table<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-    const std::string full =
-        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",2";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Hash>() + ",2";
     return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 

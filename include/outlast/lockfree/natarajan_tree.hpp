@@ -37,6 +37,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -55,7 +56,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::lockfree {
@@ -195,8 +195,8 @@ class natarajan_tree {
   static durable::root_type type() {
     std::string name = "natarajan_tree<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",2";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Compare>() + ",2";
     return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 

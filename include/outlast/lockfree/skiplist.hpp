@@ -20,6 +20,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/root_session.hpp>
@@ -40,7 +41,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::lockfree {
@@ -311,8 +311,8 @@ class skiplist {
   static durable::root_type type() {
     std::string name = "skiplist<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",1";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Compare>() + ",1";
     return {std::move(name), base::hash_bytes(full), true, Policy::durable};
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/base/keyed_hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::sets {
@@ -247,8 +247,8 @@ class basic_hash {
   static durable::root_type type() {
     std::string name = Scheme::name() + "_hash<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + ">";
-    const std::string full =
-        name + typeid(Key).name() + "," + typeid(Value).name() + "," + typeid(Hash).name() + ",1";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Hash>() + ",1";
     return {std::move(name), base::hash_bytes(full), true, Scheme::updates_wait};
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/chain.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::sets {
@@ -254,8 +254,8 @@ class basic_list {
   static durable::root_type type() {
     std::string name = Scheme::name() + "_" + Index::name + "<" + std::to_string(sizeof(Key)) +
                        "," + std::to_string(sizeof(Value)) + ">";
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",1";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Compare>() + ",1";
     return {std::move(name), base::hash_bytes(full), true, Scheme::updates_wait};
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/root_session.hpp>
 #include <outlast/lockfree/detail/external_tree.hpp>
@@ -21,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::sets {
@@ -189,8 +189,8 @@ class basic_tree {
   static durable::root_type type() {
     std::string name = Scheme::name() + "_tree<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + ">";
-    const std::string full = name + typeid(Key).name() + "," + typeid(Value).name() + "," +
-                             typeid(Compare).name() + ",1";
+    const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
+                             "," + base::stored_name<Compare>() + ",1";
     return {std::move(name), base::hash_bytes(full), true, Scheme::updates_wait};
   }
 

@@ -18,6 +18,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
@@ -125,7 +126,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
   [[nodiscard]] static std::uint64_t fingerprint() {
     // Asked for in the constructor as well: copies are made without ordinary memory.
     static const std::uint64_t known =
-        base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
+        base::hash_bytes(base::stored_name<T>() + "," + std::to_string(sizeof(T)));
     return known;
   }
 

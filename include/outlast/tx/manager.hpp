@@ -17,6 +17,7 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/transaction.hpp>
@@ -176,7 +177,7 @@ class manager_calls {
     }
     std::copy(name.begin(), name.end(), text.begin());
     const std::uint64_t fingerprint =
-        base::hash_bytes(std::string(typeid(T).name()) + "," + std::to_string(sizeof(T)));
+        base::hash_bytes(base::stored_name<T>() + "," + std::to_string(sizeof(T)));
     const found known = read([=, this](const_view) {
       const found old = find(text);
       if (old.offset != 0 && !holds<T>(running().replica() + old.offset)) refuse_objects();

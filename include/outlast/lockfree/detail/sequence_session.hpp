@@ -6,6 +6,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
+#include <outlast/base/stored_name.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 
 namespace outlast::lockfree::detail {
@@ -69,7 +69,7 @@ template <class Value, class Policy>
 [[nodiscard]] durable::root_type sequence_type(const std::string& structure) {
   std::string name =
       structure + "<" + std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
-  const std::string full = name + typeid(Value).name() + ",1";
+  const std::string full = name + base::stored_name<Value>() + ",1";
   return {std::move(name), base::hash_bytes(full), true, Policy::durable};
 }
 

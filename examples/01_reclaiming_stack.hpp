@@ -4,7 +4,7 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/durable/policy.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class reclaiming_stack {
   using cell = typename Policy::template cell<node*>;
 
   /// What stays with the pool until it is closed or the root is dropped.
-  struct session : outlast::durable::root_session<domain> {
+  struct session : outlast::roots::root_session<domain> {
     session(outlast::basic_pool<domain>& pool, const outlast::attached_root& root)
-        : outlast::durable::root_session<domain>(pool, root),
+        : outlast::roots::root_session<domain>(pool, root),
           nodes(pool.template service<reclaimer>()) {
       auto& blocks = this->arena();
       if (root.state == outlast::root_state::fresh) {
@@ -66,7 +66,7 @@ class reclaiming_stack {
   using value_type = std::uint64_t;
 
   reclaiming_stack(pool_type& pool, std::string_view name)
-      : session_(pool.template service<outlast::durable::root_sessions<domain>>()
+      : session_(pool.template service<outlast::roots::root_sessions<domain>>()
                      .template attach<session>(name, {"reclaiming_stack", fingerprint(), false},
                                                [](pool_type& in, const auto& root) {
                                                  return std::make_shared<session>(in, root);

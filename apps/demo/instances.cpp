@@ -8,8 +8,8 @@ template class alloc::arena<domain::counting<domain::adr>>;
 template class reclaim::epochs<domain::process>;
 template class reclaim::epochs<domain::adr>;
 template class reclaim::epochs<domain::counting<domain::adr>>;
-template class durable::root_sessions<domain::process>;
-template class durable::root_sessions<domain::adr>;
-template class durable::root_sessions<domain::counting<domain::adr>>;
+template class roots::root_sessions<domain::process>;
+template class roots::root_sessions<domain::adr>;
+template class roots::root_sessions<domain::counting<domain::adr>>;
 
 }  // namespace outlast

@@ -5,7 +5,7 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 namespace outlast {
@@ -16,8 +16,8 @@ extern template class alloc::arena<domain::counting<domain::adr>>;
 extern template class reclaim::epochs<domain::process>;
 extern template class reclaim::epochs<domain::adr>;
 extern template class reclaim::epochs<domain::counting<domain::adr>>;
-extern template class durable::root_sessions<domain::process>;
-extern template class durable::root_sessions<domain::adr>;
-extern template class durable::root_sessions<domain::counting<domain::adr>>;
+extern template class roots::root_sessions<domain::process>;
+extern template class roots::root_sessions<domain::adr>;
+extern template class roots::root_sessions<domain::counting<domain::adr>>;
 
 }  // namespace outlast

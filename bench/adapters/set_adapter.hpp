@@ -5,7 +5,7 @@
 #include <bench/engine/subject.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 
 #include <cstdint>
 

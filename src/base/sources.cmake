@@ -4,6 +4,7 @@ outlast_sources(outlast_core base
   fork_locks.cpp
   keyed_hash.cpp
   large_pages.cpp
+  parallel.cpp
   per_thread.cpp
   thread_context.cpp
 )

@@ -3,7 +3,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/pool/detail/seams.hpp>
 #include <src/pool/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
@@ -169,7 +169,7 @@ void mapped_file::store_cache_again() const {
   }
   const bool is_test = test_seams().read_device || test_seams().on_store_again;
   const device_reader device(path_, fd_.get());
-  for_each_in_parallel(is_test ? 1 : threads_for_opening(), parts.size(), [&](std::size_t i) {
+  base::for_each_in_parallel(is_test ? 1 : base::threads_for_opening(), parts.size(), [&](std::size_t i) {
     cache_keeper(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
   });
 }

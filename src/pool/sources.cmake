@@ -14,7 +14,6 @@ outlast_sources(outlast_core pool
   mapped_file.cpp
   opening.cpp
   page_cache.cpp
-  parallel.cpp
   redo_log.cpp
   twin.cpp
 )

@@ -2,7 +2,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/pool/replica_pair.hpp>
 #include <src/pool/dax_device.hpp>
 
@@ -136,9 +136,9 @@ void copy_in_parallel(const std::vector<byte_run>& sources, std::uintptr_t dista
     all_bytes += source.bytes;
   }
   const std::size_t threads =
-      std::clamp<std::size_t>(all_bytes / worth_a_thread, 1, threads_for_opening());
+      std::clamp<std::size_t>(all_bytes / worth_a_thread, 1, base::threads_for_opening());
   std::atomic<std::size_t> taken{0};
-  in_parallel(static_cast<unsigned>(threads), [&](unsigned) {
+  base::in_parallel(static_cast<unsigned>(threads), [&](unsigned) {
     for (std::size_t i = taken++; i < pieces.size(); i = taken++) {
       const auto to = reinterpret_cast<std::uintptr_t>(pieces[i].first) + distance;
       std::memcpy(reinterpret_cast<void*>(to), pieces[i].first, pieces[i].bytes);

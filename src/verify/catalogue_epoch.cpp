@@ -32,7 +32,7 @@ using graph = epoch::graph<std::uint64_t, std::uint64_t, simulated>;
 
 using lockfree_list =
     epoch::lockfree_list<std::uint64_t, std::uint64_t, simulated,
-                         durable::default_order<std::uint64_t>, verify::eager_epochs>;
+                         roots::default_order<std::uint64_t>, verify::eager_epochs>;
 using lockfree_map =
     epoch::lockfree_hash_map<std::uint64_t, std::uint64_t, simulated,
                              base::default_hash<std::uint64_t>, verify::eager_epochs>;
@@ -41,7 +41,7 @@ using lockfree_map_of_strings =
                              base::default_hash<std::uint64_t>, verify::eager_epochs>;
 using lockfree_queue = epoch::lockfree_queue<std::uint64_t, simulated, verify::eager_epochs>;
 using ordered_map = epoch::ordered_map<std::uint64_t, std::uint64_t, simulated,
-                                       durable::default_order<std::uint64_t>, verify::eager_epochs>;
+                                       roots::default_order<std::uint64_t>, verify::eager_epochs>;
 
 /// Two maps of one pool, one clock: what either holds is cut off at the same epoch.
 class two_maps {

@@ -33,7 +33,7 @@ using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
 using table_of_strings = tx::seq::hash_map<std::string, std::string>;
 /// Pages as small as they may be.
 template <class T>
-using bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
+using bplus_tree = tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>;
 
 using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
 using standard_table =

@@ -6,7 +6,7 @@ namespace outlast {
 
 template class basic_pool<domain::simulated>;
 template class alloc::arena<domain::simulated>;
-template class durable::root_session<domain::simulated>;
-template class durable::root_sessions<domain::simulated>;
+template class roots::root_session<domain::simulated>;
+template class roots::root_sessions<domain::simulated>;
 
 }  // namespace outlast

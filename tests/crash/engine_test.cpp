@@ -5,7 +5,7 @@
 #include "toy_stack.hpp"
 
 #include <outlast/base/error.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/verify/explorer.hpp>
 
 #include <gtest/gtest.h>
@@ -189,7 +189,7 @@ class toy_counter final : public verify::world {
 
  private:
   std::atomic<std::uint64_t>* value_;
-  volatile_word<D, std::uint64_t> lock_{0};
+  domain::volatile_word<D, std::uint64_t> lock_{0};
 };
 
 /// Counting up, without an argument.

@@ -75,7 +75,7 @@ class careless {
   }
 
  private:
-  volatile_word<D, node*> word_;
+  domain::volatile_word<D, node*> word_;
 };
 
 template <class Word>
@@ -114,7 +114,7 @@ class treiber_stack {
 
   treiber_stack(pool_type& pool, std::string_view name)
       : clock_(epoch::clock_of(pool)),
-        session_(pool.service<durable::root_sessions<D>>().attach<session>(
+        session_(pool.service<roots::root_sessions<D>>().attach<session>(
             name, {"treiber_stack", 1}, [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}

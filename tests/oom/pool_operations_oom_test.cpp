@@ -9,7 +9,7 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/tx/left_right.hpp>
@@ -292,7 +292,7 @@ TEST(PoolOperationsOom, work_for_several_threads_is_done_by_fewer) {
       std::thread([&] {
         calls_to_fail = &plan;
         try {
-          pool_detail::in_parallel(4, [&](unsigned) { done.fetch_add(1); });
+          base::in_parallel(4, [&](unsigned) { done.fetch_add(1); });
         } catch (const std::bad_alloc&) {
           threw = true;
         }

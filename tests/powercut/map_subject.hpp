@@ -1,7 +1,7 @@
 // Sets and maps of 64-bit keys under the kill harness.
 #pragma once
 
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/powercut/harness.hpp>
 

@@ -33,7 +33,7 @@ using strings =
 
 template <class D, class Text>
 using snapshots = verify::snapshots_of<tx::managed_tree<
-    tx::left_right<D>, tx::seq::bplus_tree<Text, Text, durable::default_order<Text>, 8>>>;
+    tx::left_right<D>, tx::seq::bplus_tree<Text, Text, roots::default_order<Text>, 8>>>;
 
 using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::native>;
 

@@ -205,7 +205,7 @@ TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {
 
 /// Pages that are always about to be split or merged.
 template <class T>
-using small_bplus_tree = tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>;
+using small_bplus_tree = tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>;
 
 TYPED_TEST(TransactionContract, bplus_tree_is_an_ordered_map) {
   using map = small_bplus_tree<number>;

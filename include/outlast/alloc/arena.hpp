@@ -17,6 +17,7 @@
 // unnecessary.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/size_classes.hpp>
 #include <outlast/alloc/span.hpp>
 #include <outlast/alloc/thread_cache.hpp>
@@ -144,7 +145,7 @@ class arena {
     friend arena;
     explicit recovery(arena& of) : arena_(&of), large_marks_(of.pages_.capacity() / 64 + 1) {}
     arena* arena_;
-    zeroed_array<volatile_word<D, std::uint64_t>> large_marks_;
+    base::zeroed_array<domain::volatile_word<D, std::uint64_t>> large_marks_;
   };
   [[nodiscard]] recovery begin_recovery();
 
@@ -209,7 +210,7 @@ class arena {
 
  private:
   using span_type = span<D>;
-  using marks = zeroed_array<volatile_word<D, std::uint64_t>>;
+  using marks = base::zeroed_array<domain::volatile_word<D, std::uint64_t>>;
   using run_kind = pool_format::run_kind;
   using run_word = pool_format::run_word;
   static constexpr auto relaxed = std::memory_order_relaxed;
@@ -296,17 +297,17 @@ class arena {
   std::uint16_t owner_;
   recovery_mode mode_;
   std::size_t least_align_;
-  zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no span that is known yet
-  zeroed_array<volatile_word<D, span_type*>> span_of_page_;
+  base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no span that is known yet
+  base::zeroed_array<domain::volatile_word<D, span_type*>> span_of_page_;
   base::per_thread<thread_cache> caches_;
   std::array<span_stack<D>, class_count + 1> with_free_;
   std::array<span_stack<D>, class_count + 1> aside_;  // what a trim has looked at; as good
   span_table<D> spans_;
   span_stack<D> spare_records_;
-  volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at
+  domain::volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at
   std::uint32_t adopt_end_ = 0;
-  volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
-  volatile_word<D, std::uint64_t> failures_left_{0};
+  domain::volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
+  domain::volatile_word<D, std::uint64_t> failures_left_{0};
   std::array<std::atomic<std::uint32_t>, class_count + 1> spans_made_ = {};
   std::atomic<std::uint32_t> at_once_{0};
   std::atomic<bool> lost_a_block_{false};

@@ -4,7 +4,7 @@
 #include <outlast/alloc/size_classes.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/page_space.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -55,8 +55,8 @@ class alignas(64) span {
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   [[nodiscard]] class_index size_class() const noexcept { return class_; }
   [[nodiscard]] void* block(std::size_t i) const noexcept { return begin_ + i * stride_; }
-  [[nodiscard]] volatile_word<D, bits>& free_word(std::size_t w) noexcept { return free_[w]; }
-  [[nodiscard]] const volatile_word<D, bits>& free_word(std::size_t w) const noexcept {
+  [[nodiscard]] domain::volatile_word<D, bits>& free_word(std::size_t w) noexcept { return free_[w]; }
+  [[nodiscard]] const domain::volatile_word<D, bits>& free_word(std::size_t w) const noexcept {
     return free_[w];
   }
   /// The bits of word `w` that stand for blocks.
@@ -130,7 +130,7 @@ class alignas(64) span {
   [[nodiscard]] bool entirely_free() const { return free_blocks() == blocks_; }
 
   /// Link of the stack that the span is on.
-  volatile_word<D, std::uint32_t> next{0};
+  domain::volatile_word<D, std::uint32_t> next{0};
 
  private:
   static constexpr std::int64_t queued = 1;
@@ -143,8 +143,8 @@ class alignas(64) span {
   std::uint32_t reciprocal_ = 0;
   class_index class_ = 0;
   std::byte* begin_ = nullptr;
-  volatile_word<D, std::int64_t> state_{0};
-  std::array<volatile_word<D, bits>, most_blocks / 64> free_;
+  domain::volatile_word<D, std::int64_t> state_{0};
+  std::array<domain::volatile_word<D, bits>, most_blocks / 64> free_;
 };
 
 /// All span records of an arena, by index from 1 on. Records are made and never destroyed before
@@ -199,7 +199,7 @@ class span_table {
   }
 
   std::array<std::atomic<span<D>*>, segment_count> segments_ = {};
-  volatile_word<D, std::uint32_t> made_{0};
+  domain::volatile_word<D, std::uint32_t> made_{0};
 };
 
 /// A lock-free stack of spans. An index and a tag share the head word, so that a span that comes
@@ -235,7 +235,7 @@ class alignas(64) span_stack {
     return ((head >> 32) + 1) << 32 | index;
   }
 
-  volatile_word<D, std::uint64_t> head_{0};
+  domain::volatile_word<D, std::uint64_t> head_{0};
 };
 
 }  // namespace outlast::alloc

@@ -10,10 +10,14 @@ outlast_headers(outlast_library base
   keyed_hash.hpp
   large_pages.hpp
   marked_ptr.hpp
+  parallel.hpp
   per_thread.hpp
+  periodic_thread.hpp
   raw_atomic.hpp
   sharded_count.hpp
   stored_name.hpp
+  survives.hpp
   thread_context.hpp
   word_pair.hpp
+  zeroed_array.hpp
 )

@@ -8,10 +8,12 @@ outlast_headers(outlast_library domain
   hardware_access.hpp
   logged_file.hpp
   native.hpp
+  parallel.hpp
   patience.hpp
   persist.hpp
   process.hpp
   slow_ns.hpp
+  volatile_word.hpp
   watched_blocks.hpp
   without_flushes.hpp
 )

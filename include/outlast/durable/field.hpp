@@ -3,7 +3,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -13,10 +13,7 @@ outlast_headers(outlast_library durable
   operation.hpp
   policy.hpp
   replicas.hpp
-  root_session.hpp
   roles.hpp
-  storable.hpp
-  survives.hpp
   tag_table.hpp
   tags.hpp
 )

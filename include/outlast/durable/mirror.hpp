@@ -15,7 +15,7 @@
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/durable/tags.hpp>
 
 #include <atomic>

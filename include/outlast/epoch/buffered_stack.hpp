@@ -15,14 +15,14 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -41,14 +41,14 @@ namespace outlast::epoch {
 ///
 /// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
 /// visitor must not use the stack. Progress: blocking, one lock. Durability: as epoch::hash_map.
-template <class Policy, durable::storable Value>
+template <class Policy, roots::storable Value>
 class basic_stack {
   using D = typename Policy::domain_type;
   using numbered = detail::stored_pair<std::uint64_t, Value>;
   using payload_type = typename numbered::payload_type;
   using prepared_type = typename Policy::template prepared<typename numbered::content>;
   using operation = typename Policy::operation;
-  using value_view = typename durable::reading<Value>::view;
+  using value_view = typename roots::reading<Value>::view;
   class session;
 
  public:
@@ -60,7 +60,7 @@ class basic_stack {
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_stack(pool_type& pool, std::string_view name)
       : clock_(clock_of(pool)),
-        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
@@ -122,7 +122,7 @@ class basic_stack {
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
-  static durable::root_type type() {
+  static roots::root_type type() {
     const std::string full = std::string("epoch::stack,") + base::stored_name<Value>() + ",1";
     return {"epoch::stack<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
             false};
@@ -143,7 +143,7 @@ class basic_stack {
 
     detail::spin_lock<D> lock;
     std::vector<payload_type*> items;  // with the lock
-    volatile_word<D, std::size_t> size{0};
+    domain::volatile_word<D, std::size_t> size{0};
   };
 
   epoch::clock<D>& clock_;
@@ -151,7 +151,7 @@ class basic_stack {
 };
 
 /// The buffered stack.
-template <durable::storable Value, domain::persistence_domain D = domain::native>
+template <roots::storable Value, domain::persistence_domain D = domain::native>
 using stack = basic_stack<buffered<D>, Value>;
 
 }  // namespace outlast::epoch

@@ -15,7 +15,7 @@
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -267,8 +267,8 @@ class basic_cache {
 
   map_type map_;
   std::function<std::int64_t()> now_;
-  volatile_word<D, std::uint64_t> unique_{0};  ///< the greatest that was given
-  volatile_word<D, std::uint64_t> kept_{0};    ///< no greater one than that is durable
+  domain::volatile_word<D, std::uint64_t> unique_{0};  ///< the greatest that was given
+  domain::volatile_word<D, std::uint64_t> kept_{0};    ///< no greater one than that is durable
 };
 
 /// The buffered cache of a pool that finds out by itself what its file needs.

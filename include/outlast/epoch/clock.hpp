@@ -26,7 +26,7 @@
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
 #include <outlast/epoch/detail/line_writer.hpp>
@@ -35,9 +35,9 @@
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/pool/detail/background_work.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -75,7 +75,7 @@ namespace outlast::epoch {
 template <domain::persistence_domain D>
 class clock final : private base::thread_exit_listener {
   using session_type = detail::clock_session<D>;
-  using outlook = pool_detail::background_work::outlook;
+  using outlook = base::periodic_thread::outlook;
 
  public:
   using pool_type = basic_pool<D>;
@@ -85,7 +85,7 @@ class clock final : private base::thread_exit_listener {
   /// A service of the pool: made by clock_of() on first use. Durable at return. Starts a thread
   /// that ticks, in real domains. Throws what attaching a root throws.
   explicit clock(pool_type& pool)
-      : session_{pool.template service<durable::root_sessions<D>>().template attach<session_type>(
+      : session_{pool.template service<roots::root_sessions<D>>().template attach<session_type>(
             session_type::root_name, session_type::type(),
             [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
         now_(session_->now()),
@@ -638,7 +638,7 @@ class clock final : private base::thread_exit_listener {
 
   held_session session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  alignas(2 * base::cache_line_size) volatile_word<D, std::uint64_t> now_;
+  alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};
   std::atomic<std::chrono::microseconds> epoch_length_{std::chrono::microseconds{0}};
   std::atomic<std::size_t> buffer_{clock_options().buffer};
@@ -650,14 +650,14 @@ class clock final : private base::thread_exit_listener {
   std::string path_;
   alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;
   base::per_thread<record> records_;
-  pool_detail::background_work ticks_;  // ends first
+  base::periodic_thread ticks_;  // ends first
 };
 
 /// The clock of `pool`. Thread-safety: may be called concurrently. Throws what the constructor of
 /// clock throws.
 template <domain::persistence_domain D>
 [[nodiscard]] clock<D>& clock_of(basic_pool<D>& pool) {
-  return pool.template service<durable::root_sessions<D>>().template service<clock<D>>();
+  return pool.template service<roots::root_sessions<D>>().template service<clock<D>>();
 }
 
 }  // namespace outlast::epoch

@@ -19,12 +19,12 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class basic_graph {
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_graph(pool_type& pool, std::string_view name)
       : clock_(clock_of(pool)),
-        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
@@ -301,7 +301,7 @@ class basic_graph {
     std::span<node* const> held_;
   };
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     const std::string full = std::string("epoch::graph,") + base::stored_name<Vertex>() + "," +
                              base::stored_name<Edge>() + ",1";
     return {
@@ -371,16 +371,16 @@ class basic_graph {
       for (const auto& part : found) payloads += part.size();
       table_.emplace(std::bit_ceil(std::max<std::size_t>(payloads / 8, 16)), 4);
       const auto in_parallel = [&](auto&& work) {
-        pool_detail::in_parallel(static_cast<unsigned>(found.size()), [&](unsigned part) {
+        base::in_parallel(static_cast<unsigned>(found.size()), [&](unsigned part) {
           for (payload_header* each : found[part]) work(each);
         });
       };
-      in_parallel([&](payload_header* each) { link_vertex(each); });
-      in_parallel([&](payload_header* each) { link_edge(each); });
+      base::in_parallel([&](payload_header* each) { link_vertex(each); });
+      base::in_parallel([&](payload_header* each) { link_edge(each); });
       std::vector<node*> nodes;
       nodes.reserve(count(nodes_));
       table_->for_each([&](node& each) { nodes.push_back(&each); });
-      pool_detail::for_each_in_parallel(this->threads(), nodes.size(),
+      base::for_each_in_parallel(this->threads(), nodes.size(),
                                         [&](std::size_t i) { put_in_order(*nodes[i]); });
     }
     ~session() override {

@@ -19,13 +19,13 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ class change {
 /// Progress: blocking, one lock per bucket. Lookups wait for changes of their bucket's keys.
 /// Durability: an operation is durable when the pool's clock is two epochs on, or after sync(); a
 /// crash leaves the state at the end of an epoch, of all buffered structures of the pool at once.
-template <class Policy, durable::storable Key, durable::storable Value,
+template <class Policy, roots::storable Key, roots::storable Value,
           class Hash = base::default_hash<Key>>
 class basic_hash_map {
   using D = typename Policy::domain_type;
@@ -86,8 +86,8 @@ class basic_hash_map {
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
   using approach = typename Policy::approach;
-  using key_view = typename durable::reading<Key>::view;
-  using value_view = typename durable::reading<Value>::view;
+  using key_view = typename roots::reading<Key>::view;
+  using value_view = typename roots::reading<Value>::view;
   class session;
 
  public:
@@ -100,7 +100,7 @@ class basic_hash_map {
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
       : clock_(clock_of(pool)),
-        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_, options);
             })) {}
@@ -246,7 +246,7 @@ class basic_hash_map {
     return [key](const payload_type& at) { return pair::key_of(at) == key; };
   }
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     const std::string sizes = std::to_string(sizeof(Key)) + "," + std::to_string(sizeof(Value));
     const std::string full = std::string("epoch::hash_map,") + base::stored_name<Key>() + "," +
                              base::stored_name<Value>() + ",1";
@@ -310,7 +310,7 @@ class basic_hash_map {
       const std::size_t load = std::max<std::size_t>(options.load, 1);
       table_.emplace(std::bit_ceil(std::max({options.buckets, keys / load, std::size_t{1}})), load);
       count_.start_at(static_cast<std::int64_t>(keys));
-      pool_detail::in_parallel(static_cast<unsigned>(found_.size()),
+      base::in_parallel(static_cast<unsigned>(found_.size()),
                                [&](unsigned part) { link(found_[part]); });
       found_ = {};
     }
@@ -350,7 +350,7 @@ class basic_hash_map {
 };
 
 /// The buffered map.
-template <durable::storable Key, durable::storable Value,
+template <roots::storable Key, roots::storable Value,
           domain::persistence_domain D = domain::native, class Hash = base::default_hash<Key>>
 using hash_map = basic_hash_map<buffered<D>, Key, Value, Hash>;
 

@@ -22,7 +22,7 @@ namespace outlast::epoch {
 /// still inside one. Its memory bound: while one stands still, what is erased is not used again.
 /// `set_options::freed_at_once` says nothing here: what is free is freed.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
-          std::strict_weak_order<Key, Key> Compare = durable::default_order<Key>,
+          std::strict_weak_order<Key, Key> Compare = roots::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using lockfree_list = buffered_set<sets::basic_list<unwaited<D>, Key, Value, Compare, Reclaimer>>;
 

@@ -17,8 +17,8 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
 #include <outlast/epoch/detail/unwaited_memory.hpp>
@@ -26,7 +26,7 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <atomic>
@@ -51,12 +51,12 @@ namespace outlast::epoch {
 ///       labels do not go back along the queue.
 ///   I2  The head moves on only when the node that it named before is retired: retirements do not
 ///       go back either. So what a boundary leaves is a part of the queue without a gap.
-template <durable::storable Value, domain::persistence_domain D = domain::native,
+template <roots::storable Value, domain::persistence_domain D = domain::native,
           template <class> class Reclaimer = reclaim::epochs>
 class lockfree_queue {
   using pair = detail::stored_pair<std::uint64_t, Value>;
   using prepared_type = prepared<typename pair::content, D>;
-  using value_view = typename durable::reading<Value>::view;
+  using value_view = typename roots::reading<Value>::view;
   class session;
 
  public:
@@ -68,7 +68,7 @@ class lockfree_queue {
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   lockfree_queue(pool_type& pool, std::string_view name)
       : clock_(clock_of(pool)),
-        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
@@ -105,7 +105,7 @@ class lockfree_queue {
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
-  static durable::root_type type() {
+  static roots::root_type type() {
     const std::string full =
         std::string("epoch::lockfree_queue,") + base::stored_name<Value>() + ",1";
     return {"epoch::lockfree_queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full),
@@ -117,7 +117,7 @@ class lockfree_queue {
 };
 
 /// What hangs off the pool while the queue is attached: its nodes.
-template <durable::storable Value, domain::persistence_domain D, template <class> class Reclaimer>
+template <roots::storable Value, domain::persistence_domain D, template <class> class Reclaimer>
 class lockfree_queue<Value, D, Reclaimer>::session final : public payload_session<D> {
   using reclaimer = Reclaimer<D>;
 
@@ -134,7 +134,7 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
 
     payload_type* const payload;
     std::uint64_t number = 0;
-    volatile_word<D, node*> next{nullptr};
+    domain::volatile_word<D, node*> next{nullptr};
   };
   using memory_type = detail::unwaited_memory<node, D, reclaimer>;
 
@@ -261,7 +261,7 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
     typename reclaimer::session session_;
   };
 
-  static bool move(volatile_word<D, node*>& word, node* from, node* to) {
+  static bool move(domain::volatile_word<D, node*>& word, node* from, node* to) {
     return word.compare_exchange(from, to, std::memory_order_acq_rel);
   }
 
@@ -269,8 +269,8 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
   base::sharded_count count_;
   payload_header nothing_{};
   node before_all_{nothing_};
-  alignas(2 * base::cache_line_size) volatile_word<D, node*> head_{&before_all_};
-  alignas(2 * base::cache_line_size) volatile_word<D, node*> tail_{&before_all_};
+  alignas(2 * base::cache_line_size) domain::volatile_word<D, node*> head_{&before_all_};
+  alignas(2 * base::cache_line_size) domain::volatile_word<D, node*> tail_{&before_all_};
 };
 
 }  // namespace outlast::epoch

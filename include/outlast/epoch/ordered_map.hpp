@@ -17,7 +17,7 @@ namespace outlast::epoch {
 
 /// A skip list: logarithmic time on average. Progress and durability: as epoch::lockfree_list.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
-          std::strict_weak_order<Key, Key> Compare = durable::default_order<Key>,
+          std::strict_weak_order<Key, Key> Compare = roots::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using ordered_map = buffered_set<
     sets::basic_list<unwaited<D>, Key, Value, Compare, Reclaimer, sets::detail::towers>>;

@@ -12,7 +12,7 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -92,7 +92,7 @@ concept payload_content = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 /// changed and given up through an `operation`; lies at a multiple of 16.
 template <payload_content T>
 class payload {
-  static_assert(durable::must_survive<T>);
+  static_assert(base::must_survive<T>);
 
  public:
   using content_type = T;

@@ -6,11 +6,11 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/domain/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
@@ -26,8 +26,8 @@ namespace outlast::epoch {
 /// The volatile half of a buffered structure; a structure derives its own from it, and rebuilds it
 /// from recovered() in its constructor. [Wen21, 5.1]
 template <domain::persistence_domain D>
-class payload_session : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+class payload_session : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
   /// On media: docs/formats/epoch.md. Everything but a number is in the payloads.
   struct alignas(base::cache_line_size) root_block {
@@ -98,7 +98,7 @@ class payload_session : public durable::root_session<D> {
 
   /// How many threads may work on them.
   [[nodiscard]] static unsigned threads() noexcept {
-    return pool_detail::threads_for_opening_under<D>();
+    return domain::threads_for_opening<D>();
   }
 
   /// Bytes that the payload may take: for those who want to know whether what it says of its own
@@ -157,7 +157,7 @@ class payload_session : public durable::root_session<D> {
     const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
     const auto runs = arena().stored_runs();
     std::atomic<std::size_t> next{0};
-    pool_detail::in_parallel(threads(), [&](unsigned worker) {
+    base::in_parallel(threads(), [&](unsigned worker) {
       for (std::size_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < runs.size();) {
         const auto [begin, stride, blocks] = runs[r];
         // A process that died may have left it in the caches.

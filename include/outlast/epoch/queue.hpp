@@ -21,15 +21,15 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -57,7 +57,7 @@ enum class queue_locks {
 ///
 /// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
 /// visitor must not use the queue. Progress: blocking, by `Locks`. Durability: as epoch::hash_map.
-template <class Policy, durable::storable Value, queue_locks Locks = queue_locks::each_end>
+template <class Policy, roots::storable Value, queue_locks Locks = queue_locks::each_end>
 class basic_queue {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<std::uint64_t, Value>;
@@ -65,7 +65,7 @@ class basic_queue {
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
   using approach = typename Policy::approach;
-  using value_view = typename durable::reading<Value>::view;
+  using value_view = typename roots::reading<Value>::view;
   class session;
 
  public:
@@ -78,7 +78,7 @@ class basic_queue {
   /// was opened; corruption, out_of_space, std::bad_alloc.
   basic_queue(pool_type& pool, std::string_view name)
       : clock_(clock_of(pool)),
-        session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
@@ -119,7 +119,7 @@ class basic_queue {
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
-  static durable::root_type type() {
+  static roots::root_type type() {
     const std::string full = std::string("epoch::queue,") + base::stored_name<Value>() + ",1";
     return {"epoch::queue<" + std::to_string(sizeof(Value)) + ">", base::hash_bytes(full), true,
             false};
@@ -246,10 +246,10 @@ class basic_queue {
     }
 
     alignas(apart) lock_type in_;
-    volatile_word<D, std::uint64_t> last_{0};
+    domain::volatile_word<D, std::uint64_t> last_{0};
     alignas(has_one_lock ? alignof(std::uint64_t) : apart)
         [[no_unique_address]] std::conditional_t<has_one_lock, no_lock, lock_type> out_;
-    volatile_word<D, std::uint64_t> first_{0};
+    domain::volatile_word<D, std::uint64_t> first_{0};
     alignas(apart) std::vector<payload_type*> ring_;
   };
 
@@ -258,11 +258,11 @@ class basic_queue {
 };
 
 /// The buffered queue.
-template <durable::storable Value, domain::persistence_domain D = domain::native>
+template <roots::storable Value, domain::persistence_domain D = domain::native>
 using queue = basic_queue<buffered<D>, Value>;
 
 /// The same with one lock, as it is published. [Wen21, 6.1]
-template <durable::storable Value, domain::persistence_domain D = domain::native>
+template <roots::storable Value, domain::persistence_domain D = domain::native>
 using one_lock_queue = basic_queue<buffered<D>, Value, queue_locks::one>;
 
 }  // namespace outlast::epoch

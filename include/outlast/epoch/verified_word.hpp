@@ -27,7 +27,7 @@
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/operation.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <bit>
@@ -181,7 +181,7 @@ class verified_pointer {
   }
 
   epoch::clock<D>& clock_;
-  volatile_word<D, std::uint64_t> word_;
+  domain::volatile_word<D, std::uint64_t> word_;
 };
 
 }  // namespace outlast::epoch

@@ -18,10 +18,10 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <atomic>
@@ -37,6 +37,8 @@
 
 namespace outlast::lockfree {
 
+using roots::no_value;
+
 /// A sorted set or map; lock-free; as durable as `Policy` says. [Har01] [Mic02] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
@@ -49,7 +51,7 @@ template <class Key, class Value = no_value, durable::durability_policy Policy =
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class harris_list {
-  static_assert(durable::keepable<Key> && durable::keepable<Value>,
+  static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
   static_assert(Policy::spare_bits >= 1, "harris_list marks one bit of every link");
@@ -71,7 +73,7 @@ class harris_list {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   harris_list(pool_type& pool, std::string_view name)
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(),
             [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
   ~harris_list() { session_->handle_gone(); }
@@ -126,7 +128,7 @@ class harris_list {
   /// is one that the key had during the call. Lock-free. What it answers is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
-    const auto here = chain(op).locate(head(), detail::first_probe{});
+    const auto here = chain(op).locate(head(), algorithm::first_probe{});
     if (!here.found) return std::nullopt;
     here.before->arrived(durable::role::answer);
     return std::pair(here.at->key.get(), here.at->value.load());
@@ -148,7 +150,7 @@ class harris_list {
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    detail::visit_chain(head(), [&](const node& here) {
+    algorithm::visit_chain(head(), [&](const node& here) {
       visit(here.key.get(), here.value.load());
       return true;
     });
@@ -158,7 +160,7 @@ class harris_list {
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
     operation op(session_->nodes());
-    detail::visit_chain(head(), [&](const node& here) {
+    algorithm::visit_chain(head(), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
       if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
       return true;
@@ -183,12 +185,12 @@ class harris_list {
 
     typename Policy::template cell<link> next;
     typename Policy::template field<Key> key;
-    [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
+    [[no_unique_address]] mutable algorithm::value_slot<Value, Policy> value;
   };
   static_assert(std::is_standard_layout_v<typename Policy::template cell<link>>);
 
   using cell = typename Policy::template cell<link>;
-  using chain_type = detail::chain<node, node, operation, alloc::arena<D>>;
+  using chain_type = algorithm::chain<node, node, operation, alloc::arena<D>>;
 
   /// Looks for a key.
   struct probe {
@@ -216,7 +218,7 @@ class harris_list {
     }
   };
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = "harris_list<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
@@ -237,14 +239,14 @@ class harris_list {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+    if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
       return chain(op).replace(head(), probe{key}, [&] {
         return op.template make<node>(session_->arena(), key, value);
       });
     } else {
       node* const found = chain(op).find(head(), probe{key});
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+      if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }
@@ -259,8 +261,8 @@ class harris_list {
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
-    : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {
@@ -339,8 +341,8 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       here.next.recover();
       here.value.recover();
       const link next = here.next.load();
-      if (next.has(detail::deleted)) {
-        before->store(next.without(detail::deleted), durable::role::unlink);
+      if (next.has(algorithm::deleted)) {
+        before->store(next.without(algorithm::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
         if (last != nullptr && !Compare{}(last->key.get(), here.key.get())) {
@@ -350,7 +352,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
         before = &here.next;
         ++count;
       }
-      at = next.without(detail::deleted);
+      at = next.without(algorithm::deleted);
     }
     marking.finish();
     unlinked.free_in(arena());

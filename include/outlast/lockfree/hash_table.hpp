@@ -22,12 +22,12 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/bucket_index.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/bucket_index.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/lockfree/detail/split_order.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/split_order.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <algorithm>
@@ -45,6 +45,8 @@
 #include <vector>
 
 namespace outlast::lockfree {
+
+using roots::no_value;
 
 /// How a table is made. Of no effect on a table that exists, but for the last.
 struct table_options {
@@ -75,7 +77,7 @@ struct table_options {
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 class hash_table {
-  static_assert(durable::keepable<Key> && durable::keepable<Value>,
+  static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
   static_assert(std::equality_comparable<Key>, "keys need operator==");
@@ -88,7 +90,7 @@ class hash_table {
   using cell = typename Policy::template cell<link>;
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
-  using chain_type = detail::chain<entry, node, operation, alloc::arena<D>>;
+  using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 
  public:
@@ -102,8 +104,8 @@ class hash_table {
   /// error{root_type_mismatch} if the root is something else, corruption if its content contradicts
   /// itself, out_of_space.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(durable::judged(
-            pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(roots::judged(
+            pool.template service<roots::root_sessions<D>>().template attach<session>(
                 name, type(),
                 [&](auto& in, const auto& root) {
                   return std::make_shared<session>(in, root, options);
@@ -166,12 +168,12 @@ class hash_table {
     operation op(session_->nodes());
     for (link at = session_->first().load(durable::role::decide); at;) {
       const link next = at->next.load(durable::role::decide);
-      if (!at.has(detail::sentinel) && !next.has(detail::deleted)) {
+      if (!at.has(algorithm::sentinel) && !next.has(algorithm::deleted)) {
         const node& here = static_cast<const node&>(*at);
         visit(here.key.get(), here.value.load());
       }
       // The mark says who is deleted; the sentinel bit belongs to the link's target and stays.
-      at = next.without(detail::deleted);
+      at = next.without(algorithm::deleted);
     }
   }
 
@@ -215,7 +217,7 @@ class hash_table {
 
     [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
     typename Policy::template field<Key> key;
-    [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
+    [[no_unique_address]] mutable algorithm::value_slot<Value, Policy> value;
   };
 
   static std::uint64_t place_in(const sentinel_entry& of) {
@@ -233,11 +235,11 @@ class hash_table {
     using link = hash_table::link;
 
     static std::uint64_t order_of(link at) {
-      if (at.has(detail::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
-      return hash_in(static_cast<const node&>(*at)) | detail::node_bits;
+      if (at.has(algorithm::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
+      return hash_in(static_cast<const node&>(*at)) | algorithm::node_bits;
     }
     static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
-      if (at.has(detail::sentinel)) return false;
+      if (at.has(algorithm::sentinel)) return false;
       const node& here = static_cast<const node&>(*at);
       if constexpr (keeps_hash) {
         if (hash_in(here) != hash) return false;
@@ -245,8 +247,8 @@ class hash_table {
       return here.key.get() == key;
     }
   };
-  using sentinel_probe = detail::sentinel_probe<chain_order>;
-  using way_in = detail::bucket_entrance<chain_order, session, cell>;
+  using sentinel_probe = algorithm::sentinel_probe<chain_order>;
+  using way_in = algorithm::bucket_entrance<chain_order, session, cell>;
 
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
   static std::uint64_t hash_of(const Key& key) {
@@ -254,7 +256,7 @@ class hash_table {
     return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
   }
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = "hash_table<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
@@ -277,7 +279,7 @@ class hash_table {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+    if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
       const way_in in = session_->enter(op, hash_of(key));
       return chain(op).replace(*in.start, in.probe_for(key), [&] {
         return op.template make<node>(session_->arena(), in.hash, key, value);
@@ -285,7 +287,7 @@ class hash_table {
     } else {
       node* const found = find(op, key);
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+      if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }

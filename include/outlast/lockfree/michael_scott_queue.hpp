@@ -51,7 +51,7 @@ namespace outlast::lockfree {
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
 class michael_scott_queue {
-  static_assert(durable::keepable<Value>,
+  static_assert(base::keepable<Value>,
                 "values live in the pool: they must be trivially copyable");
   static_assert(Policy::spare_bits >= 1, "michael_scott_queue marks one bit of every link");
 

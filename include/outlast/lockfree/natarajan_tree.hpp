@@ -40,11 +40,11 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/external_tree.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/external_tree.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
-#include <outlast/lockfree/detail/tree_probes.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/tree_probes.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <atomic>
@@ -59,6 +59,8 @@
 #include <utility>
 
 namespace outlast::lockfree {
+
+using roots::no_value;
 
 /// A sorted set or map; lock-free; as durable as `Policy` says. [Nat14] [Wei22]
 ///
@@ -76,7 +78,7 @@ template <class Key, class Value = no_value, durable::durability_policy Policy =
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class natarajan_tree {
-  static_assert(durable::keepable<Key> && durable::keepable<Value>,
+  static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
   static_assert(Policy::spare_bits >= 3, "natarajan_tree marks three bits of every edge");
@@ -84,10 +86,10 @@ class natarajan_tree {
   using D = typename Policy::domain_type;
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
-  using parts = detail::tree_nodes<Key, Value, Policy>;
+  using parts = algorithm::tree_nodes<Key, Value, Policy>;
   using leaf = typename parts::leaf;
   using cell = typename parts::cell;
-  using tree_type = detail::external_tree<parts, operation, alloc::arena<D>>;
+  using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   class session;
 
  public:
@@ -100,7 +102,7 @@ class natarajan_tree {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   natarajan_tree(pool_type& pool, std::string_view name)
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(),
             [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
   ~natarajan_tree() { session_->handle_gone(); }
@@ -188,11 +190,11 @@ class natarajan_tree {
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
-  using probe = detail::tree_probe<Key, Compare>;
-  using everything = detail::whole_tree<Compare>;
-  using interval = detail::tree_range<Key, Compare>;
+  using probe = algorithm::tree_probe<Key, Compare>;
+  using everything = algorithm::whole_tree<Compare>;
+  using interval = algorithm::tree_range<Key, Compare>;
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = "natarajan_tree<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
@@ -212,12 +214,12 @@ class natarajan_tree {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+    if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
       return tree(op).replace(root(), probe{key}, value);
     } else {
       leaf* const found = tree(op).find(root(), probe{key});
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+      if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }
@@ -228,7 +230,7 @@ class natarajan_tree {
   template <bool Least>
   [[nodiscard]] std::optional<std::pair<Key, Value>> outermost() const {
     operation op(session_->nodes());
-    const leaf* const found = tree(op).outermost(root(), detail::to_the_end<Least>{});
+    const leaf* const found = tree(op).outermost(root(), algorithm::to_the_end<Least>{});
     if (found == nullptr) return std::nullopt;
     return std::pair<Key, Value>{found->key.get(), found->value.load()};
   }
@@ -246,8 +248,8 @@ class natarajan_tree {
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
-    : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
   /// On media: docs/formats/lockfree.md.
   struct alignas(base::cache_line_size) root_block {

@@ -23,12 +23,12 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
-#include <outlast/lockfree/detail/height_source.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/height_source.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/lockfree/detail/tower_index.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/tower_index.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
 
 #include <algorithm>
@@ -45,10 +45,12 @@
 
 namespace outlast::lockfree {
 
+using roots::no_value;
+
 /// How the nodes of a skip list get their heights. Not stored: each process may choose.
 struct skiplist_options {
   /// The greatest height, 1 to 16.
-  unsigned highest = detail::most_levels_of_tower;
+  unsigned highest = algorithm::most_levels_of_tower;
   /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all nodes are as
   /// high as may be: for tests.
   unsigned branching = 4;
@@ -67,7 +69,7 @@ template <class Key, class Value = no_value, durable::durability_policy Policy =
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 class skiplist {
-  static_assert(durable::keepable<Key> && durable::keepable<Value>,
+  static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
   static_assert(Policy::spare_bits >= 1, "skiplist marks one bit of every link");
@@ -90,7 +92,7 @@ class skiplist {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   skiplist(pool_type& pool, std::string_view name, const skiplist_options& options = {})
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
@@ -149,7 +151,7 @@ class skiplist {
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
-    const auto here = chain(keeps).locate(session_->head(), detail::first_probe{});
+    const auto here = chain(keeps).locate(session_->head(), algorithm::first_probe{});
     if (!here.found) return std::nullopt;
     here.before->arrived(durable::role::answer);
     return std::pair(here.at->key.get(), here.at->value.load());
@@ -172,7 +174,7 @@ class skiplist {
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
-    detail::visit_chain(session_->head(), [&](const node& here) {
+    algorithm::visit_chain(session_->head(), [&](const node& here) {
       visit(here.key.get(), here.value.load());
       return true;
     });
@@ -183,7 +185,7 @@ class skiplist {
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
     operation op(session_->nodes());
     way_in in{*session_, {from}};
-    detail::visit_chain(in.enter(), [&](const node& here) {
+    algorithm::visit_chain(in.enter(), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
       if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
       return true;
@@ -213,10 +215,10 @@ class skiplist {
     cell next;
     typename Policy::template field<std::uint32_t> drawn_height;
     typename Policy::template field<Key> key;
-    [[no_unique_address]] mutable detail::value_slot<Value, Policy> value;
+    [[no_unique_address]] mutable algorithm::value_slot<Value, Policy> value;
   };
   static_assert(std::is_standard_layout_v<cell>);
-  using index = detail::tower_index<D, node>;
+  using index = algorithm::tower_index<D, node>;
 
   /// What the chain does with nodes, where a node may have a tower.
   class keeper {
@@ -267,7 +269,7 @@ class skiplist {
     operation& operation_;
   };
 
-  using chain_type = detail::chain<node, node, keeper, alloc::arena<D>>;
+  using chain_type = algorithm::chain<node, node, keeper, alloc::arena<D>>;
 
   /// Looks for a key.
   struct probe {
@@ -308,7 +310,7 @@ class skiplist {
     return sizeof(node) + index::tower_bytes(height);
   }
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = "skiplist<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
@@ -338,7 +340,7 @@ class skiplist {
 
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::with_node) {
+    if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
       keeper keeps(*session_, op);
       const way_in in{*session_, {key}};
       node* fresh = nullptr;
@@ -349,7 +351,7 @@ class skiplist {
     } else {
       node* const found = find(op, key);
       if (found == nullptr) return false;
-      if constexpr (detail::kind_of_value<Value, Policy> == detail::value_kind::in_place) {
+      if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::in_place) {
         // Visible when the update returns: no compare-and-swap follows that would wait for it.
         found->value.cell.store(value, std::memory_order_seq_cst, durable::role::update);
       }

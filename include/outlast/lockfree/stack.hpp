@@ -40,7 +40,7 @@ namespace outlast::lockfree {
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
 class stack {
-  static_assert(durable::keepable<Value>,
+  static_assert(base::keepable<Value>,
                 "values live in the pool: they must be trivially copyable");
 
   using D = typename Policy::domain_type;

@@ -1,14 +1,12 @@
 outlast_headers(outlast_library pool
   any_domain.hpp
   check.hpp
-  detail/background_work.hpp
   detail/file_identity.hpp
   detail/fresh_pool.hpp
   detail/machine.hpp
   detail/mapped_file.hpp
   detail/no_fork.hpp
   detail/opening.hpp
-  detail/parallel.hpp
   detail/redo_log.hpp
   detail/seams.hpp
   format.hpp
@@ -27,5 +25,4 @@ outlast_headers(outlast_library pool
   region.hpp
   replica_pair.hpp
   root.hpp
-  volatile_word.hpp
 )

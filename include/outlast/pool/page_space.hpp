@@ -11,6 +11,7 @@
 // room waits while another thread gives free pages back to the file system.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
@@ -18,7 +19,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/page_line.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -276,7 +277,7 @@ class page_space {
   void load_through(std::uint32_t page);
   void scan_chunk();
 
-  [[nodiscard]] volatile_word<D, std::uint32_t>& hint_for(std::uint32_t pages) {
+  [[nodiscard]] domain::volatile_word<D, std::uint32_t>& hint_for(std::uint32_t pages) {
     return hints_[std::min<std::size_t>(std::bit_width(pages), hint_count) - 1];
   }
 
@@ -284,26 +285,26 @@ class page_space {
   commit_function commit_;
   give_back_function give_back_;
   std::string path_;
-  zeroed_array<volatile_word<D, bits>> used_;
+  base::zeroed_array<domain::volatile_word<D, bits>> used_;
   // Of a page before opened_end_ it is 1 if the page is known to exist: an earlier process may have
   // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
-  zeroed_array<volatile_word<D, bits>> existence_;
+  base::zeroed_array<domain::volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
-  volatile_word<D, std::uint32_t> giving_back_{0};  // threads that have claimed pages to do so
-  volatile_word<D, std::uint32_t> limit_;
-  volatile_word<D, std::uint32_t> high_water_{0};
-  volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
-  volatile_word<D, std::uint64_t> releases_{
+  domain::volatile_word<D, std::uint32_t> giving_back_{0};  // threads that have claimed pages to do so
+  domain::volatile_word<D, std::uint32_t> limit_;
+  domain::volatile_word<D, std::uint32_t> high_water_{0};
+  domain::volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
+  domain::volatile_word<D, std::uint64_t> releases_{
       0};  // a search that saw this move may have missed space
   // The word in which a search for 2^i pages and more begins.
-  volatile_word<D, std::uint32_t> hints_[hint_count];
+  domain::volatile_word<D, std::uint32_t> hints_[hint_count];
 
   // Pages from loaded_ up to unread_end_ (multiples of 64) have not been read from the lines yet.
-  volatile_word<D, std::uint32_t> loaded_{everything};
+  domain::volatile_word<D, std::uint32_t> loaded_{everything};
   std::uint32_t unread_end_ = 0;
   std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines say
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
-  volatile_word<D, std::uint32_t> scanning_{0};
+  domain::volatile_word<D, std::uint32_t> scanning_{0};
   bool high_water_known_ = false;
   bool blocks_may_be_unflushed_ = false;
   std::atomic<bool> failure_claimed_{false};
@@ -595,7 +596,7 @@ std::uint32_t page_space<D>::search(std::uint32_t pages, std::uint32_t align_pag
 template <domain::persistence_domain D>
 std::uint32_t page_space<D>::search_words(std::uint32_t pages, std::uint32_t align_pages) {
   const std::uint32_t words = (limit() + word_pages - 1) / word_pages;
-  volatile_word<D, std::uint32_t>& hint = hint_for(pages);
+  domain::volatile_word<D, std::uint32_t>& hint = hint_for(pages);
   const std::uint32_t start = hint.load(relaxed) % words;
   for (std::uint32_t i = 0; i < words; ++i) {
     const std::uint32_t word = start + i < words ? start + i : start + i - words;
@@ -627,7 +628,7 @@ std::uint32_t page_space<D>::claim_in_word(std::uint32_t word, std::uint32_t pag
 template <domain::persistence_domain D>
 std::uint32_t page_space<D>::search_across(std::uint32_t pages, std::uint32_t align_pages) {
   const std::uint32_t end = limit();
-  volatile_word<D, std::uint32_t>& hint = hint_for(pages);
+  domain::volatile_word<D, std::uint32_t>& hint = hint_for(pages);
   const std::uint32_t start = std::max(where_.first_page, hint.load(relaxed) * word_pages);
   std::uint32_t first = search_between(start, end, pages, align_pages);
   if (first == 0 && start > where_.first_page) {

@@ -4,8 +4,8 @@
 #include <outlast/base/keyed_hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/sets/detail/bucket_directory.hpp>
 #include <outlast/sets/detail/set_session.hpp>
@@ -41,8 +41,8 @@ template <scheme Scheme, class Key, class Value = no_value, class Hash = base::d
           template <class> class Reclaimer = reclaim::epochs>
 class basic_hash {
   static_assert(
-      detail::storable<Key> && detail::storable<Value> && durable::must_survive<Key> &&
-          durable::must_survive<Value>,
+      detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
+          base::must_survive<Value>,
       "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
       "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Hash>, "the hash must not depend on state: it is not stored");
@@ -63,7 +63,7 @@ class basic_hash {
   };
   using operation =
       typename detail::parts_of<Scheme>::template operation<node, reclaimer, stamp_of>;
-  using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
+  using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
   struct chain_order;
   using directory = detail::bucket_directory<entry, chain_order, D>;
   class session;
@@ -79,7 +79,7 @@ class basic_hash {
   /// if the root is something else, corruption if its pages contradict themselves, out_of_space,
   /// std::bad_alloc.
   basic_hash(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
@@ -221,11 +221,11 @@ class basic_hash {
     using link = basic_hash::link;
 
     static std::uint64_t order_of(link at) {
-      if (at.has(lockfree::detail::sentinel)) return directory::order_of_sentinel(at);
-      return hash_in(static_cast<const node&>(*at)) | lockfree::detail::node_bits;
+      if (at.has(algorithm::sentinel)) return directory::order_of_sentinel(at);
+      return hash_in(static_cast<const node&>(*at)) | algorithm::node_bits;
     }
     static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
-      if (at.has(lockfree::detail::sentinel)) return false;
+      if (at.has(algorithm::sentinel)) return false;
       const node& here = static_cast<const node&>(*at);
       if constexpr (keeps_hash) {
         if (hash_in(here) != hash) return false;
@@ -244,7 +244,7 @@ class basic_hash {
   /// Buckets are chosen by the top bits. Of this process: no pool has it.
   static std::uint64_t hash_of(key_view key) { return base::volatile_hash<Hash, Key>(key); }
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = Scheme::name() + "_hash<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + ">";
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +

@@ -5,8 +5,8 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/set_towers.hpp>
@@ -42,8 +42,8 @@ template <scheme Scheme, class Key, class Value = no_value,
           template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
 class basic_list {
   static_assert(
-      detail::storable<Key> && detail::storable<Value> && durable::must_survive<Key> &&
-          durable::must_survive<Value>,
+      detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
+          base::must_survive<Value>,
       "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
       "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -59,7 +59,7 @@ class basic_list {
   using index = typename Index::template of<node, Compare, D, reclaimer>;
   using operation = typename index::template guard<typename detail::parts_of<
       Scheme>::template operation<node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
-  using chain_type = lockfree::detail::chain<entry, node, operation, alloc::arena<D>>;
+  using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
   class session;
 
  public:
@@ -73,7 +73,7 @@ class basic_list {
   /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
   /// if the root is something else, corruption if its pages contradict themselves, out_of_space.
   basic_list(pool_type& pool, std::string_view name, const options_type& options = {})
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
@@ -149,7 +149,7 @@ class basic_list {
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->memory(), session_->leads());
     for (;;) {
-      const auto here = chain(op).locate(head(), lockfree::detail::first_probe{});
+      const auto here = chain(op).locate(head(), algorithm::first_probe{});
       if (!here.found) return std::nullopt;
       node& first = node_at(here.at);
       op.confirm(first);
@@ -218,7 +218,7 @@ class basic_list {
  private:
   static node& node_at(link at) noexcept { return static_cast<node&>(*at); }
   static bool is_unmarked(const node& at) {
-    return !at.next.load(durable::role::decide).has(lockfree::detail::deleted);
+    return !at.next.load(durable::role::decide).has(algorithm::deleted);
   }
   static std::pair<Key, Value> pair_of(const node& at) {
     return std::pair<Key, Value>(at.key.get(), at.value.get());
@@ -251,7 +251,7 @@ class basic_list {
     }
   };
 
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = Scheme::name() + "_" + Index::name + "<" + std::to_string(sizeof(Key)) +
                        "," + std::to_string(sizeof(Value)) + ">";
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +

@@ -4,9 +4,9 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/lockfree/detail/external_tree.hpp>
-#include <outlast/lockfree/detail/tree_probes.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/reclaim/epochs.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/tree_operation.hpp>
@@ -45,8 +45,8 @@ template <scheme Scheme, class Key, class Value = no_value,
           template <class> class Reclaimer = reclaim::epochs>
 class basic_tree {
   static_assert(
-      detail::storable<Key> && detail::storable<Value> && durable::must_survive<Key> &&
-          durable::must_survive<Value>,
+      detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
+          base::must_survive<Value>,
       "keys and values live in the pool: trivially copyable, no pointers or views, aligned "
       "to at most 8 bytes; or std::string");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -59,8 +59,8 @@ class basic_tree {
   using cell = typename parts::cell;
   using operation =
       detail::tree_operation<Scheme, parts, reclaimer, detail::sorted_stamps<Key, Compare>>;
-  using tree_type = lockfree::detail::external_tree<parts, operation, alloc::arena<D>>;
-  using probe = lockfree::detail::tree_probe<Key, Compare>;
+  using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
+  using probe = algorithm::tree_probe<Key, Compare>;
   class session;
 
  public:
@@ -74,7 +74,7 @@ class basic_tree {
   /// error{root_type_mismatch} if the root is something else, corruption if its pages contradict
   /// themselves, out_of_space, std::bad_alloc.
   basic_tree(pool_type& pool, std::string_view name, const set_options& options = {})
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options.freed_at_once);
             })) {}
@@ -158,14 +158,14 @@ class basic_tree {
   /// tree's depth: throws std::bad_alloc, also between two visits.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    walk(lockfree::detail::whole_tree<Compare>(), visit);
+    walk(algorithm::whole_tree<Compare>(), visit);
   }
 
   /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
   /// Takes time in proportion to the depth and to the number of these keys.
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(lockfree::detail::tree_range<Key, Compare>(from, to), visit);
+    walk(algorithm::tree_range<Key, Compare>(from, to), visit);
   }
 
   /// How many keys there are; exact while no insert or erase runs.
@@ -186,7 +186,7 @@ class basic_tree {
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
-  static durable::root_type type() {
+  static roots::root_type type() {
     std::string name = Scheme::name() + "_tree<" + std::to_string(sizeof(Key)) + "," +
                        std::to_string(sizeof(Value)) + ">";
     const std::string full = name + base::stored_name<Key>() + "," + base::stored_name<Value>() +
@@ -203,7 +203,7 @@ class basic_tree {
   template <bool Least>
   [[nodiscard]] std::optional<std::pair<Key, Value>> outermost() const {
     operation op = begin();
-    const leaf* const found = tree(op).outermost(root(), lockfree::detail::to_the_end<Least>());
+    const leaf* const found = tree(op).outermost(root(), algorithm::to_the_end<Least>());
     if (found == nullptr) return std::nullopt;
     return std::pair<Key, Value>(found->key.get(), found->value.get());
   }
@@ -241,7 +241,7 @@ class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
   /// The edge to a balanced tree of `count` leaves, at least one.
   template <class Placed>
   [[nodiscard]] edge link(const Placed* first, std::size_t count) {
-    if (count == 1) return edge(first->node, lockfree::detail::to_leaf);
+    if (count == 1) return edge(first->node, algorithm::to_leaf);
     const Placed* const middle = first + count / 2;
     const edge left = link(first, count / 2);
     const edge right = link(middle, count - count / 2);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace outlast::sets {
 
-using lockfree::no_value;
+using roots::no_value;
 
 /// Link-free: an update takes effect when links say so, and whoever sees that before it is durable
 /// makes it durable: lookups, too, flush and wait where they overtake an update. [Zur19, 3]

@@ -13,7 +13,7 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>

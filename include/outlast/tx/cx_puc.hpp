@@ -22,7 +22,7 @@
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/cx_session.hpp>
 #include <outlast/tx/heap.hpp>
@@ -268,8 +268,8 @@ class cx_puc {
  private:
   static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return durable::judged(
-        pool.template service<durable::root_sessions<D>>().template attach<session>(
+    return roots::judged(
+        pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, {"transactions", 0x74786d67'0001, false},
             [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, std::string(name), wanted);

@@ -1,7 +1,7 @@
 // The members of objects in transactions: fields, and pointers that hold in every replica.
 #pragma once
 
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class field {
   static_assert(std::is_trivially_copyable_v<T>,
                 "a field is copied byte by byte from replica to replica: T must be trivially "
                 "copyable; for links use tx::pointer");
-  static_assert(durable::must_survive<T>);  // links: tx::pointer
+  static_assert(base::must_survive<T>);  // links: tx::pointer
 
  public:
   using value_type = T;

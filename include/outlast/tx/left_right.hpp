@@ -16,9 +16,9 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/request.hpp>
@@ -117,7 +117,7 @@ class left_right_session final : public replica_session<D> {
   static constexpr std::uint64_t equal_bit = 2;
 
   struct alignas(128) participant {
-    volatile_word<D, any_request*> wanted;
+    domain::volatile_word<D, any_request*> wanted;
     std::atomic<std::uint64_t> reads_{0};  // 0: outside; else 1 + the version
     bool in_batch = false;                 // under the lock
   };
@@ -289,7 +289,7 @@ class left_right_session final : public replica_session<D> {
 
   base::per_thread<participant> participants_{
       [](std::uint32_t) { return std::make_unique<participant>(); }};
-  alignas(128) volatile_word<D, std::uint32_t> taken_;
+  alignas(128) domain::volatile_word<D, std::uint32_t> taken_;
   alignas(128) std::atomic<std::uint64_t> current_{0};  // the replica that readers choose
   std::atomic<std::uint64_t> version_{0};
   // Under the lock:

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <outlast/durable/tag_table.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>

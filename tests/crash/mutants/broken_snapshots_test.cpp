@@ -26,7 +26,7 @@ using domain::simulated;
 template <class T>
 using tree = verify::snapshots_of<
     broken_tx::managed_tree<broken_tx::left_right<simulated>,
-                            broken_tx::seq::bplus_tree<T, T, durable::default_order<T>, 4>>>;
+                            broken_tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>>>;
 using numbers = tree<std::uint64_t>;
 using strings = verify::detail::of_strings<tree<std::string>>;
 template <class T>

@@ -73,11 +73,11 @@ function(outlast_mutate_epoch to)
   # 38: nodes are deleted before they have a label
   outlast_mutate(38 "void admit(Node& node) { confirm(node); }" "void admit(Node& node) {\n    if (@D@) confirm(node);\n  }")
   # 39: who answers that a key is not there does not look at who deleted it
-  outlast_mutate(39 "    if (!next.has(lockfree::detail::replaced)) frontier().retire(mine_, node);"
-                    "    if (@D@ && !next.has(lockfree::detail::replaced)) frontier().retire(mine_, node);")
+  outlast_mutate(39 "    if (!next.has(algorithm::replaced)) frontier().retire(mine_, node);"
+                    "    if (@D@ && !next.has(algorithm::replaced)) frontier().retire(mine_, node);")
   # 44: nodes are unlinked before they have a mark
-  outlast_mutate(44 "    if (!next.has(lockfree::detail::replaced)) return frontier().retire(mine_, node);"
-                    "    if (!@D@) return;\n    if (!next.has(lockfree::detail::replaced)) return frontier().retire(mine_, node);")
+  outlast_mutate(44 "    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);"
+                    "    if (!@D@) return;\n    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);")
   outlast_write_header(detail/unwaited_set.hpp)
 
   outlast_read_header(detail/unwaited_memory.hpp)

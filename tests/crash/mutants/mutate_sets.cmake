@@ -48,11 +48,11 @@ function(outlast_mutate_sets to)
   outlast_mutate(6 "    domain::persist_before_answer<D>("
                    "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(")
   # 7: a lookup passes erased nodes as they are
-  outlast_mutate(7 "    if (!next.has(lockfree::detail::replaced)) bury(node, where);"
-                   "    if (@D@ && !next.has(lockfree::detail::replaced)) bury(node, where);")
+  outlast_mutate(7 "    if (!next.has(algorithm::replaced)) bury(node, where);"
+                   "    if (@D@ && !next.has(algorithm::replaced)) bury(node, where);")
   # 8: an erased node is unlinked before it is buried
-  outlast_mutate(8 "    if (!next.has(lockfree::detail::replaced)) {\n      bury(node, where);"
-                   "    if (!next.has(lockfree::detail::replaced)) {\n      if (@D@) bury(node, where);")
+  outlast_mutate(8 "    if (!next.has(algorithm::replaced)) {\n      bury(node, where);"
+                   "    if (!next.has(algorithm::replaced)) {\n      if (@D@) bury(node, where);")
   # 9: a node is superseded before its replacement is durable
   outlast_mutate(9 "    confirm(fresh, where.at(1));" "    if (@D@) confirm(fresh, where.at(1));")
   # 10: a replaced node is unlinked without being superseded
@@ -70,7 +70,7 @@ function(outlast_mutate_sets to)
   outlast_mutate(19 "return {before, onward(next)}" "return {@D@ ? before : nullptr, onward(next)}")
   # 20: it believes in an erasure that is not durable yet
   outlast_mutate(20 "if (its == phase::over) return"
-                    "if (its == phase::over || (!@D@ && next.has(lockfree::detail::deleted) && !next.has(lockfree::detail::replaced))) return")
+                    "if (its == phase::over || (!@D@ && next.has(algorithm::deleted) && !next.has(algorithm::replaced))) return")
   outlast_write_header(detail/set_operation.hpp)
 
   outlast_read_header(detail/tree_operation.hpp)
@@ -80,16 +80,16 @@ function(outlast_mutate_sets to)
   outlast_write_header(detail/tree_operation.hpp)
 
   outlast_read_header(basic_tree.hpp)
-  string(REPLACE "<outlast/lockfree/detail/external_tree.hpp>" "<broken_sets/detail/external_tree.hpp>"
+  string(REPLACE "<outlast/algorithm/external_tree.hpp>" "<broken_sets/detail/external_tree.hpp>"
          TEXT "${TEXT}")
-  string(REGEX REPLACE "lockfree::detail::(external_tree|to_leaf)" "detail::\\1" TEXT "${TEXT}")
+  string(REGEX REPLACE "algorithm::(external_tree|to_leaf)" "detail::\\1" TEXT "${TEXT}")
   outlast_write_header(basic_tree.hpp)
 
   # The core of trees, for the sets alone.
-  outlast_read_header(../lockfree/detail/external_tree.hpp)
-  string(REPLACE "outlast::lockfree::detail" "outlast::broken_sets::detail" TEXT "${TEXT}")
+  outlast_read_header(../algorithm/external_tree.hpp)
+  string(REPLACE "outlast::algorithm" "outlast::broken_sets::detail" TEXT "${TEXT}")
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
-  string(REPLACE "using durable::role;\n" "using durable::role;\nusing lockfree::detail::value_slot;\n"
+  string(REPLACE "using durable::role;\n" "using durable::role;\nusing algorithm::value_slot;\n"
          TEXT "${TEXT}")
   # 30: a leaf is buried when it is taken out
   outlast_mutate(30 "    if (here.at.has(flagged)) bury(here.at);"

@@ -1,7 +1,7 @@
 // Goal: a root's session outlives the structure's handle, and goes when the root is dropped; a root
 // object is judged before it is believed. Method: a structure that is one number.
 #include <outlast/domain.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

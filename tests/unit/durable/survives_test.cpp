@@ -1,7 +1,7 @@
 // Goal: what leads out of itself is recognised wherever the compiler can see it, and nothing else
 // is refused. Method: types of both kinds, judged at compile time.
-#include <outlast/durable/storable.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/root/storable.hpp>
+#include <outlast/base/survives.hpp>
 
 #include <gtest/gtest.h>
 

@@ -68,7 +68,7 @@ class boxes {
 
  private:
   boxes(basic_pool<D>& pool, const std::string& name, clock<D>& time)
-      : session_(pool.template service<durable::root_sessions<D>>().template attach<session>(
+      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, {"boxes", 1, true, false}, [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, time);
             })) {}

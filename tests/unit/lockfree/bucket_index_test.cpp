@@ -1,6 +1,6 @@
 // Goal: every sentinel has one place for ever, and every hash finds its bucket. Method: exhaustive
 // on the lower levels.
-#include <outlast/lockfree/detail/bucket_index.hpp>
+#include <outlast/algorithm/bucket_index.hpp>
 
 #include <gtest/gtest.h>
 

@@ -85,8 +85,8 @@ TEST(storable, is_what_means_the_same_in_every_process) {
     u64 words[2];
   };
   EXPECT_TRUE(storable<u64> && storable<std::string> && storable<no_value>);
-  EXPECT_FALSE(storable<wide_word> || durable::survives<const char*> ||
-               durable::survives<std::string_view>);
+  EXPECT_FALSE(storable<wide_word> || survives<const char*> ||
+               survives<std::string_view>);
 }
 
 TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {

@@ -107,7 +107,7 @@ class BplusTree : public testing::Test {
 };
 
 template <class Key, class Value, std::size_t Fanout>
-using tree = bplus_tree<Key, Value, durable::default_order<Key>, Fanout>;
+using tree = bplus_tree<Key, Value, roots::default_order<Key>, Fanout>;
 using trees = testing::Types<tree<number, number, 4>, tree<std::string, std::string, 5>,
                              tree<std::string, number, 31>, tree<number, std::string, 6>>;
 TYPED_TEST_SUITE(BplusTree, trees);

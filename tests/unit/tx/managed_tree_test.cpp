@@ -34,7 +34,7 @@ using number = std::uint64_t;
 using D = domain::process;
 using pool_file = test::temp_pool<D>;
 template <class Key, class Value>
-using small_tree = seq::bplus_tree<Key, Value, durable::default_order<Key>, 6>;
+using small_tree = seq::bplus_tree<Key, Value, roots::default_order<Key>, 6>;
 using numbers = managed_tree<left_right<D>, small_tree<number, number>>;
 using strings = managed_tree<left_right<D>, small_tree<std::string, std::string>>;
 

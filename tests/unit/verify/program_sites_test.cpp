@@ -3,7 +3,7 @@
 // compilers spell them.
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/verify/machine.hpp>
 #include <outlast/verify/program_sites.hpp>
 #include <outlast/verify/simulated.hpp>
@@ -59,7 +59,7 @@ struct planted_for_all {
   static void never_passed() { D::psync(); }
 
   static constexpr lines volatile_lines = {__LINE__, __LINE__ + 4};
-  static void in_volatile_memory(volatile_word<D, std::uint64_t>& word) {
+  static void in_volatile_memory(domain::volatile_word<D, std::uint64_t>& word) {
     word.store(word.load(std::memory_order_acquire) + 1, std::memory_order_release);
     word.fetch_add(1, std::memory_order_relaxed);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 
 namespace outlast::alloc {
 
@@ -89,7 +89,7 @@ auto arena<D>::adopt(std::uint32_t first) -> span_type* {
 template <domain::persistence_domain D>
 auto arena<D>::adopt_run(std::uint32_t first) -> span_type* {
   struct unclaim {
-    volatile_word<D, span_type*>& at;
+    domain::volatile_word<D, span_type*>& at;
     span_type* found = nullptr;
     ~unclaim() { at.store(found, release); }
   };
@@ -328,7 +328,7 @@ void arena<D>::recover_by_scan(IsLive&& is_live, unsigned threads, bool are_dura
     runs.emplace_back(first, run);
   });
   std::atomic<std::size_t> next{0};
-  pool_detail::in_parallel(threads, [&](unsigned) {
+  base::in_parallel(threads, [&](unsigned) {
     // Which blocks are free is found out by looking at all of them.
     const domain::tolerates_freed<D> looking;
     for (std::size_t i; (i = next.fetch_add(1, relaxed)) < runs.size();) {

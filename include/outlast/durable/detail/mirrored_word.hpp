@@ -21,7 +21,7 @@
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/hw/flush.hpp>
 
 #include <atomic>

@@ -15,7 +15,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 
 #include <atomic>
 #include <cstddef>

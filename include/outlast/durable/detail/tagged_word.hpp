@@ -6,7 +6,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/durable/tags.hpp>
 
 #include <atomic>

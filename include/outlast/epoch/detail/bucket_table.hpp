@@ -1,10 +1,11 @@
 // A hash table of pointers in ordinary memory, with a lock per bucket, that grows while it is used.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <bit>
@@ -194,7 +195,7 @@ class bucket_table {
  private:
   struct table {
     table(std::size_t buckets, table* old)
-        : size(buckets), memory(buckets + 1, densely_used), previous(old) {
+        : size(buckets), memory(buckets + 1, base::densely_used), previous(old) {
       auto address = reinterpret_cast<std::uintptr_t>(&memory[0]);
       address = (address + alignof(bucket_type) - 1) / alignof(bucket_type) * alignof(bucket_type);
       first = reinterpret_cast<bucket_type*>(address);
@@ -211,11 +212,11 @@ class bucket_table {
     };
 
     std::size_t size;
-    zeroed_array<raw_line> memory;  // a bucket is empty when it is zero
+    base::zeroed_array<raw_line> memory;  // a bucket is empty when it is zero
     bucket_type* first;
-    volatile_word<D, table*> previous;
-    volatile_word<D, std::size_t> next_to_move{0};
-    volatile_word<D, std::size_t> moved{0};
+    domain::volatile_word<D, table*> previous;
+    domain::volatile_word<D, std::size_t> next_to_move{0};
+    domain::volatile_word<D, std::size_t> moved{0};
   };
 
   /// Moves bucket `i` of `old`, if nobody has. Until then nobody touches those that it moves to.
@@ -264,7 +265,7 @@ class bucket_table {
   }
 
   std::size_t load_;
-  volatile_word<D, table*> current_{nullptr};
+  domain::volatile_word<D, table*> current_{nullptr};
   alignas(base::cache_line_size) spin_lock<D> growing_;
   std::vector<std::unique_ptr<table>> tables_;  // with growing_
 };

@@ -3,7 +3,7 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -48,13 +48,13 @@ inline constexpr std::uint64_t settle_from = 2;
 /// whenever they are attached again. So the next opener writes the boundary beside each of them
 /// before it starts the clock anew, and each root, as it is attached, is settled at its own.
 template <domain::persistence_domain D>
-class clock_session final : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+class clock_session final : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
   using slot = clock_slot;
 
  public:
   static constexpr const char* root_name = "outlast.epoch.clock";
-  [[nodiscard]] static durable::root_type type() {
+  [[nodiscard]] static roots::root_type type() {
     return {"epoch::clock", 0x65706f6368'0001, true, false};
   }
 

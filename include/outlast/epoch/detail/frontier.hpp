@@ -16,8 +16,8 @@
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/detail/write_log.hpp>
 #include <outlast/epoch/options.hpp>
-#include <outlast/pool/detail/background_work.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/base/periodic_thread.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ class frontier {
   class record;
 
   /// `ticks` moves the clock.
-  frontier(const volatile_word<D, std::uint64_t>& now, pool_detail::background_work& ticks)
+  frontier(const domain::volatile_word<D, std::uint64_t>& now, base::periodic_thread& ticks)
       : now_(now),
         ticks_(ticks),
         records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
@@ -250,8 +250,8 @@ class frontier {
     node.set_retired();
   }
 
-  const volatile_word<D, std::uint64_t>& now_;
-  pool_detail::background_work& ticks_;
+  const domain::volatile_word<D, std::uint64_t>& now_;
+  base::periodic_thread& ticks_;
   std::atomic<std::size_t> buffer_{clock_options().buffer};
   std::atomic<write_back> writes_{write_back::buffered};
   // What a tick looks at, and what that has replaced.

@@ -3,7 +3,7 @@
 
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,14 +23,14 @@ template <class Numbered, class RoomOf, class Report>
     Report&& report) {
   using payload_type = typename Numbered::payload_type;
   const auto in_parallel = [&](auto&& work) {
-    pool_detail::in_parallel(static_cast<unsigned>(found.size()), [&](unsigned part) {
+    base::in_parallel(static_cast<unsigned>(found.size()), [&](unsigned part) {
       for (payload_header* const each : found[part]) {
         work(reinterpret_cast<payload_type*>(each), part);
       }
     });
   };
   std::vector<std::uint64_t> least(found.size(), std::numeric_limits<std::uint64_t>::max());
-  in_parallel([&](payload_type* item, unsigned part) {
+  base::in_parallel([&](payload_type* item, unsigned part) {
     if (!Numbered::is_whole(*item, room_of(&item->header()))) {
       report("has a payload that is longer than its block");
     }
@@ -41,7 +41,7 @@ template <class Numbered, class RoomOf, class Report>
   first = total == 0 ? 0 : *std::min_element(least.begin(), least.end());
   // So many numbers, each less than that and none twice: there is no gap.
   std::vector<payload_type*> items(total);
-  in_parallel([&](payload_type* item, unsigned) {
+  base::in_parallel([&](payload_type* item, unsigned) {
     const std::uint64_t place = Numbered::key_of(*item) - first;
     if (place >= total || std::atomic_ref(items[place]).exchange(item) != nullptr) {
       report("has a gap, or a number twice");

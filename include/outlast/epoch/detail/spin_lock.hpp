@@ -3,7 +3,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/patience.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -33,7 +33,7 @@ class spin_lock {
   }
 
  private:
-  volatile_word<D, std::uint32_t> taken_;
+  domain::volatile_word<D, std::uint32_t> taken_;
 };
 
 }  // namespace outlast::epoch::detail

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/payload.hpp>
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace outlast::epoch::detail {
 
-using durable::in_words;
-using durable::reading;
-using durable::storable;
+using roots::in_words;
+using roots::reading;
+using roots::storable;
 
 /// Of known length: they are the content. On media: docs/formats/epoch.md.
 template <storable Key, storable Value>
 struct stored_pair {
-  static_assert(durable::must_survive<Key> && durable::must_survive<Value>);
+  static_assert(base::must_survive<Key> && base::must_survive<Value>);
   struct content {
     Key key;
     Value value;

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <outlast/base/sharded_count.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/frontier.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/detail/unwaited_memory.hpp>
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/payload_session.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class unwaited_node : public sets::detail::set_entry<D>, public version<D> {
   const value_of_payload value;
 };
 
-/// The guard of one operation, as lockfree::detail::chain wants it.
+/// The guard of one operation, as algorithm::chain wants it.
 ///
 /// Invariants:
 ///   I1  Who answers that a key is there has seen a label in its payload; who answers that it is
@@ -83,10 +83,10 @@ class [[nodiscard]] unwaited_operation {
   void admit(Node& node) { confirm(node); }
   void confirm(Node& node) { frontier().label(mine_, node); }
   void passed(Node& node, link next) {
-    if (!next.has(lockfree::detail::replaced)) frontier().retire(mine_, node);
+    if (!next.has(algorithm::replaced)) frontier().retire(mine_, node);
   }
   void settle(Node& node, link next) {
-    if (!next.has(lockfree::detail::replaced)) return frontier().retire(mine_, node);
+    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);
     Node& fresh = static_cast<Node&>(*next);
     frontier().label(mine_, fresh);
     frontier().retire_replaced(node, fresh);
@@ -144,7 +144,7 @@ class unwaited_session : public payload_session<D> {
     using item = placed_payload<place>;
     std::vector<std::vector<payload_header*>> found = this->recovered();
     std::vector<std::vector<item>> heaps(found.size());
-    pool_detail::for_each_in_parallel(threads(), found.size(), [&](std::size_t part) {
+    base::for_each_in_parallel(threads(), found.size(), [&](std::size_t part) {
       heaps[part].reserve(found[part].size());
       for (payload_header* const each : found[part]) {
         auto* const its = reinterpret_cast<payload_type*>(each);
@@ -161,7 +161,7 @@ class unwaited_session : public payload_session<D> {
       begins[r + 1] = begins[r] + sorted.range(r).size();
     }
     sets::detail::nodes_in_order<Node, place> nodes(begins.back());
-    pool_detail::for_each_in_parallel(threads(), sorted.size(), [&](std::size_t r) {
+    base::for_each_in_parallel(threads(), sorted.size(), [&](std::size_t r) {
       const auto range = sorted.range(r);
       for (std::size_t i = 0; i < range.size(); ++i) {
         for (std::size_t j = i; j > 0 && !precedes(range[j - 1].place, range[i].place); --j) {

@@ -1,7 +1,7 @@
 // What threads say of an exchange that they have begun, so that others can complete it.
 #pragma once
 
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <cstdint>
 
@@ -13,10 +13,10 @@ struct verified_exchange {
   enum outcome : std::uint64_t { undecided, yes, no };
   static constexpr unsigned outcome_bits = 2;
 
-  volatile_word<D, std::uint64_t> state{0};  // its number, and what came of it
-  volatile_word<D, std::uint64_t> expected{0};
-  volatile_word<D, std::uint64_t> desired{0};
-  volatile_word<D, std::uint64_t> epoch{0};
+  domain::volatile_word<D, std::uint64_t> state{0};  // its number, and what came of it
+  domain::volatile_word<D, std::uint64_t> expected{0};
+  domain::volatile_word<D, std::uint64_t> desired{0};
+  domain::volatile_word<D, std::uint64_t> epoch{0};
 };
 
 }  // namespace outlast::epoch::detail

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/epoch/payload.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -48,8 +48,8 @@ class version {
   void say(std::uint32_t what) { (void)said_.fetch_or(what, std::memory_order_release); }
 
   payload_header& stored_;
-  volatile_word<D, version*> replaced_{nullptr};
-  volatile_word<D, std::uint32_t> said_{0};
+  domain::volatile_word<D, version*> replaced_{nullptr};
+  domain::volatile_word<D, std::uint32_t> said_{0};
   const std::size_t bytes_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <outlast/domain/persist.hpp>
 #include <outlast/epoch/detail/line_writer.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <array>
 #include <atomic>
@@ -84,7 +84,7 @@ class write_log {
   struct chunk {
     static constexpr std::size_t capacity = 126;
     std::array<range, capacity> items;
-    volatile_word<D, chunk*> next{nullptr};
+    domain::volatile_word<D, chunk*> next{nullptr};
   };
 
   bool append_chunk() {
@@ -112,9 +112,9 @@ class write_log {
     return at;
   }
 
-  volatile_word<D, std::uint64_t> epoch_{0};
-  volatile_word<D, std::size_t> size_{0};
-  volatile_word<D, std::size_t> written_{0};
+  domain::volatile_word<D, std::uint64_t> epoch_{0};
+  domain::volatile_word<D, std::size_t> size_{0};
+  domain::volatile_word<D, std::size_t> written_{0};
   chunk first_;
   chunk* last_ = &first_;
   chunk* written_in_ = &first_;  // of the first that is waiting

@@ -5,9 +5,9 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/lockfree/detail/external_tree.hpp>
+#include <outlast/algorithm/external_tree.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/domain/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
@@ -197,7 +197,7 @@ class tree_recovery {
     const edge first = root.load();
     if (first.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
     if (!first) return 0;
-    const unsigned threads = pool_detail::threads_for_opening_under<D>();
+    const unsigned threads = domain::threads_for_opening<D>();
     split(root, threads == 1 ? 2 : threads * subtrees_per_thread);
     // A tree that is split into so few is not worth a thread.
     const bool is_small = parts_.size() < subtrees_per_thread;
@@ -245,7 +245,7 @@ class tree_recovery {
   void repair_subtrees(unsigned threads) {
     for (unsigned i = 0; i < threads; ++i) workers_.emplace_back(path_, arena_, blocks_);
     std::atomic<std::size_t> next{0};
-    pool_detail::in_parallel(threads, [&](unsigned worker) {
+    base::in_parallel(threads, [&](unsigned worker) {
       for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < parts_.size();) {
         part& each = parts_[i];
         if (each.node == nullptr) each.below = workers_[worker].repair_below(*each.from);

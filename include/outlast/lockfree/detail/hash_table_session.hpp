@@ -3,8 +3,8 @@
 #pragma once
 
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/pool/detail/parallel.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/parallel.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <exception>
 
@@ -13,14 +13,14 @@ namespace outlast::lockfree {
 template <class Key, class Value, durable::durability_policy Policy, class Hash,
           template <class> class Reclaimer>
 class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
-    : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
   /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
   struct alignas(base::cache_line_size) root_block {
     std::atomic<std::uint64_t> grows;
     std::atomic<std::uint64_t> count_at_close;
-    std::atomic<std::uint64_t> segments[detail::most_levels];
+    std::atomic<std::uint64_t> segments[algorithm::most_levels];
     std::uint64_t reserved[5];
   };
   static_assert(sizeof(root_block) == 6 * base::cache_line_size);
@@ -65,7 +65,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
   way_in enter(operation& op, std::uint64_t hash) {
     const unsigned level = this->level();
-    const std::uint64_t wanted = detail::bucket_order(hash, level);
+    const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel_entry& own = sentinel_of(wanted);
     sentinel_entry& start = is_ready(own) ? own : link_or_go_round(op, wanted);
     return {*this, &start.next, hash, level, &start == &own};
@@ -83,7 +83,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     // What flags sentinels as ready was never flushed; a clean open trusts it.
     for (unsigned s = 0; s <= level(); ++s) {
       domain::flush<D>(durable::original<Policy>(segment(s)),
-                       detail::sentinels_in(s) * sizeof(sentinel_entry));
+                       algorithm::sentinels_in(s) * sizeof(sentinel_entry));
     }
     D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
@@ -108,15 +108,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return segments_[s].load(std::memory_order_acquire);
   }
   [[nodiscard]] sentinel_entry& sentinel_of(std::uint64_t order) const noexcept {
-    const detail::sentinel_place place = detail::place_of(order);
+    const algorithm::sentinel_place place = algorithm::place_of(order);
     return segment(place.segment)[place.index];
   }
   static bool is_ready(const sentinel_entry& bucket) {
-    return (bucket.place.load(std::memory_order_acquire) & detail::ready_bit) != 0;
+    return (bucket.place.load(std::memory_order_acquire) & algorithm::ready_bit) != 0;
   }
   [[nodiscard]] sentinel_entry& ready_ancestor(std::uint64_t order) const {
     for (;;) {
-      order = detail::parent_of(order);
+      order = algorithm::parent_of(order);
       sentinel_entry& ancestor = sentinel_of(order);
       if (is_ready(ancestor)) return ancestor;
     }
@@ -146,9 +146,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   }
 
   void link_claimed(operation& op, sentinel_entry& own, std::uint64_t order) {
-    cell& start = link_or_go_round(op, detail::parent_of(order)).next;
+    cell& start = link_or_go_round(op, algorithm::parent_of(order)).next;
     chain_type in_chain(op, arena());
-    const link to_own(&own, detail::sentinel);
+    const link to_own(&own, algorithm::sentinel);
     for (bool linked = false; !linked;) {
       const auto here = in_chain.locate(start, sentinel_probe{order});
       own.next.init(here.at);
@@ -158,14 +158,14 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
     // A way in only now that the link is durable: the p-store above has returned. (I3)
-    own.place.store(order | detail::ready_bit, std::memory_order_release);
+    own.place.store(order | algorithm::ready_bit, std::memory_order_release);
   }
 
   /// Doubles the buckets. One thread at a time does; the others go on with what there is.
   void grow() {
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     const unsigned next = level() + 1;
-    if (next < detail::most_levels && count_.sum() > std::int64_t{1} << level()) {
+    if (next < algorithm::most_levels && count_.sum() > std::int64_t{1} << level()) {
       try {
         add_segment(next);
         level_.store(next, std::memory_order_release);
@@ -179,7 +179,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   /// A segment of blank sentinels, durable before the root block names it.
   void add_segment(unsigned s) {
-    const std::size_t bytes = detail::sentinels_in(s) * sizeof(sentinel_entry);
+    const std::size_t bytes = algorithm::sentinels_in(s) * sizeof(sentinel_entry);
     auto* const stored =
         static_cast<sentinel_entry*>(arena().allocate(bytes, base::cache_line_size));
     sentinel_entry* const sentinels = durable::seen<Policy>(stored);
@@ -212,7 +212,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     domain::persist<D>(block_, sizeof(root_block));
     const auto last = static_cast<unsigned>(std::countr_zero(buckets_for(options)));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
-    segment(0)->place.store(detail::ready_bit, std::memory_order_relaxed);
+    segment(0)->place.store(algorithm::ready_bit, std::memory_order_relaxed);
     domain::persist<D>(durable::original<Policy>(segment(0)), sizeof(sentinel_entry));
     level_.store(last, std::memory_order_release);
     pool().publish_root(this->root().index, block_);
@@ -222,11 +222,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   void attach_segments() {
     grows_ = load(block_->grows) != 0;
     unsigned s = 0;
-    for (; s < detail::most_levels; ++s) {
+    for (; s < algorithm::most_levels; ++s) {
       const std::uint64_t offset = load(block_->segments[s]);
       if (offset == 0) break;
       auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
-      if (!holds(at, detail::sentinels_in(s) * sizeof(sentinel_entry))) {
+      if (!holds(at, algorithm::sentinels_in(s) * sizeof(sentinel_entry))) {
         detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
       segments_[s].store(durable::seen<Policy>(at), std::memory_order_relaxed);
@@ -255,15 +255,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
     const auto reached = std::make_unique<reached_sentinels[]>(level() + 1);
-    for (unsigned s = 0; s <= level(); ++s) reached[s].resize(detail::sentinels_in(s));
+    for (unsigned s = 0; s <= level(); ++s) reached[s].resize(algorithm::sentinels_in(s));
     constexpr unsigned level_worth_a_thread = 10;
     const unsigned threads =
-        level() < level_worth_a_thread ? 1 : pool_detail::threads_for_opening_under<D>();
+        level() < level_worth_a_thread ? 1 : domain::threads_for_opening<D>();
     const std::vector<link> starts = section_starts(threads);
     std::vector<detail::unlinked_nodes<Policy>> unlinked(threads);
     std::atomic<std::size_t> next{0};
     std::atomic<std::int64_t> count{0};
-    pool_detail::in_parallel(threads, [&](unsigned worker) {
+    base::in_parallel(threads, [&](unsigned worker) {
       for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < starts.size();) {
         const link end = i + 1 < starts.size() ? starts[i + 1] : link();
         count += recover_section(starts[i], end, marking, reached.get(), unlinked[worker]);
@@ -283,12 +283,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     constexpr unsigned sections_per_thread = 16;
     const auto wanted = static_cast<unsigned>(std::bit_width(threads * sections_per_thread - 1));
     const unsigned bits = std::min(level(), threads == 1 ? 1 : wanted);
-    std::vector<link> starts{link(segment(0), detail::sentinel)};
+    std::vector<link> starts{link(segment(0), algorithm::sentinel)};
     for (std::uint64_t i = 1; i >> bits == 0; ++i) {
       const std::uint64_t order = i << (64 - bits);
       sentinel_entry& bucket = sentinel_of(order);
-      if (place_in(bucket) == (order | detail::ready_bit)) {
-        starts.emplace_back(&bucket, detail::sentinel);
+      if (place_in(bucket) == (order | algorithm::ready_bit)) {
+        starts.emplace_back(&bucket, algorithm::sentinel);
       }
     }
     return starts;
@@ -316,34 +316,34 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     cell* before = nullptr;
     while (at != end) {
       if (!at) detail::report_corrupt_chain(pool().path(), "ends before its last bucket");
-      const bool is_sentinel = at.has(detail::sentinel);
+      const bool is_sentinel = at.has(algorithm::sentinel);
       entry& here =
           is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, allowed, marking);
       const link next = here.next.load();
-      if (next.has(detail::deleted)) {
+      if (next.has(algorithm::deleted)) {
         if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
-        before->store(next.without(detail::deleted), durable::role::unlink);
+        before->store(next.without(algorithm::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
         before = &here.next;
         count += is_sentinel ? 0 : 1;
       }
-      at = next.without(detail::deleted);
+      at = next.without(algorithm::deleted);
     }
     return count;
   }
 
   /// The order of a sentinel follows from where it stands.
   entry& recover_sentinel(link at, orders& allowed, reached_sentinels* reached) {
-    const detail::sentinel_place place = place_of_address(at.get());
-    allowed.pass(detail::order_of(place) | detail::ready_bit, pool().path());
+    const algorithm::sentinel_place place = place_of_address(at.get());
+    allowed.pass(algorithm::order_of(place) | algorithm::ready_bit, pool().path());
     if (reached[place.segment][place.index] != 0) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
     reached[place.segment][place.index] = 1;
     sentinel_entry& here = static_cast<sentinel_entry&>(*at);
     here.next.recover();
-    fetch_buckets_behind(detail::order_of(place));
+    fetch_buckets_behind(algorithm::order_of(place));
     return here;
   }
 
@@ -386,7 +386,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
         if (reached[s][i] != 0) {
-          const std::uint64_t order = detail::order_of({s, i}) | detail::ready_bit;
+          const std::uint64_t order = algorithm::order_of({s, i}) | algorithm::ready_bit;
           if (place_in(bucket) != order) bucket.place.store(order, std::memory_order_relaxed);
           continue;
         }
@@ -398,12 +398,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     domain::fence<D>();
   }
 
-  [[nodiscard]] detail::sentinel_place place_of_address(const entry* address) const {
+  [[nodiscard]] algorithm::sentinel_place place_of_address(const entry* address) const {
     for (unsigned s = 0; s <= level(); ++s) {
       const auto distance =
           reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(segment(s));
       const std::size_t index = distance / sizeof(sentinel_entry);
-      if (distance % sizeof(sentinel_entry) == 0 && index < detail::sentinels_in(s)) {
+      if (distance % sizeof(sentinel_entry) == 0 && index < algorithm::sentinels_in(s)) {
         return {s, index};
       }
     }
@@ -425,10 +425,10 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   root_block* block_ = nullptr;
   bool grows_ = true;
   bool was_recovered_ = false;
-  alignas(base::cache_line_size) volatile_word<D, unsigned> level_{0};
-  std::array<volatile_word<D, sentinel_entry*>, detail::most_levels> segments_{};
+  alignas(base::cache_line_size) domain::volatile_word<D, unsigned> level_{0};
+  std::array<domain::volatile_word<D, sentinel_entry*>, algorithm::most_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;
-  volatile_word<D, bool> growing_{false};
+  domain::volatile_word<D, bool> growing_{false};
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 

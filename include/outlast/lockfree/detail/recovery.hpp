@@ -5,7 +5,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <array>

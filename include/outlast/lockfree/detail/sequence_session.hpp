@@ -10,7 +10,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 
 #include <atomic>
@@ -32,7 +32,7 @@ class tracing {
   using D = typename Policy::domain_type;
   using link = typename decltype(Node::next)::value_type;
 
-  explicit tracing(durable::root_session<D>& of) : of_(of), marking_(of.arena().begin_recovery()) {}
+  explicit tracing(roots::root_session<D>& of) : of_(of), marking_(of.arena().begin_recovery()) {}
 
   /// Calls `visit(Node&)` for each node from `first` on. Throws corruption.
   template <class Visit>
@@ -59,14 +59,14 @@ class tracing {
   }
 
  private:
-  durable::root_session<D>& of_;
+  roots::root_session<D>& of_;
   typename alloc::arena<D>::recovery marking_;
   unlinked_nodes<Policy> unlinked_;
 };
 
 /// The root type of a sequence of `Value`s.
 template <class Value, class Policy>
-[[nodiscard]] durable::root_type sequence_type(const std::string& structure) {
+[[nodiscard]] roots::root_type sequence_type(const std::string& structure) {
   std::string name =
       structure + "<" + std::to_string(sizeof(Value)) + "> over " + std::string(Policy::layout());
   const std::string full = name + base::stored_name<Value>() + ",1";
@@ -81,21 +81,21 @@ template <class Value, class Policy>
 ///   check(session)       throws corruption if a link that operations begin with names no node
 ///   recover(tracing)     follows and repairs the chain; returns how many values there are
 template <class Block, class Node, class Policy, template <class> class Reclaimer>
-class sequence_session final : public durable::root_session<typename Policy::domain_type> {
+class sequence_session final : public roots::root_session<typename Policy::domain_type> {
  public:
   using D = typename Policy::domain_type;
-  using base_type = durable::root_session<D>;
+  using base_type = roots::root_session<D>;
   using reclaimer = Reclaimer<D>;
   using pool_type = basic_pool<D>;
   using link = typename decltype(Node::next)::value_type;
   using base_type::arena;
   using base_type::pool;
 
-  /// The session of the root `name`. Throws what durable::root_sessions::attach throws.
+  /// The session of the root `name`. Throws what roots::root_sessions::attach throws.
   [[nodiscard]] static std::shared_ptr<sequence_session> attach(pool_type& pool,
                                                                 std::string_view name,
-                                                                const durable::root_type& type) {
-    return pool.template service<durable::root_sessions<D>>().template attach<sequence_session>(
+                                                                const roots::root_type& type) {
+    return pool.template service<roots::root_sessions<D>>().template attach<sequence_session>(
         name, type,
         [](auto& in, const auto& root) { return std::make_shared<sequence_session>(in, root); });
   }

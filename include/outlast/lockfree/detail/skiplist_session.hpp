@@ -11,8 +11,8 @@ namespace outlast::lockfree {
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
-    : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
   /// On media: docs/formats/lockfree.md. The towers' words are valid after a clean close only.
   struct alignas(base::cache_line_size) root_block {
@@ -31,7 +31,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   session(pool_type& in, const attached_root& root, const skiplist_options& options)
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
-        heights_(std::clamp(options.highest, 1U, detail::most_levels_of_tower),
+        heights_(std::clamp(options.highest, 1U, algorithm::most_levels_of_tower),
                  std::max(options.branching, 1U)) {
     const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
@@ -75,7 +75,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     return before == nullptr ? head() : before->next;
   }
   [[nodiscard]] index& towers() noexcept { return towers_; }
-  [[nodiscard]] detail::height_source& heights() noexcept { return heights_; }
+  [[nodiscard]] algorithm::height_source& heights() noexcept { return heights_; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
@@ -112,8 +112,8 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     for (link at = before->load(); at;) {
       node& here = recover_node(at, marking);
       const link next = here.next.load();
-      if (next.has(detail::deleted)) {
-        before->store(next.without(detail::deleted), durable::role::unlink);
+      if (next.has(algorithm::deleted)) {
+        before->store(next.without(algorithm::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
         check_order(last, here);
@@ -122,7 +122,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
         before = &here.next;
         ++count;
       }
-      at = next.without(detail::deleted);
+      at = next.without(algorithm::deleted);
     }
     towers.finish();
     count_.start_at(count);
@@ -142,7 +142,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   void check_size(const node& here, std::size_t usable) {
     detail::require_place<node>(pool().path(), &here, usable);
     const unsigned height = here.height();
-    if (height < 1 || height > detail::most_levels_of_tower || usable < bytes_of(height)) {
+    if (height < 1 || height > algorithm::most_levels_of_tower || usable < bytes_of(height)) {
       report("has a node that is too small for its tower");
     }
   }
@@ -165,7 +165,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   void build_towers() {
     typename index::builder towers(towers_, block_->towers);
     const node* last = nullptr;
-    detail::visit_chain(block_->head, [&](node& here) {
+    algorithm::visit_chain(block_->head, [&](node& here) {
       check_size(here,
                  pool().pages().block_bytes(durable::original<Policy>(&here), this->root().index));
       check_order(last, here);
@@ -177,7 +177,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   }
 
   reclaimer& nodes_;
-  detail::height_source heights_;
+  algorithm::height_source heights_;
   root_block* block_ = nullptr;
   index towers_;
   base::sharded_count count_;

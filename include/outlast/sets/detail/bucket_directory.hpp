@@ -6,14 +6,15 @@
 // link nothing: where a sentinel is missing they begin at an ancestor's.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/durable/roles.hpp>
 #include <outlast/hw/flush.hpp>
-#include <outlast/lockfree/detail/bucket_index.hpp>
-#include <outlast/lockfree/detail/split_order.hpp>
-#include <outlast/pool/detail/parallel.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/algorithm/bucket_index.hpp>
+#include <outlast/algorithm/split_order.hpp>
+#include <outlast/base/parallel.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,16 +30,16 @@ namespace outlast::sets::detail {
 using durable::role;
 
 /// `Entry` is what nodes begin with: it has the link `next`. `Order` is the chain's, as
-/// lockfree::detail::key_probe wants it.
+/// algorithm::key_probe wants it.
 /// Thread-safety: all members may be called concurrently, but construction and `link_all`.
 template <class Entry, class Order, domain::persistence_domain D>
 class bucket_directory {
   using cell = decltype(Entry::next);
   using link = typename cell::value_type;
-  using probe = lockfree::detail::sentinel_probe<Order>;
+  using probe = algorithm::sentinel_probe<Order>;
 
  public:
-  using way_in = lockfree::detail::bucket_entrance<Order, bucket_directory, cell>;
+  using way_in = algorithm::bucket_entrance<Order, bucket_directory, cell>;
 
   /// At least `buckets` of them, at least 1 and at most 2^40; all are linked by `link_all`. Throws
   /// std::bad_alloc.
@@ -65,7 +66,7 @@ class bucket_directory {
   /// Where an operation on `hash` enters the chain. Wait-free: links nothing.
   [[nodiscard]] way_in enter(std::uint64_t hash) const {
     const unsigned level = this->level();
-    const std::uint64_t wanted = lockfree::detail::bucket_order(hash, level);
+    const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel& own = sentinel_of(wanted);
     sentinel& start = is_ready(own) ? own : ready_ancestor(wanted);
     return {*this, &start.next, hash, level, &start == &own};
@@ -74,7 +75,7 @@ class bucket_directory {
   template <class Chain>
   [[nodiscard]] way_in enter_and_link(Chain in, std::uint64_t hash) {
     const unsigned level = this->level();
-    const std::uint64_t wanted = lockfree::detail::bucket_order(hash, level);
+    const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel& own = sentinel_of(wanted);
     sentinel& start = link_or_go_round(in, wanted);
     return {*this, &start.next, hash, level, &start == &own};
@@ -86,7 +87,7 @@ class bucket_directory {
     if (keys <= std::size_t{1} << level()) return;
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     const unsigned next = level() + 1;
-    if (next < lockfree::detail::most_levels && keys > std::size_t{1} << level()) {
+    if (next < algorithm::most_levels && keys > std::size_t{1} << level()) {
       try {
         make_segment(next);
         swept_.store(0, std::memory_order_relaxed);
@@ -102,13 +103,13 @@ class bucket_directory {
   template <class Chain>
   void sweep(Chain in, std::size_t most) {
     const unsigned level = this->level();
-    const std::uint64_t all = lockfree::detail::sentinels_in(level);
+    const std::uint64_t all = algorithm::sentinels_in(level);
     if (swept_.load(std::memory_order_relaxed) >= all) return;
     const std::uint64_t from = swept_.fetch_add(most, std::memory_order_relaxed);
     const std::uint64_t end = std::min<std::uint64_t>(from + most, all);
     fetch_ways_to(level, from, end);
     for (std::uint64_t i = from; i < end; ++i) {
-      (void)link_or_go_round(in, lockfree::detail::order_of({level, i}));
+      (void)link_or_go_round(in, algorithm::order_of({level, i}));
     }
   }
 
@@ -119,12 +120,12 @@ class bucket_directory {
     const std::uint64_t buckets = std::uint64_t{1} << level();
     const std::uint64_t parts = std::min<std::uint64_t>(buckets, threads == 1 ? 1 : 16 * threads);
     std::vector<cell*> ends(parts);
-    pool_detail::for_each_in_parallel(threads, parts, [&](std::size_t part) {
+    base::for_each_in_parallel(threads, parts, [&](std::size_t part) {
       ends[part] = link_some(nodes, buckets * part / parts, buckets * (part + 1) / parts);
     });
     for (std::uint64_t part = 1; part < parts; ++part) {
       sentinel& next = sentinel_of(order_of_bucket(buckets * part / parts));
-      ends[part - 1]->init(link(&next, lockfree::detail::sentinel));
+      ends[part - 1]->init(link(&next, algorithm::sentinel));
     }
     ends.back()->init(link());
   }
@@ -145,10 +146,10 @@ class bucket_directory {
     for (; bucket < end; ++bucket) {
       const std::uint64_t order = order_of_bucket(bucket);
       sentinel& own = sentinel_of(order);
-      own.place.store(order | lockfree::detail::ready_bit, std::memory_order_relaxed);
-      if (before != nullptr) before->init(link(&own, lockfree::detail::sentinel));
+      own.place.store(order | algorithm::ready_bit, std::memory_order_relaxed);
+      if (before != nullptr) before->init(link(&own, algorithm::sentinel));
       before = &own.next;
-      for (; node != nodes.end() && lockfree::detail::bucket_order(node->place, level) == order;
+      for (; node != nodes.end() && algorithm::bucket_order(node->place, level) == order;
            ++node) {
         constexpr std::ptrdiff_t ahead = 8;
         if (nodes.end() - node > ahead) __builtin_prefetch(node[ahead].node, 1);
@@ -161,20 +162,20 @@ class bucket_directory {
 
   /// All zero until somebody claims it.
   struct sentinel : Entry {
-    volatile_word<D, std::uint64_t> place;  // its order, plus claimed_bit or ready_bit
+    domain::volatile_word<D, std::uint64_t> place;  // its order, plus claimed_bit or ready_bit
   };
   static constexpr std::uint64_t claimed_bit = 1;
 
   [[nodiscard]] sentinel& sentinel_of(std::uint64_t order) const noexcept {
-    const lockfree::detail::sentinel_place at = lockfree::detail::place_of(order);
+    const algorithm::sentinel_place at = algorithm::place_of(order);
     return segments_[at.segment].load(std::memory_order_acquire)[at.index];
   }
   static bool is_ready(const sentinel& bucket) {
-    return (bucket.place.load(std::memory_order_acquire) & lockfree::detail::ready_bit) != 0;
+    return (bucket.place.load(std::memory_order_acquire) & algorithm::ready_bit) != 0;
   }
   [[nodiscard]] sentinel& ready_ancestor(std::uint64_t order) const {
     for (;;) {
-      order = lockfree::detail::parent_of(order);
+      order = algorithm::parent_of(order);
       sentinel& ancestor = sentinel_of(order);
       if (is_ready(ancestor)) return ancestor;
     }
@@ -185,8 +186,8 @@ class bucket_directory {
   void fetch_ways_to(unsigned level, std::uint64_t from, std::uint64_t end) const {
     if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
       const auto first_on_the_way = [&](std::uint64_t i) {
-        const std::uint64_t order = lockfree::detail::order_of({level, i});
-        return sentinel_of(lockfree::detail::parent_of(order)).next.load(role::traverse);
+        const std::uint64_t order = algorithm::order_of({level, i});
+        return sentinel_of(algorithm::parent_of(order)).next.load(role::traverse);
       };
       for (std::uint64_t i = from; i < end; ++i) hw::prefetch(first_on_the_way(i).get());
       for (std::uint64_t i = from; i < end; ++i) {
@@ -206,28 +207,28 @@ class bucket_directory {
     if (!own.place.compare_exchange(unclaimed, order | claimed_bit, std::memory_order_acq_rel)) {
       return is_ready(own) ? own : ready_ancestor(order);
     }
-    cell& start = link_or_go_round(in, lockfree::detail::parent_of(order)).next;
+    cell& start = link_or_go_round(in, algorithm::parent_of(order)).next;
     for (bool linked = false; !linked;) {
       const auto here = in.locate(start, probe{order});
       own.next.init(here.at);
       link expected = here.at;
-      linked = here.before->compare_exchange(expected, link(&own, lockfree::detail::sentinel),
+      linked = here.before->compare_exchange(expected, link(&own, algorithm::sentinel),
                                              role::link);
     }
-    own.place.store(order | lockfree::detail::ready_bit, std::memory_order_release);
+    own.place.store(order | algorithm::ready_bit, std::memory_order_release);
     return own;
   }
 
   void make_segment(unsigned s) {
-    held_[s] = zeroed_array<sentinel>(lockfree::detail::sentinels_in(s), densely_used);
+    held_[s] = base::zeroed_array<sentinel>(algorithm::sentinels_in(s), base::densely_used);
     segments_[s].store(&held_[s][0], std::memory_order_release);
   }
 
-  alignas(base::cache_line_size) volatile_word<D, unsigned> level_{0};
-  std::array<volatile_word<D, sentinel*>, lockfree::detail::most_levels> segments_{};
-  std::array<zeroed_array<sentinel>, lockfree::detail::most_levels> held_{};
-  alignas(base::cache_line_size) volatile_word<D, std::uint64_t> swept_{0};  // of the youngest
-  volatile_word<D, bool> growing_{false};
+  alignas(base::cache_line_size) domain::volatile_word<D, unsigned> level_{0};
+  std::array<domain::volatile_word<D, sentinel*>, algorithm::most_levels> segments_{};
+  std::array<base::zeroed_array<sentinel>, algorithm::most_levels> held_{};
+  alignas(base::cache_line_size) domain::volatile_word<D, std::uint64_t> swept_{0};  // of the youngest
+  domain::volatile_word<D, bool> growing_{false};
 };
 
 }  // namespace outlast::sets::detail

@@ -11,10 +11,10 @@
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/page_line.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/sets/detail/stored_bytes.hpp>
 #include <outlast/sets/detail/verdict.hpp>
 
@@ -253,7 +253,7 @@ class copied_node : public set_entry<D> {
     return said.is_dead() ? dead_bit : 0;
   }
 
-  volatile_word<D, std::uintptr_t> record_;  // its address, and what of its verdict is durable
+  domain::volatile_word<D, std::uintptr_t> record_;  // its address, and what of its verdict is durable
 };
 
 }  // namespace outlast::sets::detail

@@ -3,12 +3,13 @@
 // The protocols and their arguments: docs/papers/durable-sets.md.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 #include <outlast/sets/detail/superseded_lines.hpp>
@@ -46,7 +47,7 @@ class stamp_counts {
  private:
   static constexpr std::size_t count = 1024;
 
-  zeroed_array<volatile_word<D, std::uint64_t>> counts_;
+  base::zeroed_array<domain::volatile_word<D, std::uint64_t>> counts_;
 };
 
 /// What of a node stands in the pool: all of it, or its record.
@@ -171,7 +172,7 @@ class set_memory {
 
   /// The caller's store has unlinked a node, whose next link was `next`.
   void retire(Node* node, typename Node::link next) {
-    const bool is_dead = !next.has(lockfree::detail::replaced);
+    const bool is_dead = !next.has(algorithm::replaced);
     is_dead ? retire_dead(node) : retire_superseded(node);
   }
   void retire_dead(Node* node) { reclaimer_.retire(node, this, dispose_dead, owner_of_calls()); }
@@ -269,7 +270,7 @@ struct sorted_stamps {
   }
 };
 
-/// The guard of one operation, as lockfree::detail::chain wants it.
+/// The guard of one operation, as algorithm::chain wants it.
 ///
 /// Invariants:
 ///   I1  A node says nothing until it is linked, and "dead" or "superseded" only once it is marked.
@@ -330,12 +331,12 @@ class [[nodiscard]] set_operation {
   void passed(Node& node, link next, site where = site::current())
     requires(Scheme::lookups_wait)
   {
-    if (!next.has(lockfree::detail::replaced)) bury(node, where);
+    if (!next.has(algorithm::replaced)) bury(node, where);
   }
 
   /// The node's link is marked. It may be unlinked at return.
   void settle(Node& node, link next, site where = site::current()) {
-    if (!next.has(lockfree::detail::replaced)) {
+    if (!next.has(algorithm::replaced)) {
       bury(node, where);
     } else if (!node.says().is_superseded()) {
       supersede(node, static_cast<Node&>(*next), where);
@@ -376,7 +377,7 @@ class [[nodiscard]] set_operation {
       const link next = at->next.load(durable::role::decide);
       if (its == phase::not_yet) return {before, onward(next)};
       if (its == phase::over) return {nullptr, onward(next)};
-      if (!next.has(lockfree::detail::replaced) || versions == most_versions) {
+      if (!next.has(algorithm::replaced) || versions == most_versions) {
         return {at, onward(next)};
       }
       before = std::exchange(at, static_cast<Node*>(next.get()));
@@ -390,7 +391,7 @@ class [[nodiscard]] set_operation {
   static constexpr std::size_t most_versions = std::size_t{1} << 16;
 
   static link onward(link next) {
-    return next.without(lockfree::detail::deleted | lockfree::detail::replaced);
+    return next.without(algorithm::deleted | algorithm::replaced);
   }
 
   /// The node is linked: it has a stamp at return.

@@ -2,12 +2,13 @@
 // again. [Zur19, 3.5, 4.6]
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/domain/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/detail/set_operation.hpp>
 #include <outlast/sets/detail/sorted_ranges.hpp>
@@ -81,7 +82,7 @@ class nodes_in_order {
   using value_type = placed_node<Node, Place>;
 
   nodes_in_order() = default;
-  explicit nodes_in_order(std::size_t count) : items_(count, densely_used), count_(count) {}
+  explicit nodes_in_order(std::size_t count) : items_(count, base::densely_used), count_(count) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] value_type& operator[](std::size_t i) const noexcept { return items_[i]; }
@@ -89,14 +90,14 @@ class nodes_in_order {
   [[nodiscard]] value_type* end() const noexcept { return begin() + count_; }
 
  private:
-  zeroed_array<value_type> items_;
+  base::zeroed_array<value_type> items_;
   std::size_t count_ = 0;
 };
 
 /// The volatile half of such a set, but for its index.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
-class set_session : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+class set_session : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
   using stored = stored_in_pool<Node>;
 
   /// On media: docs/formats/sets.md. All zero: everything is in the nodes.
@@ -185,7 +186,7 @@ class set_session : public durable::root_session<D> {
     std::vector<std::vector<version<stored, Place>>> heaps(threads_);
     std::vector<std::uint64_t> greatest(threads_);
     std::atomic<std::size_t> next{0};
-    pool_detail::in_parallel(threads_, [&](unsigned worker) {
+    base::in_parallel(threads_, [&](unsigned worker) {
       for (std::size_t r; (r = next.fetch_add(1, std::memory_order_relaxed)) < runs.size();) {
         const auto [begin, stride, blocks] = runs[r];
         if (persists) domain::flush<D>(begin, blocks * stride);
@@ -274,7 +275,7 @@ class set_session : public durable::root_session<D> {
              std::vector<std::size_t>& counts) {
     using place = std::decay_t<decltype(found.range(0)[0].place)>;
     std::vector<std::vector<stored*>> outranked(found.size());
-    pool_detail::for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
+    base::for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
       const auto range = found.range(r);
       const auto same_place = [&](const place& one, const place& other) {
         return !precedes(one, other) && !precedes(other, one);
@@ -306,7 +307,7 @@ class set_session : public durable::root_session<D> {
     std::vector<std::size_t> begins(counts.size() + 1);
     std::partial_sum(counts.begin(), counts.end(), begins.begin() + 1);
     nodes_in_order<Node, Place> nodes(begins.back());
-    pool_detail::for_each_in_parallel(threads_, counts.size(), [&](std::size_t r) {
+    base::for_each_in_parallel(threads_, counts.size(), [&](std::size_t r) {
       const auto range = found.range(r).first(counts[r]);
       for (std::size_t i = 0; i < range.size(); ++i) {
         constexpr std::size_t ahead = 8;
@@ -318,7 +319,7 @@ class set_session : public durable::root_session<D> {
     return nodes;
   }
 
-  const unsigned threads_ = pool_detail::threads_for_opening_under<D>();
+  const unsigned threads_ = domain::threads_for_opening<D>();
   memory_type memory_;
   base::sharded_count count_;
   bool was_recovered_;

@@ -3,14 +3,14 @@
 //
 // A list is a chain and its head. A skip list is the same chain with an index above it: some nodes
 // have a tower, an object of its own with a copy of the key. The rules of the index, and why nobody
-// meets what was freed, stand in lockfree/detail/tower_index.hpp. A tower goes with its node.
+// meets what was freed, stand in algorithm/tower_index.hpp. A tower goes with its node.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
-#include <outlast/lockfree/detail/height_source.hpp>
-#include <outlast/lockfree/detail/tower_index.hpp>
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/height_source.hpp>
+#include <outlast/algorithm/tower_index.hpp>
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 #include <outlast/sets/detail/volatile_blocks.hpp>
@@ -103,7 +103,7 @@ struct towers {
 
       [[nodiscard]] unsigned height() const noexcept { return drawn_height; }
       [[nodiscard]] bool is_live() const {
-        return !of->next.load(durable::role::index).has(lockfree::detail::deleted);
+        return !of->next.load(durable::role::index).has(algorithm::deleted);
       }
 
       Node* const of;
@@ -112,7 +112,7 @@ struct towers {
     };
     static_assert(sizeof(tower) % alignof(void*) == 0 && alignof(tower) <= alignof(void*),
                   "the links stand behind the tower");
-    using index = lockfree::detail::tower_index<D, tower>;
+    using index = algorithm::tower_index<D, tower>;
     using tower_link = typename index::link;
 
    public:
@@ -121,10 +121,10 @@ struct towers {
         : head_(head),
           reclaimer_(reclaimer),
           owner_(owner),
-          heights_(std::clamp(how.highest, 1U, lockfree::detail::most_levels_of_tower),
+          heights_(std::clamp(how.highest, 1U, algorithm::most_levels_of_tower),
                    std::max(how.branching, 1U)),
           builder_(std::make_unique<typename index::builder>(index_, head_words_)) {
-      for (unsigned h = 2; h <= lockfree::detail::most_levels_of_tower; ++h) {
+      for (unsigned h = 2; h <= algorithm::most_levels_of_tower; ++h) {
         blocks_[h - 1] = std::make_unique<blocks>(sizeof(tower) + index::tower_bytes(h));
       }
     }
@@ -175,7 +175,7 @@ struct towers {
       of& index_;
     };
 
-    /// Where an operation enters the chain, as lockfree::detail::chain wants it.
+    /// Where an operation enters the chain, as algorithm::chain wants it.
     template <class Probe>
     class way_in {
      public:
@@ -265,8 +265,8 @@ struct towers {
     base::callee::reference owner_;
     index index_;
     typename index::head_words head_words_{};
-    lockfree::detail::height_source heights_;
-    std::array<std::unique_ptr<blocks>, lockfree::detail::most_levels_of_tower> blocks_;
+    algorithm::height_source heights_;
+    std::array<std::unique_ptr<blocks>, algorithm::most_levels_of_tower> blocks_;
     std::unique_ptr<typename index::builder> builder_;  // until finish()
   };
 };

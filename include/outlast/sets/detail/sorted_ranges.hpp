@@ -1,8 +1,9 @@
 // Sorting what a recovery has found, by several threads.
 #pragma once
 
-#include <outlast/pool/detail/parallel.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/base/zeroed_array.hpp>
+#include <outlast/base/parallel.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -24,12 +25,12 @@ class ranges_of_items {
       : heaps_(heaps) {
     std::size_t total = 0;
     for (const auto& heap : heaps) total += heap.size();
-    items_ = zeroed_array<Item>(total, densely_used);
+    items_ = base::zeroed_array<Item>(total, base::densely_used);
     const std::size_t ranges = std::clamp<std::size_t>(total / items_per_range, 1, most_ranges);
     choose_borders(ranges, precedes);
     begins_.assign(ranges + 1, 0);
     distribute(ranges, precedes, threads);
-    pool_detail::for_each_in_parallel(threads, ranges, [&](std::size_t r) {
+    base::for_each_in_parallel(threads, ranges, [&](std::size_t r) {
       const std::span<Item> mine = range(r);
       std::sort(mine.begin(), mine.end(), [&](const Item& one, const Item& other) {
         return precedes(one.place, other.place);
@@ -76,7 +77,7 @@ class ranges_of_items {
   void distribute(std::size_t ranges, const Precedes& precedes, unsigned threads) {
     std::vector<std::vector<std::uint16_t>> range_of_each(heaps_.size());
     std::vector<std::vector<std::size_t>> counts(heaps_.size());
-    pool_detail::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
+    base::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
       counts[h].assign(ranges, 0);
       range_of_each[h].reserve(heaps_[h].size());
       for (const Item& item : heaps_[h]) {
@@ -95,7 +96,7 @@ class ranges_of_items {
       }
     }
     begins_[ranges] = begin;
-    pool_detail::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
+    base::for_each_in_parallel(threads, heaps_.size(), [&](std::size_t h) {
       for (std::size_t i = 0; i < heaps_[h].size(); ++i) {
         items_[counts[h][range_of_each[h][i]]++] = heaps_[h][i];
       }
@@ -106,7 +107,7 @@ class ranges_of_items {
   std::vector<std::vector<Item>>& heaps_;
   std::vector<Item> borders_;  // the first places of all ranges but the first
   std::vector<std::size_t> begins_;
-  zeroed_array<Item> items_;
+  base::zeroed_array<Item> items_;
 };
 
 }  // namespace outlast::sets::detail

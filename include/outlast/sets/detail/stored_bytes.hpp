@@ -3,7 +3,7 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace outlast::sets::detail {
 
-using durable::default_order;
-using durable::in_words;
-using durable::no_value;
-using durable::reading;
-using durable::storable;
+using roots::default_order;
+using roots::in_words;
+using roots::no_value;
+using roots::reading;
+using roots::storable;
 
 /// Do key and value lie in their record? Then there is room in its line for 24 bytes more.
 template <class Key, class Value>

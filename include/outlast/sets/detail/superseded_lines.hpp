@@ -14,7 +14,7 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <array>
 #include <cstddef>
@@ -102,9 +102,9 @@ class superseded_lines {
   static constexpr std::size_t settled_at_once = 128;  // threads; takes no memory
 
   struct alignas(2 * base::cache_line_size) note {
-    volatile_word<D, std::uint64_t> written{0};
-    volatile_word<D, std::uint64_t> settled{0};
-    std::array<volatile_word<D, std::uintptr_t>, most> lines{};
+    domain::volatile_word<D, std::uint64_t> written{0};
+    domain::volatile_word<D, std::uint64_t> settled{0};
+    std::array<domain::volatile_word<D, std::uintptr_t>, most> lines{};
     // The owner's alone:
     std::uint64_t flushed = 0;
     std::uint64_t fences_seen = 0;  // when it flushed last

@@ -15,7 +15,7 @@
 
 namespace outlast::sets::detail {
 
-/// The nodes, as lockfree::detail::external_tree wants them. Internal nodes and all edges are in
+/// The nodes, as algorithm::external_tree wants them. Internal nodes and all edges are in
 /// volatile memory.
 template <class Scheme, class Key, class Value>
 struct set_tree_nodes {
@@ -56,7 +56,7 @@ struct set_tree_nodes {
   }
 };
 
-/// The guard of one operation, as lockfree::detail::external_tree wants it.
+/// The guard of one operation, as algorithm::external_tree wants it.
 ///
 /// Invariants, and those of set_operation, a flag in the place of a mark:
 ///   I6  A tagged edge stands beside one whose leaf is dead, durably.

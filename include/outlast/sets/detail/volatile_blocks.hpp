@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/base/per_thread.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -156,8 +156,8 @@ class volatile_blocks {
   }
 
   const std::size_t bytes_;
-  volatile_word<D, vacant*> left_{nullptr};
-  volatile_word<D, chunk*> chunks_{nullptr};
+  domain::volatile_word<D, vacant*> left_{nullptr};
+  domain::volatile_word<D, chunk*> chunks_{nullptr};
   base::per_thread<local> mine_;
 };
 

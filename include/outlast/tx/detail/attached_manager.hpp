@@ -1,7 +1,7 @@
 // What managers of fields have in common: the root that they attach.
 #pragma once
 
-#include <outlast/durable/root_session.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
@@ -42,8 +42,8 @@ class attached_manager : public manager_calls<Engine> {
 
   static std::shared_ptr<Session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return durable::judged(
-        pool.template service<durable::root_sessions<D>>().template attach<Session>(
+    return roots::judged(
+        pool.template service<roots::root_sessions<D>>().template attach<Session>(
             name, {"transactions", 0x74786d67'0001},
             [&](auto& in, const auto& root) {
               return std::make_shared<Session>(in, root, std::string(name), kind, wanted);

@@ -2,9 +2,10 @@
 // to copy.
 #pragma once
 
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/hardware_access.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class changed_pages {
   }
 
   unsigned page_shift_;
-  zeroed_array<volatile_word<D, std::uint64_t>> last_;
+  base::zeroed_array<domain::volatile_word<D, std::uint64_t>> last_;
 };
 
 }  // namespace outlast::tx::detail

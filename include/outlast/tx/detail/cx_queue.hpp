@@ -3,7 +3,7 @@
 
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 
 #include <array>
@@ -32,9 +32,9 @@ class cx_node : public shared_operation {
   [[nodiscard]] static const outcome& no_memory() { return no_memory_; }
 
   std::uint32_t slot = 0;  ///< its caller's; set before it is published
-  volatile_word<D, std::uint64_t> number{unknown};
+  domain::volatile_word<D, std::uint64_t> number{unknown};
   /// What the first run of it has answered: each later run, in another replica, does the same.
-  volatile_word<D, const outcome*> answer;
+  domain::volatile_word<D, const outcome*> answer;
   cx_node* next_retired = nullptr;  ///< of the thread that has retired it
 
  private:
@@ -64,7 +64,7 @@ struct alignas(128) cx_participant {
   const std::uint32_t slot;
   std::atomic<node*> waits{nullptr};           // wants a place in the order
   std::atomic<std::uint64_t> reads{0};         // 0, or 1 + the replica that it is about to read
-  volatile_word<D, std::uint64_t> asks{idle};  // a read that updates have overtaken; see cx_session
+  domain::volatile_word<D, std::uint64_t> asks{idle};  // a read that updates have overtaken; see cx_session
   std::array<std::atomic<const void*>, hazard_count> hazards{};
 
   // The thread's own:
@@ -276,7 +276,7 @@ class cx_queue {
 
   const std::size_t places_;
   std::unique_ptr<std::atomic<node*>[]> ring_;
-  alignas(128) volatile_word<D, std::uint64_t> last_;
+  alignas(128) domain::volatile_word<D, std::uint64_t> last_;
   base::per_thread<participant> participants_{
       [](std::uint32_t slot) { return std::make_unique<participant>(slot); }};
 };

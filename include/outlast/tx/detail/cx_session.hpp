@@ -7,7 +7,7 @@
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/cx_queue.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/published_word.hpp>
@@ -32,9 +32,9 @@ namespace outlast::tx::detail {
 /// A replica: a Combined of the paper. What is not atomic belongs to the owner.
 template <domain::persistence_domain D>
 struct alignas(128) cx_replica {
-  volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
-  volatile_word<D, std::uint64_t> number;  // of the last operation that it has seen
-  volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
+  domain::volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
+  domain::volatile_word<D, std::uint64_t> number;  // of the last operation that it has seen
+  domain::volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
   write_set unflushed;                     // its lines that may not be durable, if they are noted
 };
 
@@ -423,7 +423,7 @@ class cx_session : public replica_session<D> {
   std::vector<replica_type> replicas_;
   published_word<D> word_;
   cx_queue<D> queue_;
-  volatile_word<D, std::uint32_t> broken_;
+  domain::volatile_word<D, std::uint32_t> broken_;
 };
 
 }  // namespace outlast::tx::detail

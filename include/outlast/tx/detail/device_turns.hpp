@@ -4,7 +4,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/patience.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -102,12 +102,12 @@ class played_turns {
 
  private:
   struct release {
-    volatile_word<D, std::uint32_t>& taken;
+    domain::volatile_word<D, std::uint32_t>& taken;
     // (2) release; synchronizes-with (1).
     ~release() { taken.store(0, std::memory_order_release); }
   };
 
-  volatile_word<D, std::uint32_t> taken_;
+  domain::volatile_word<D, std::uint32_t> taken_;
 };
 
 template <domain::persistence_domain D>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <array>
@@ -75,7 +75,7 @@ class helped_request : public shared_operation {
   /// Counts its caller's operations; set before the request is published.
   std::uint64_t number = 0;
   /// Once the operation has happened and is durable. The caller's.
-  volatile_word<D, outcome*> answer;
+  domain::volatile_word<D, outcome*> answer;
 };
 
 /// A `Base` that runs copies of `F`.

@@ -5,7 +5,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/patience.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/device_turns.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/transition_log.hpp>
@@ -230,10 +230,10 @@ class logged_word {
   const bool strict_;
   std::unique_ptr<log_type> log_;  // none where it is strict, or the pool had no room
   mutable std::atomic<std::uint64_t> newest_;
-  alignas(128) volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
+  alignas(128) domain::volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
   /// Bits of the newest word whose transition is in the log of transitions, or home. The one before
   /// it is settled.
-  volatile_word<D, std::uint64_t> recorded_;
+  domain::volatile_word<D, std::uint64_t> recorded_;
   device_turns<D> syncs_;
   device_turns<D> homes_;
   counted_vector<domain::line_store> lines_;  // whose turn it is to go home

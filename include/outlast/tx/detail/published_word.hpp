@@ -3,7 +3,7 @@
 
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 
 #include <atomic>
@@ -77,7 +77,7 @@ class published_word {
 
   std::atomic<std::uint64_t>& on_media_;
   mutable std::atomic<std::uint64_t> newest_;             // under a log
-  alignas(128) volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
+  alignas(128) domain::volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
 };
 
 }  // namespace outlast::tx::detail

@@ -7,9 +7,9 @@
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/hw/flush.hpp>
-#include <outlast/pool/detail/background_work.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/logged_word.hpp>
@@ -368,7 +368,7 @@ class redo_session final : public replica_session<D> {
   void go_home(bool everything);
   /// By the thread that has the home follow: what it finds to do now and then, which is to free
   /// memory once nothing happens for a while; and its work.
-  [[nodiscard]] pool_detail::background_work::outlook look_for_rest();
+  [[nodiscard]] base::periodic_thread::outlook look_for_rest();
   void work_at_home();
   /// By the threads that do `work` again and again. False: never again.
   template <class Work>
@@ -670,8 +670,8 @@ class redo_session final : public replica_session<D> {
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   word_type word_;
   std::chrono::microseconds window_{0};
-  volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
-  volatile_word<D, std::uint32_t> broken_;
+  domain::volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
+  domain::volatile_word<D, std::uint32_t> broken_;
   std::uint64_t last_seen_ = 0;  // transitions, by the thread of homes_
   std::uint64_t last_rest_ = 0;
   bool rests_ = false;
@@ -684,8 +684,8 @@ class redo_session final : public replica_session<D> {
     }
     return made;
   }};
-  pool_detail::background_work syncs_;
-  pool_detail::background_work homes_;  // end first
+  base::periodic_thread syncs_;
+  base::periodic_thread homes_;  // end first
 };
 
 }  // namespace outlast::tx::detail

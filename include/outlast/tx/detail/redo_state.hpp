@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
@@ -50,7 +50,7 @@ struct alignas(128) redo_participant {
   const std::uint32_t slot;
   std::atomic<std::uint64_t> reads{0};   // 0, or 1 + the replica that it is about to read
   std::atomic<std::uint64_t> helped{0};  // 0, or the number of a read that updates have overtaken
-  volatile_word<D, std::uint64_t> granted;  // the last such read's number, and its replica
+  domain::volatile_word<D, std::uint64_t> granted;  // the last such read's number, and its replica
   std::atomic<helped_request<D>*> wanted{nullptr};
   std::array<std::atomic<const void*>, hazard_count> hazards{};
   std::atomic<std::uint64_t> records{0};  // 0, or the transition whose record it writes
@@ -108,18 +108,18 @@ struct redo_state {
   std::vector<mark> marks;               // by slot
   std::vector<answer> answers;           // of its batch
   std::vector<grant> grants;             // of its batch
-  volatile_word<D, std::uint32_t> told;  // 1: what it answers may be its callers'
+  domain::volatile_word<D, std::uint32_t> told;  // 1: what it answers may be its callers'
   /// Kept as its callers were promised, in the ring, and they have been told.
-  volatile_word<D, std::uint32_t> settled;
+  domain::volatile_word<D, std::uint32_t> settled;
 };
 
 /// A replica. What is not atomic belongs to the owner.
 template <domain::persistence_domain D>
 struct alignas(128) redo_replica {
-  volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
-  volatile_word<D, redo_state<D>*> head;   // the state whose content it has, if that is current
-  volatile_word<D, std::uint64_t> number;  // of that state
-  volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
+  domain::volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
+  domain::volatile_word<D, redo_state<D>*> head;   // the state whose content it has, if that is current
+  domain::volatile_word<D, std::uint64_t> number;  // of that state
+  domain::volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
   write_set unflushed;                     // its lines that may not be durable
   std::vector<typename redo_state<D>::grant> grants;  // reads that a transition has led here
 };

@@ -6,8 +6,8 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/large_pages.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/root_session.hpp>
-#include <outlast/pool/detail/background_work.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
@@ -49,8 +49,8 @@ enum class replica_place {
 ///
 /// Thread-safety: replica(), bytes() may be called concurrently, the rest as the engine says.
 template <domain::persistence_domain D>
-class replica_session : public durable::root_session<D> {
-  using base_type = durable::root_session<D>;
+class replica_session : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
 
  public:
   /// `replicas`: counts when the manager is created.
@@ -655,7 +655,7 @@ class replica_session : public durable::root_session<D> {
   std::unique_ptr<std::atomic<std::uint32_t>[]> used_;  // null: all are
   std::atomic<std::size_t> grown_from_{0};              // what was provided when more was asked for
   std::atomic<bool> grows_{false};
-  pool_detail::background_work growth_;  // ends first
+  base::periodic_thread growth_;  // ends first
 };
 
 }  // namespace outlast::tx::detail

@@ -8,7 +8,7 @@
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/transition_records.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
@@ -195,9 +195,9 @@ class transition_log {
   const std::uint64_t life_;
   const std::uint64_t replica_lines_;
   std::byte* const ring_;
-  volatile_word<D, std::uint64_t> tail_;
-  volatile_word<D, std::uint64_t> provided_;
-  volatile_word<D, std::uint64_t> home_number_;
+  domain::volatile_word<D, std::uint64_t> tail_;
+  domain::volatile_word<D, std::uint64_t> provided_;
+  domain::volatile_word<D, std::uint64_t> home_number_;
   std::uint64_t home_position_ = 0;
   std::vector<const transition_record*> records_;
   transition_log_start next_start_{};

@@ -17,7 +17,7 @@
 // is kept by the snapshot and freed when nobody sees it any more: detail/versions.hpp.
 #pragma once
 
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/seq/detail/bplus_page.hpp>
 #include <outlast/tx/seq/detail/stored.hpp>
@@ -63,7 +63,7 @@ inline constexpr std::size_t default_fanout = std::is_same_v<Key, std::string> ?
 /// can be before it is followed: all members throw corruption where they meet what cannot be.
 /// What throws out_of_space may have done half of its work: the operation has to end with it, which
 /// takes everything back. While snapshots are open erase() may throw it as well.
-template <class Key, class Value, class Less = durable::default_order<Key>,
+template <class Key, class Value, class Less = roots::default_order<Key>,
           std::size_t Fanout = detail::default_fanout<Key>>
 class bplus_tree {
   using key_view = detail::view_of<Key>;
@@ -259,7 +259,7 @@ class bplus_tree {
     } else if constexpr (requires { order.is_by_bytes(); }) {
       return order.is_by_bytes();
     } else {
-      return std::is_same_v<Less, durable::default_order<Key>>;
+      return std::is_same_v<Less, roots::default_order<Key>>;
     }
   }
 

@@ -42,7 +42,7 @@ void redo_session<D>::configure(const options& wanted) {
     }
     window_ = wanted.window;
     if (domain::has_real_threads<D> && !word_.is_strict()) {
-      using outlook = pool_detail::background_work::outlook;
+      using outlook = base::periodic_thread::outlook;
       syncs_.start(
           wanted.window, [this] { return try_to([this] { sync(); }); },
           [this] { return word_.is_all_durable() ? outlook::nothing : outlook::work; });
@@ -261,8 +261,8 @@ void redo_session<D>::go_home(bool everything) {
 }
 
 template <domain::persistence_domain D>
-pool_detail::background_work::outlook redo_session<D>::look_for_rest() {
-  using outlook = pool_detail::background_work::outlook;
+base::periodic_thread::outlook redo_session<D>::look_for_rest() {
+  using outlook = base::periodic_thread::outlook;
   const std::uint64_t now = word_.now().number();
   if (now == last_rest_) return outlook::nothing;
   if (std::exchange(last_seen_, now) != now) return outlook::waiting;

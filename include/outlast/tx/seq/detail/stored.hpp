@@ -1,7 +1,7 @@
 // A key or value of a sequential structure, as it lies in a replica and as it is read there.
 #pragma once
 
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/tx/byte_string.hpp>
 #include <outlast/tx/field.hpp>
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 using durable::role;
 
@@ -351,4 +351,4 @@ class chain {
   Arena& arena_;
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

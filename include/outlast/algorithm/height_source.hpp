@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 /// Draws heights: of `branching` nodes one is higher than 1, of `branching` of those one is higher
 /// than 2, and so on up to `highest`. Each thread has a sequence of its own, which only its slot
@@ -36,4 +36,4 @@ class height_source {
   base::per_thread<std::uint64_t> states_;
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

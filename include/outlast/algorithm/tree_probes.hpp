@@ -1,7 +1,7 @@
 // What is looked for in a search tree, and which part of it a walk passes.
 #pragma once
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 // Internal nodes and leaves may have nothing in common but `key`.
 
@@ -75,4 +75,4 @@ struct tree_range : whole_tree<Compare> {
   }
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

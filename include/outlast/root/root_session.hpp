@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-namespace outlast::durable {
+namespace outlast::roots {
 
 /// How a structure wants its root to be found.
 struct root_type {
@@ -256,4 +256,4 @@ class root_sessions {
 extern template class root_session<domain::native>;
 extern template class root_sessions<domain::native>;
 
-}  // namespace outlast::durable
+}  // namespace outlast::roots

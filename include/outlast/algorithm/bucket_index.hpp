@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 /// Levels 0 to 40: segment 0 holds one sentinel, segment l holds 2^(l-1).
 inline constexpr unsigned most_levels = 41;
@@ -53,4 +53,4 @@ struct sentinel_place {
 inline constexpr std::uint64_t ready_bit = 2;
 inline constexpr std::uint64_t node_bits = 3;
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

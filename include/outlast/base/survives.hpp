@@ -12,14 +12,14 @@
 #include <type_traits>
 #include <utility>
 
-namespace outlast::durable {
-
-namespace detail {
+namespace outlast::base::detail {
 
 template <class T>
 consteval bool seems_to_survive();
 
-}  // namespace detail
+}  // namespace outlast::base::detail
+
+namespace outlast {
 
 /// Whether a T can be kept in a pool: whether it holds nothing that leads out of itself, which
 /// would lead anywhere in the next process. The compiler sees pointers, references, functions and
@@ -29,9 +29,13 @@ consteval bool seems_to_survive();
 ///
 /// A program answers for a type of its own, before that is used:
 ///   template <>
-///   inline constexpr bool outlast::durable::survives<index_in_disguise> = true;
+///   inline constexpr bool outlast::survives<index_in_disguise> = true;
 template <class T>
-inline constexpr bool survives = detail::seems_to_survive<T>();
+inline constexpr bool survives = base::detail::seems_to_survive<T>();
+
+}  // namespace outlast
+
+namespace outlast::base {
 
 namespace detail {
 
@@ -186,7 +190,7 @@ struct surviving {
   static_assert(survives<T>,
                 "what lives in a pool means the same to the next process: it is no pointer, "
                 "reference, view or function, and has none as a member (a type that is right all "
-                "the same: specialize outlast::durable::survives)");
+                "the same: specialize outlast::survives)");
   static constexpr bool value = true;
 };
 
@@ -216,4 +220,4 @@ inline constexpr bool keepable = must_survive<T> && std::is_trivially_copyable_v
 template <class T>
 inline constexpr bool must_survive_or_link = detail::linking<std::remove_cv_t<T>>::value;
 
-}  // namespace outlast::durable
+}  // namespace outlast::base

@@ -14,7 +14,7 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/lockfree/detail/value_slot.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 using durable::role;
 
@@ -488,4 +488,4 @@ class external_tree {
   Arena& arena_;
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

@@ -14,12 +14,12 @@
 #include <thread>
 #include <utility>
 
-namespace outlast::pool_detail {
+namespace outlast::base {
 
 /// Calls something at equal intervals, or as often as it can.
 /// Thread-safety: all members may be called concurrently. Progress: note_work() is
 /// wait-free.
-class background_work {
+class periodic_thread {
  public:
   /// What a look finds.
   enum class outlook {
@@ -29,10 +29,10 @@ class background_work {
   };
   using look = std::function<outlook()>;
 
-  background_work() = default;
-  ~background_work() { stop(); }
-  background_work(const background_work&) = delete;
-  background_work& operator=(const background_work&) = delete;
+  periodic_thread() = default;
+  ~periodic_thread() { stop(); }
+  periodic_thread(const periodic_thread&) = delete;
+  periodic_thread& operator=(const periodic_thread&) = delete;
 
   /// Calls `work` from now on every `interval`, until it answers false, instead of what was called
   /// before. Leaves out calls for which `look_around` finds nothing to do, where it is given; after
@@ -40,7 +40,7 @@ class background_work {
   /// no more threads.
   void start(std::chrono::microseconds asked, std::function<bool()> work,
              look look_around = nullptr) {
-    const auto interval = base::within_a_year(asked);
+    const auto interval = within_a_year(asked);
     const std::lock_guard alone(starting_);
     end();
     auto made = std::make_unique<worker>();
@@ -138,7 +138,7 @@ class background_work {
   [[nodiscard]] bool may_sleep(worker& own, const look& look_around) {
     // (2) full barrier, before the look; synchronizes-with (1): what is done without waking the
     // thread is seen by the look.
-    base::announce(sleeps_, 1);
+    announce(sleeps_, 1);
     if (!own.is_asked() && look_around() == outlook::nothing) return true;
     wake();
     return false;
@@ -166,4 +166,4 @@ class background_work {
   std::unique_ptr<worker> worker_;
 };
 
-}  // namespace outlast::pool_detail
+}  // namespace outlast::base

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <outlast/durable/roles.hpp>
-#include <outlast/durable/storable.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <type_traits>
 
-namespace outlast::lockfree {
+namespace outlast::algorithm {
 
-using durable::no_value;
-
-namespace detail {
+using roots::no_value;
 
 /// How a structure changes a value. In place is sound because erase does not return the value: an
 /// update of a node that is deleted meanwhile takes effect just before the deletion.
@@ -49,5 +47,4 @@ struct value_slot<Value, Policy, value_kind::with_node> {
   typename Policy::template field<Value> field;
 };
 
-}  // namespace detail
-}  // namespace outlast::lockfree
+}  // namespace outlast::algorithm

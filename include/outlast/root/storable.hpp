@@ -1,7 +1,8 @@
 // What can be a key or a value, and how it is read where it lies.
 #pragma once
 
-#include <outlast/durable/survives.hpp>
+#include <outlast/base/stored_name.hpp>
+#include <outlast/base/survives.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,10 @@
 #include <type_traits>
 
 namespace outlast::durable {
+struct no_value;  // the name under which pools know roots::no_value
+}
+
+namespace outlast::roots {
 
 /// The value type of a set.
 struct no_value {
@@ -27,7 +32,7 @@ concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std
 /// How a T is read where it lies.
 template <storable T>
 struct reading {
-  static_assert(must_survive<T>);
+  static_assert(base::must_survive<T>);
   using view = const T&;
   using copy = T;  ///< of a view, trivially copyable
   static std::size_t size_of(const T&) noexcept {
@@ -58,4 +63,13 @@ using default_order =
   return (bytes + 7) / 8 * 8;
 }
 
-}  // namespace outlast::durable
+}  // namespace outlast::roots
+
+namespace outlast::base {
+
+template <>
+struct stored_as<roots::no_value> {
+  using type = durable::no_value;
+};
+
+}  // namespace outlast::base

@@ -1,11 +1,11 @@
-#include <outlast/pool/detail/parallel.hpp>
+#include <outlast/base/parallel.hpp>
 
 #include <algorithm>
 #include <exception>
 #include <thread>
 #include <vector>
 
-namespace outlast::pool_detail {
+namespace outlast::base {
 
 unsigned threads_for_opening() noexcept {
   return std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
@@ -40,4 +40,4 @@ void in_parallel(unsigned threads, const std::function<void(unsigned)>& work) {
   }
 }
 
-}  // namespace outlast::pool_detail
+}  // namespace outlast::base

@@ -1,12 +1,12 @@
 // What looks for places in a chain that is sorted by hash. [Sha06]
 #pragma once
 
-#include <outlast/lockfree/detail/bucket_index.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
+#include <outlast/algorithm/bucket_index.hpp>
+#include <outlast/algorithm/chain.hpp>
 
 #include <cstdint>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 /// Looks for a key in its bucket. `Order` knows the chain:
 ///   order_of(link)                the order of the entry that the link names
@@ -63,4 +63,4 @@ struct bucket_entrance {
   }
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

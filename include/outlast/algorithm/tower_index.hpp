@@ -33,14 +33,14 @@
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/lockfree/detail/chain.hpp>
-#include <outlast/pool/volatile_word.hpp>
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/domain/volatile_word.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 
 /// The greatest height of a node. Part of the format.
 inline constexpr unsigned most_levels_of_tower = 16;
@@ -55,7 +55,7 @@ template <domain::persistence_domain D, class Node>
 class tower_index {
  public:
   using link = base::marked_ptr<Node, 2>;
-  using word = volatile_word<D, link>;
+  using word = domain::volatile_word<D, link>;
   using head_words = std::array<word, most_levels_of_tower - 1>;
 
   /// What a node of height `height` has behind it.
@@ -165,7 +165,7 @@ class tower_index {
   }
 
  private:
-  using owner_word = volatile_word<D, std::uintptr_t>;
+  using owner_word = domain::volatile_word<D, std::uintptr_t>;
   static_assert(sizeof(word) == 8 && sizeof(owner_word) == sizeof(word));
 
   /// What the owner word of a tower holds; else the link that was changed to unlink the node.
@@ -272,7 +272,7 @@ class tower_index {
   }
 
   head_words* head_ = nullptr;
-  volatile_word<D, unsigned> top_{0};  // no node is linked above
+  domain::volatile_word<D, unsigned> top_{0};  // no node is linked above
 };
 
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

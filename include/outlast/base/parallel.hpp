@@ -1,23 +1,15 @@
-// Work for several threads while a pool is opened.
+// Work that several threads share while a pool is opened.
 #pragma once
-
-#include <outlast/domain/hardware_access.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <functional>
 
-namespace outlast::pool_detail {
+namespace outlast::base {
 
 /// How many threads opening may use: one per CPU, at most 16.
 [[nodiscard]] unsigned threads_for_opening() noexcept;
-
-/// The same for work on a pool under `D`. A domain that plays threads itself gets one.
-template <class D>
-[[nodiscard]] inline unsigned threads_for_opening_under() noexcept {
-  return domain::has_real_threads<D> ? threads_for_opening() : 1;
-}
 
 /// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when
 /// all have returned. Rethrows one of the exceptions that they threw. Throws std::bad_alloc before
@@ -33,4 +25,4 @@ void for_each_in_parallel(unsigned threads, std::size_t count, Work&& work) {
   });
 }
 
-}  // namespace outlast::pool_detail
+}  // namespace outlast::base

@@ -1,0 +1,4 @@
+outlast_headers(outlast_library root
+  root_session.hpp
+  storable.hpp
+)

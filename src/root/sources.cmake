@@ -1,0 +1,3 @@
+outlast_sources(outlast_library root
+  instances.cpp
+)

@@ -6,10 +6,10 @@
 #include <apps/db/meter.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 
 #include <nlohmann/json.hpp>
 

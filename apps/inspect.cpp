@@ -5,9 +5,9 @@
 #include <apps/commands.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/machine.hpp>
+#include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 #include <outlast/pool/region.hpp>
 
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 
 #include <apps/commands.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 
 #include <nlohmann/json.hpp>
 

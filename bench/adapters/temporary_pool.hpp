@@ -3,7 +3,7 @@
 
 #include <bench/engine/subject.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <unistd.h>

@@ -2,15 +2,15 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/journal/log_format.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <src/db/file_image.hpp>
 #include <src/db/store_files.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_reader.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_reader.hpp>
 #include <src/pool/torn.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <outlast/db/detail/store.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 
 #include <array>
 #include <cstddef>

@@ -3,9 +3,9 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 #include <src/db/store_files.hpp>
-#include <src/pool/file_calls.hpp>
+#include <src/pool/file/file_calls.hpp>
 
 #include <algorithm>
 #include <array>

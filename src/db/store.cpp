@@ -1,7 +1,7 @@
 // Which store lies where.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <src/db/tree_store.hpp>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ medium medium_of(const std::string& directory) {
   while (::statfs(directory.c_str(), &status) != 0) {
     if (errno != EINTR) refuse(directory);
   }
-  if (pool_detail::test_seams().everything_is_a_disk) return medium::disk;
+  if (pool_detail::test_hooks().everything_is_a_disk) return medium::disk;
   const auto type = static_cast<std::uint64_t>(status.f_type);
   if (type == TMPFS_MAGIC || type == RAMFS_MAGIC) return medium::memory;
   return maps_with_sync(directory) ? medium::memory : medium::disk;

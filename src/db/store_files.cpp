@@ -1,7 +1,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
 #include <src/db/store_files.hpp>
-#include <src/pool/file_calls.hpp>
+#include <src/pool/file/file_calls.hpp>
 
 #include <cerrno>
 #include <cstddef>

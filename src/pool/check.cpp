@@ -2,17 +2,17 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/region.hpp>
 
 #include <src/base/address_limit.hpp>
-#include <src/pool/dax_device.hpp>
-#include <src/pool/file_calls.hpp>
+#include <src/pool/file/dax_device.hpp>
+#include <src/pool/file/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
 #include <src/pool/torn.hpp>
 

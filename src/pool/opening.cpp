@@ -3,14 +3,14 @@
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/machine.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 
 #include <src/base/address_limit.hpp>
-#include <src/pool/dax_device.hpp>
-#include <src/pool/file_calls.hpp>
+#include <src/pool/file/dax_device.hpp>
+#include <src/pool/file/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
 #include <src/pool/torn.hpp>
 

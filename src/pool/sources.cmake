@@ -1,21 +1,21 @@
 outlast_sources(outlast_core pool
   check.cpp
-  dax_device.cpp
-  file_calls.cpp
-  file_identity.cpp
-  fork_guard.cpp
+  file/dax_device.cpp
+  file/file_calls.cpp
+  file/file_identity.cpp
+  file/fork_guard.cpp
+  file/machine.cpp
+  file/mapped_file.cpp
+  file/page_cache.cpp
+  file/twin.cpp
   format.cpp
-  found_log.cpp
   instances.cpp
-  log_files.cpp
-  log_format.cpp
-  log_reader.cpp
-  machine.cpp
-  mapped_file.cpp
+  journal/found_log.cpp
+  journal/log_files.cpp
+  journal/log_format.cpp
+  journal/log_reader.cpp
+  journal/redo_log.cpp
   opening.cpp
-  page_cache.cpp
-  redo_log.cpp
-  twin.cpp
 )
 outlast_sources(outlast_library pool
   other_instances.cpp

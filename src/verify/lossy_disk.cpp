@@ -1,6 +1,6 @@
 #include <outlast/domain/file_device.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/verify/lossy_disk.hpp>
 
 #include <algorithm>
@@ -135,18 +135,18 @@ lossy_disk::lossy_disk(std::string path)
   read_cache(durable_);
   domain::replace_file_device([this](const std::string& of, std::uint64_t offset,
                                      std::size_t size) { return sync_pages(of, offset, size); });
-  pool_detail::test_seams().on_sync = [this] {
+  pool_detail::test_hooks().on_sync = [this] {
     sync_everything();
     return 0;
   };
-  pool_detail::test_seams().device = under_log_.get();
-  pool_detail::test_seams().drops_owned_pages = true;  // in small pools it would be rare
+  pool_detail::test_hooks().device = under_log_.get();
+  pool_detail::test_hooks().drops_owned_pages = true;  // in small pools it would be rare
 }
 
 lossy_disk::~lossy_disk() {
-  pool_detail::test_seams().device = nullptr;
-  pool_detail::test_seams().drops_owned_pages = false;
-  pool_detail::test_seams().on_sync = nullptr;
+  pool_detail::test_hooks().device = nullptr;
+  pool_detail::test_hooks().drops_owned_pages = false;
+  pool_detail::test_hooks().on_sync = nullptr;
   domain::replace_file_device({});
   ::close(fd_);
 }

@@ -4,7 +4,7 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 #include <tests/support/whole_file.hpp>
@@ -418,7 +418,7 @@ TEST_F(bad_input, a_write_protected_file) {
 TEST_F(bad_input, creation_over_an_existing_file) {
   write_file(file(), "precious");
   for (const bool unnamed : {true, false}) {
-    pool_detail::test_seams().no_unnamed_files = !unnamed;
+    pool_detail::test_hooks().no_unnamed_files = !unnamed;
     try {
       (void)pool::create(file(), tiny);
       ADD_FAILURE();
@@ -426,7 +426,7 @@ TEST_F(bad_input, creation_over_an_existing_file) {
       EXPECT_EQ(refused.reason(), errc::already_exists);
     }
   }
-  pool_detail::test_seams() = {};
+  pool_detail::test_hooks() = {};
   EXPECT_EQ(test::whole_file(file()), "precious");
 }
 

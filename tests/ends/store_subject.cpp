@@ -4,7 +4,7 @@
 #include <outlast/db/db.hpp>
 #include <outlast/db/iterator.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -17,7 +17,7 @@ class store_subject final : public subject {
   explicit store_subject(bool on_disk) : on_disk_(on_disk) {}
 
   void open(const std::string& path, bool make, std::uintptr_t) override {
-    pool_detail::test_seams().everything_is_a_disk = on_disk_;
+    pool_detail::test_hooks().everything_is_a_disk = on_disk_;
     db::Options options;
     options.create_if_missing = make;
     db::StoreOptions more;

@@ -3,7 +3,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/file.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -175,7 +175,7 @@ class slow_device final : public pool_detail::log_device {
 int fork_while_busy(life& in) {
   // Most forks find a thread that waits for the device.
   static slow_device device;
-  if (in.domain == "logged_file") pool_detail::test_seams().device = &device;
+  if (in.domain == "logged_file") pool_detail::test_hooks().device = &device;
   open(in);
   {
     const busy_threads others(in);
@@ -207,7 +207,7 @@ class failing_device final : public pool_detail::log_device {
 /// A child's pool has no part in what its parent's device reported.
 int fork_after_an_error(life& in) {
   static failing_device device;
-  if (in.domain == "logged_file") pool_detail::test_seams().device = &device;
+  if (in.domain == "logged_file") pool_detail::test_hooks().device = &device;
   open(in);
   device.fails = true;
   domain::file::fail_next_syncs(1, EIO);

@@ -4,7 +4,7 @@
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <algorithm>
@@ -157,7 +157,7 @@ class pool_operation final : public operation {
   }
 
   void begin(const std::string& root) override {
-    pool_detail::test_seams().no_unnamed_files = what_ == deed::create_by_name;
+    pool_detail::test_hooks().no_unnamed_files = what_ == deed::create_by_name;
     if (is_new() || is_opening()) return;
     open(root);
     held_->write(1, 2);
@@ -207,7 +207,7 @@ class pool_operation final : public operation {
     const bool is_there = fs::exists(file_in(root));
     if (wrong.empty() && !is_there && (!is_new() || before.acknowledged))
       wrong = "the pool is gone";
-    if (wrong.empty() && before.power_cut) pool_detail::test_seams().boot.emplace().fill(7);
+    if (wrong.empty() && before.power_cut) pool_detail::test_hooks().boot.emplace().fill(7);
     for (int life = 0; wrong.empty() && life < 2; ++life) {
       std::string found;
       const std::string thrown = text_of([&] { found = judge_content(root, before, life == 0); });

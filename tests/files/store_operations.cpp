@@ -4,7 +4,7 @@
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>
 #include <outlast/db/iterator.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <chrono>
 #include <map>
@@ -153,7 +153,7 @@ class store_operation final : public operation {
     return what_ == deed::repair_clean || what_ == deed::repair_dirty;
   }
 
-  void set_medium() const { pool_detail::test_seams().everything_is_a_disk = on_disk_; }
+  void set_medium() const { pool_detail::test_hooks().everything_is_a_disk = on_disk_; }
 
   [[nodiscard]] static db::Options options(bool may_create) {
     db::Options made;

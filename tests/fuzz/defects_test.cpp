@@ -150,7 +150,7 @@ TEST(FuzzDefects, a_node_whose_place_is_not_that_of_its_key) {
   std::uint64_t link = moved.word(moved.word(moved.object(0) + 16));
   while (link != 0) {
     const std::uint64_t entry = (link & ~std::uint64_t{3}) - home_address;
-    if ((link & lockfree::detail::sentinel) == 0) node = entry;
+    if ((link & algorithm::sentinel) == 0) node = entry;
     link = moved.word(entry);
   }
   const std::uint64_t order = node + 16;  // behind the link and its counter

@@ -1,5 +1,5 @@
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/detail/hooks.hpp>
 #include <tests/fuzz/exercise.hpp>
 #include <tests/fuzz/recipe.hpp>
 #include <tests/fuzz/seeds.hpp>
@@ -338,7 +338,7 @@ outcome exercise_in(medium& in, const recipe& input, bool sound) {
 
 outcome exercise(const recipe& input) {
   const std::span<const std::byte> image = prepare(input);
-  pool_detail::test_seams().boot = input.other_boot ? boot_id{9} : seed_boot;
+  pool_detail::test_hooks().boot = input.other_boot ? boot_id{9} : seed_boot;
   const bool sound = !has_errors(check_image(image));
   if (input.in_file) {
     in_file file(image, input);

@@ -3,7 +3,7 @@
 #include <outlast/db/env.hpp>
 #include <outlast/db/write_batch.hpp>
 #include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/detail/hooks.hpp>
 #include <outlast/tx/heap.hpp>
 #include <tests/fuzz/spoilt_store.hpp>
 #include <tests/support/memory_folder.hpp>
@@ -193,7 +193,7 @@ class workshop {
   void put_back(const good_store& good) const {
     clear();
     for (const kept_file& each : good.files) each.write(store());
-    pool_detail::test_seams().everything_is_a_disk = good.on_disk;
+    pool_detail::test_hooks().everything_is_a_disk = good.on_disk;
   }
 
  private:
@@ -305,7 +305,7 @@ void note_spots(good_store& in) {
 good_store workshop::make(bool on_disk, bool is_closed) {
   good_store made{on_disk, {}, {}};
   clear();
-  pool_detail::test_seams().everything_is_a_disk = on_disk;
+  pool_detail::test_hooks().everything_is_a_disk = on_disk;
   db::Status status;
   std::unique_ptr<db::DB> store = open(status, false, true);
   must(status);

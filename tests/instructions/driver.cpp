@@ -12,9 +12,9 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <fcntl.h>
@@ -108,7 +108,7 @@ tallies& attach_tallies(pool& in) {
 
 /// A mapping that a real machine would have on persistent memory.
 void pretend_persistent_memory() {
-  outlast::pool_detail::test_seams().mapping = outlast::domain::kind::adr;
+  outlast::pool_detail::test_hooks().mapping = outlast::domain::kind::adr;
 }
 
 int fill(const std::string& path, std::uint64_t operations) {

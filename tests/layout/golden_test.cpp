@@ -8,8 +8,8 @@
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/detail/file_identity.hpp>
+#include <outlast/pool/detail/hooks.hpp>
 #include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ std::string copy_of(const temp_directory& folder, const std::string& name) {
 /// The machine is the one that the killed pools were open on.
 class golden : public testing::TestWithParam<std::tuple<std::size_t, bool>> {
  protected:
-  golden() { pool_detail::test_seams().boot = golden_boot; }
-  ~golden() override { pool_detail::test_seams().boot.reset(); }
+  golden() { pool_detail::test_hooks().boot = golden_boot; }
+  ~golden() override { pool_detail::test_hooks().boot.reset(); }
 
   [[nodiscard]] static const family& of() { return families()[std::get<0>(GetParam())]; }
   [[nodiscard]] static bool is_closed() { return std::get<1>(GetParam()); }
@@ -92,7 +92,7 @@ TEST_P(golden, can_be_changed) {
 
 TEST_P(golden, is_refused_as_torn_after_a_start_of_the_machine_unless_it_was_closed) {
   const std::string path = copy_of(folder_, name());
-  pool_detail::test_seams().boot = pool_format::boot_id{7, 7};
+  pool_detail::test_hooks().boot = pool_format::boot_id{7, 7};
   EXPECT_EQ(pool_format::has_errors(pool_format::check_file(path)), !is_closed());
   pool_options options;
   if (!is_closed()) {

@@ -4,7 +4,7 @@
 // boots are always the same.
 #include <tests/layout/families.hpp>
 
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    outlast::pool_detail::test_seams().boot = outlast::test::golden_boot;
+    outlast::pool_detail::test_hooks().boot = outlast::test::golden_boot;
     outlast::test::make_all(argv[1]);
     return 0;
   } catch (const std::exception& why) {

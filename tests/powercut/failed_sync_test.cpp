@@ -89,7 +89,7 @@ class FailedSync : public testing::Test {
     options_.per_operation_device_sync = true;
   }
 
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
 
   void create() {
     std::filesystem::remove(path_);
@@ -111,13 +111,13 @@ class FailedSync : public testing::Test {
     std::string text;
     pool_format::boot_id another{};
     another.fill(7);
-    pool_detail::test_seams().boot = another;
+    pool_detail::test_hooks().boot = another;
     live([&](Subject& subject) {
       for (const key each : acknowledged) {
         if (!subject.holds(each)) text += std::to_string(each) + " is lost; ";
       }
     });
-    pool_detail::test_seams().boot.reset();
+    pool_detail::test_hooks().boot.reset();
     return text;
   }
 
@@ -211,7 +211,7 @@ TEST(FailedClose, is_made_good_by_the_next_one) {
   const std::string path = (folder.path() / "pool").string();
   const pool_options small{.size_bytes = 1 << 20, .capacity_bytes = 1 << 20};
   processes::create(path, small).close();
-  pool_detail::test_seams().file_system = EXT4_SUPER_MAGIC;
+  pool_detail::test_hooks().file_system = EXT4_SUPER_MAGIC;
   const auto word_of = [](processes& pool) {
     auto& pages = pool.pages();
     return static_cast<std::uint64_t*>(pages.address_of(pages.limit() - 1));
@@ -221,20 +221,20 @@ TEST(FailedClose, is_made_good_by_the_next_one) {
     processes pool = processes::open(path, small);
     *word_of(pool) = 42;
     int syncs = 0;
-    pool_detail::test_seams().on_sync = [&] { return ++syncs == 1 ? EIO : 0; };
+    pool_detail::test_hooks().on_sync = [&] { return ++syncs == 1 ? EIO : 0; };
     EXPECT_THROW(pool.close(), error);
   }
   {
-    pool_detail::test_seams().on_sync = nullptr;
+    pool_detail::test_hooks().on_sync = nullptr;
     processes pool = processes::open(path, small);
     EXPECT_TRUE(pool.was_dirty());
-    pool_detail::test_seams().on_store_again = [&](std::uint64_t offset) {
+    pool_detail::test_hooks().on_store_again = [&](std::uint64_t offset) {
       const auto at = reinterpret_cast<std::uintptr_t>(word_of(pool)) - pool.base();
       if (offset == at) ++stored_again;
     };
     pool.close();
   }
-  pool_detail::test_seams() = {};
+  pool_detail::test_hooks() = {};
   EXPECT_EQ(stored_again, 1u);
 }
 

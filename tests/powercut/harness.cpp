@@ -1,7 +1,7 @@
 #include <tests/powercut/harness.hpp>
 
 #include <apps/demo/child_process.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
+#include <outlast/pool/file/file_identity.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <algorithm>

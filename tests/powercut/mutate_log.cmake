@@ -1,9 +1,9 @@
-# Copies of src/pool/redo_log.cpp, found_log.cpp and log_reader.cpp in which single sentences of docs/formats/redo-log.md can be
-# switched off, by the number in `broken_log::defect`: see tests/crash/mutants/mutate.cmake. Linked in front of the
-# library, they take the originals' place.
+# Copies of src/pool/journal/redo_log.cpp, found_log.cpp and log_reader.cpp in which single sentences of
+# docs/formats/redo-log.md can be switched off, by the number in `broken_log::defect`: see
+# tests/crash/mutants/mutate.cmake. Linked before the library, they take the place of the originals.
 
 macro(outlast_read_log name declaration)
-  set(source ${PROJECT_SOURCE_DIR}/src/pool/${name}.cpp)
+  set(source ${PROJECT_SOURCE_DIR}/src/pool/journal/${name}.cpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(READ ${source} TEXT)
   string(REPLACE "namespace outlast::pool_detail {\nnamespace {"

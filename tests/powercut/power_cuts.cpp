@@ -1,6 +1,6 @@
 #include <tests/powercut/power_cuts.hpp>
 
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/verify/lossy_file.hpp>
 #include <tests/powercut/crew.hpp>
@@ -108,11 +108,11 @@ class cutter final : public verify::file_observer {
   struct watched_scope {
     explicit watched_scope(cutter& self) {
       verify::file_observer::replace(&self);
-      pool_detail::test_seams().boot = pool_format::boot_id{1};
+      pool_detail::test_hooks().boot = pool_format::boot_id{1};
     }
     ~watched_scope() {
       verify::file_observer::replace(nullptr);
-      pool_detail::test_seams().boot.reset();
+      pool_detail::test_hooks().boot.reset();
     }
     watched_scope(const watched_scope&) = delete;
     watched_scope& operator=(const watched_scope&) = delete;

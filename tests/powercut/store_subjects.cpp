@@ -2,7 +2,7 @@
 
 #include <outlast/db/db.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ class store_subject final : public subject {
  public:
   /// `on_disk`: behind a log, and each write synced.
   store_subject(const std::filesystem::path& folder, bool on_disk) {
-    pool_detail::test_seams().everything_is_a_disk = on_disk;
+    pool_detail::test_hooks().everything_is_a_disk = on_disk;
     synced_.sync = on_disk;
     db::Options options;
     options.create_if_missing = true;

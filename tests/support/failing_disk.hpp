@@ -3,7 +3,7 @@
 #pragma once
 
 #include <outlast/domain/file_device.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,23 +37,23 @@ class failing_disk {
     domain::replace_file_device([this](const std::string&, std::uint64_t offset, std::size_t size) {
       return sync(offset, offset + size);
     });
-    auto& seams = pool_detail::test_seams();
-    seams.on_sync = [this] { return sync(0, media_.size()); };
-    seams.on_store_again = [this](std::uint64_t offset) { stored_again_.insert(offset); };
+    auto& hooks = pool_detail::test_hooks();
+    hooks.on_sync = [this] { return sync(0, media_.size()); };
+    hooks.on_store_again = [this](std::uint64_t offset) { stored_again_.insert(offset); };
     if (can_be_read) {
-      seams.read_device = [this](std::uint64_t offset, std::span<std::byte> to) {
+      hooks.read_device = [this](std::uint64_t offset, std::span<std::byte> to) {
         return read_media(offset, to);
       };
     }
-    seams.file_system = EXT4_SUPER_MAGIC;  // wherever the test runs
+    hooks.file_system = EXT4_SUPER_MAGIC;  // wherever the test runs
   }
   ~failing_disk() {
     domain::replace_file_device({});
-    auto& seams = pool_detail::test_seams();
-    seams.on_sync = nullptr;
-    seams.on_store_again = nullptr;
-    seams.read_device = nullptr;
-    seams.file_system.reset();
+    auto& hooks = pool_detail::test_hooks();
+    hooks.on_sync = nullptr;
+    hooks.on_store_again = nullptr;
+    hooks.read_device = nullptr;
+    hooks.file_system.reset();
     ::close(fd_);
   }
   failing_disk(const failing_disk&) = delete;

@@ -3,8 +3,8 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/mortal_device.hpp>
 #include <tests/support/whole_file.hpp>
@@ -30,9 +30,9 @@ class copying_device final : public pool_detail::log_device {
  public:
   explicit copying_device(const std::string& path)
       : path_(path), log_path_(pool_detail::log_path_of(path)) {
-    pool_detail::test_seams().device = this;
+    pool_detail::test_hooks().device = this;
   }
-  ~copying_device() override { pool_detail::test_seams().device = nullptr; }
+  ~copying_device() override { pool_detail::test_hooks().device = nullptr; }
   copying_device(const copying_device&) = delete;
   copying_device& operator=(const copying_device&) = delete;
 

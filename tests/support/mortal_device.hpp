@@ -4,8 +4,8 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ class mortal_device final : public pool_detail::log_device {
  public:
   explicit mortal_device(std::uint64_t allowed, int error_number = EIO)
       : allowed_(allowed), error_number_(error_number) {
-    pool_detail::test_seams().device = this;
+    pool_detail::test_hooks().device = this;
   }
-  ~mortal_device() override { pool_detail::test_seams().device = nullptr; }
+  ~mortal_device() override { pool_detail::test_hooks().device = nullptr; }
   mortal_device(const mortal_device&) = delete;
   mortal_device& operator=(const mortal_device&) = delete;
 

@@ -1,8 +1,8 @@
 // The files of stores, looked at and spoilt from outside.
 #pragma once
 
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <outlast/db/env.hpp>
 #include <outlast/db/memenv.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ class store_home {
  public:
   explicit store_home(place where)
       : folder_(where == place::device ? std::filesystem::temp_directory_path() : memory_folder()) {
-    pool_detail::test_seams().everything_is_a_disk = where == place::disk;
+    pool_detail::test_hooks().everything_is_a_disk = where == place::disk;
     options.create_if_missing = true;
     more.capacity_bytes = std::size_t{64} << 20;
     if (where != place::ordinary_memory) return;
@@ -79,7 +79,7 @@ class store_home {
 
   ~store_home() {
     close();
-    pool_detail::test_seams().everything_is_a_disk = false;
+    pool_detail::test_hooks().everything_is_a_disk = false;
   }
   store_home(const store_home&) = delete;
   store_home& operator=(const store_home&) = delete;

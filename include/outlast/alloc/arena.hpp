@@ -17,7 +17,6 @@
 // unnecessary.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/size_classes.hpp>
 #include <outlast/alloc/span.hpp>
 #include <outlast/alloc/thread_cache.hpp>
@@ -25,12 +24,13 @@
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Which strides small blocks come in.
 #pragma once
 
-#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 
 #include <algorithm>
 #include <array>

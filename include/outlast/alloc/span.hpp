@@ -3,8 +3,8 @@
 
 #include <outlast/alloc/size_classes.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/pool/page_space.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 
 #include <algorithm>
 #include <array>
@@ -55,7 +55,9 @@ class alignas(64) span {
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
   [[nodiscard]] class_index size_class() const noexcept { return class_; }
   [[nodiscard]] void* block(std::size_t i) const noexcept { return begin_ + i * stride_; }
-  [[nodiscard]] domain::volatile_word<D, bits>& free_word(std::size_t w) noexcept { return free_[w]; }
+  [[nodiscard]] domain::volatile_word<D, bits>& free_word(std::size_t w) noexcept {
+    return free_[w];
+  }
   [[nodiscard]] const domain::volatile_word<D, bits>& free_word(std::size_t w) const noexcept {
     return free_[w];
   }

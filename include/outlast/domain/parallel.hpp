@@ -9,7 +9,7 @@ namespace outlast::domain {
 /// Returns how many threads the opening of a pool under `D` may use: one where `D` simulates
 /// threads, base::threads_for_opening() elsewhere.
 template <class D>
-[[nodiscard]] inline unsigned base::threads_for_opening() noexcept {
+[[nodiscard]] inline unsigned threads_for_opening() noexcept {
   return has_real_threads<D> ? base::threads_for_opening() : 1;
 }
 

@@ -1,9 +1,9 @@
 // Members of persistent nodes that are no cells.
 #pragma once
 
+#include <outlast/base/survives.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/base/survives.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +17,7 @@ namespace outlast::durable {
 /// Thread-safety: as a const object.
 template <class T, domain::persistence_domain D>
 class field {
-  static_assert(must_survive_or_link<T>);
+  static_assert(base::must_survive_or_link<T>);
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");

@@ -4,6 +4,7 @@
 //   outlast::mirror::atomic<int> hits;   // in a node of a pool: std::atomic<int>, but durable
 #pragma once
 
+#include <outlast/base/survives.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/watched_blocks.hpp>
@@ -15,7 +16,6 @@
 #include <outlast/durable/operation.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/base/survives.hpp>
 #include <outlast/durable/tags.hpp>
 
 #include <atomic>
@@ -136,7 +136,7 @@ class mirrored_versioned : public detail::mirrored_pair<T, mirrored_stores, D> {
 /// `field` in two replicas: immutable, so it needs no sequence number. [Fri21, 4.1.1]
 template <class T, domain::persistence_domain D>
 class mirrored_field {
-  static_assert(must_survive_or_link<T>);
+  static_assert(base::must_survive_or_link<T>);
   static_assert(std::is_trivially_copyable_v<T>,
                 "what lives in a pool must be trivially copyable: no pointers into the heap, no "
                 "standard containers");

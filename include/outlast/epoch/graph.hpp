@@ -16,16 +16,16 @@
 #pragma once
 
 #include <outlast/base/hash.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
-#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -375,13 +375,13 @@ class basic_graph {
           for (payload_header* each : found[part]) work(each);
         });
       };
-      base::in_parallel([&](payload_header* each) { link_vertex(each); });
-      base::in_parallel([&](payload_header* each) { link_edge(each); });
+      in_parallel([&](payload_header* each) { link_vertex(each); });
+      in_parallel([&](payload_header* each) { link_edge(each); });
       std::vector<node*> nodes;
       nodes.reserve(count(nodes_));
       table_->for_each([&](node& each) { nodes.push_back(&each); });
       base::for_each_in_parallel(this->threads(), nodes.size(),
-                                        [&](std::size_t i) { put_in_order(*nodes[i]); });
+                                 [&](std::size_t i) { put_in_order(*nodes[i]); });
     }
     ~session() override {
       if (table_) table_->for_each([](node& each) { delete &each; });

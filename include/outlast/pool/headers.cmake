@@ -1,25 +1,25 @@
 outlast_headers(outlast_library pool
   any_domain.hpp
   check.hpp
-  detail/file_identity.hpp
   detail/fresh_pool.hpp
-  detail/machine.hpp
-  detail/mapped_file.hpp
-  detail/no_fork.hpp
   detail/opening.hpp
-  detail/redo_log.hpp
-  detail/seams.hpp
+  file/file_identity.hpp
+  file/machine.hpp
+  file/mapped_file.hpp
+  file/no_fork.hpp
+  file/test_hooks.hpp
   format.hpp
   impl/instances.hpp
-  impl/page_existence.hpp
-  impl/page_lines.hpp
   impl/pool_factories.hpp
   impl/pool_impl.hpp
   impl/region_table.hpp
   impl/root_directory.hpp
-  log_format.hpp
-  page_line.hpp
-  page_space.hpp
+  journal/log_format.hpp
+  journal/redo_log.hpp
+  pages/impl/page_existence.hpp
+  pages/impl/page_lines.hpp
+  pages/page_line.hpp
+  pages/page_space.hpp
   pool.hpp
   pool_options.hpp
   region.hpp

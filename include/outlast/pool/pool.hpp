@@ -37,7 +37,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/pool_options.hpp>
 #include <outlast/pool/region.hpp>
 #include <outlast/pool/root.hpp>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <concepts>

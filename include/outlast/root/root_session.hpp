@@ -8,7 +8,7 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/no_fork.hpp>
+#include <outlast/pool/file/no_fork.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>

@@ -4,7 +4,7 @@
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 
 #include <sys/mman.h>
 

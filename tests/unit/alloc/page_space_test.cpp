@@ -1,5 +1,5 @@
 // Runs of pages in anonymous memory: claims, coalescing, what is durable, what a reopening finds.
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 #include <tests/unit/alloc/memory_image.hpp>
 
 #include <outlast/domain/adr.hpp>

@@ -308,9 +308,9 @@ TEST_P(RepairThatIsCutOff, loses_nothing_where_files_have_one_name) {
 }
 
 TEST_P(RepairThatIsCutOff, loses_nothing_where_files_always_have_names) {
-  pool_detail::test_seams().no_unnamed_files = true;
+  pool_detail::test_hooks().no_unnamed_files = true;
   kill_at_each_call(true, false);
-  pool_detail::test_seams().no_unnamed_files = false;
+  pool_detail::test_hooks().no_unnamed_files = false;
 }
 
 /// What settles a repair that was cut off while it changed names may be cut off too.

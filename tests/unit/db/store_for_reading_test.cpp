@@ -6,7 +6,7 @@
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/transaction.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/format.hpp>
 #include <tests/support/store_bytes.hpp>
 #include <tests/support/store_home.hpp>
@@ -215,9 +215,9 @@ TEST_P(StoreForReading, is_opened_by_one_at_a_time) {
 
 TEST_P(StoreForReading, is_refused_where_an_opening_would_be) {
   make_killed_store();
-  pool_detail::test_seams().boot = pool_format::boot_id{1, 2, 3};
+  pool_detail::test_hooks().boot = pool_format::boot_id{1, 2, 3};
   const db::Status torn = open_for_reading();
-  pool_detail::test_seams().boot.reset();
+  pool_detail::test_hooks().boot.reset();
   EXPECT_EQ(torn.IsCorruption(), !home.is_logged()) << torn.ToString();
   store.reset();
   expect_no_change();

@@ -3,7 +3,7 @@
 // Method: options, locks, processes that end without a word, files that are spoilt byte by byte;
 // on a file system in memory, on a disk, and in ordinary memory.
 #include <outlast/db/comparator.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <tests/support/store_bytes.hpp>
 #include <tests/support/store_home.hpp>
 
@@ -605,7 +605,7 @@ TEST_P(StoreFiles, keeps_the_keys_around_a_damaged_one_in_a_repair) {
 TEST_P(StoreFiles, that_a_crash_of_the_machine_has_torn_is_repaired) {
   ASSERT_TRUE(in_a_killed_process(
       [&] { return home.open().ok() && home->Put(synced(), "key", "value").ok(); }));
-  pool_detail::test_seams().boot = pool_format::boot_id{1, 2, 3};
+  pool_detail::test_hooks().boot = pool_format::boot_id{1, 2, 3};
   const db::Status torn = home.open();
   if (home.is_logged()) {
     EXPECT_EQ(torn.ToString(), "OK");  // its log survives that
@@ -614,7 +614,7 @@ TEST_P(StoreFiles, that_a_crash_of_the_machine_has_torn_is_repaired) {
     EXPECT_EQ(db::RepairDB(home.name(), home.options).ToString(), "OK");
     EXPECT_EQ(home.open().ToString(), "OK");
   }
-  pool_detail::test_seams().boot.reset();
+  pool_detail::test_hooks().boot.reset();
   EXPECT_EQ(content_of(*home), (entries{{"key", "value"}}));
 }
 

@@ -2,7 +2,7 @@
 // snapshots take no room for ever.
 // Method: batches larger than the log of the store's pool, where the file system allocates no more;
 // small stores whose data do not grow, and iterators that come and go.
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <tests/support/store_home.hpp>
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ constexpr std::size_t value_bytes = std::size_t{1} << 20;
 
 /// The file system is full from now on.
 struct full_disk {
-  full_disk() { pool_detail::test_seams().fallocate_fails = ENOSPC; }
-  ~full_disk() { pool_detail::test_seams().fallocate_fails = 0; }
+  full_disk() { pool_detail::test_hooks().fallocate_fails = ENOSPC; }
+  ~full_disk() { pool_detail::test_hooks().fallocate_fails = 0; }
   full_disk(const full_disk&) = delete;
   full_disk& operator=(const full_disk&) = delete;
 };

@@ -3,8 +3,8 @@
 // Method: pools whose tables are nearly all holes, on a file system in memory if there is one.
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 
@@ -25,7 +25,7 @@ constexpr long fuse = 0x65735546;
 
 class Check : public testing::Test {
  protected:
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
 
   [[nodiscard]] long blocks() const {
     struct stat status{};
@@ -93,13 +93,13 @@ TEST_F(Check, an_unknown_file_system_is_synced_before_it_is_asked_what_it_stores
   const pool_options small{.size_bytes = mib};
   (void)basic_pool<domain::process>::create(path_, small);
   int syncs = 0;
-  pool_detail::test_seams().on_sync = [&] {
+  pool_detail::test_hooks().on_sync = [&] {
     ++syncs;
     return 0;
   };
   (void)basic_pool<domain::process>::open(path_);
   EXPECT_EQ(syncs, 0);
-  pool_detail::test_seams().file_system = fuse;
+  pool_detail::test_hooks().file_system = fuse;
   const auto opened = basic_pool<domain::process>::open(path_);
   EXPECT_EQ(syncs, 1);
   (void)pool_format::check_file(path_);

@@ -3,9 +3,9 @@
 // Method: copies of an open pool, and records of its file that are changed by hand.
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -73,8 +73,8 @@ void edit_identity(const std::string& path, const std::function<void(file_identi
 /// On a file system that is known to keep its inodes, wherever that is.
 class CopiedPool : public testing::Test {
  protected:
-  void SetUp() override { pool_detail::test_seams().file_system = EXT4_SUPER_MAGIC; }
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void SetUp() override { pool_detail::test_hooks().file_system = EXT4_SUPER_MAGIC; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
 
   void kill_one() {
     auto killed = pool::create(path_, small);
@@ -84,7 +84,7 @@ class CopiedPool : public testing::Test {
   static void boot() {
     pool_format::boot_id another{};
     another.fill(7);
-    pool_detail::test_seams().boot = another;
+    pool_detail::test_hooks().boot = another;
   }
   void expect_content(const std::string& path, const pool_options& options = {}) {
     auto opened = pool::open(path, options);
@@ -242,7 +242,7 @@ TEST_F(CopiedPool, whose_record_is_damaged_opens_as_ever) {
 }
 
 TEST_F(CopiedPool, on_a_file_system_that_numbers_files_anew_opens_as_ever) {
-  pool_detail::test_seams().file_system = 0x65735546;  // FUSE
+  pool_detail::test_hooks().file_system = 0x65735546;  // FUSE
   kill_one();
   copy();
   expect_content(copy_);

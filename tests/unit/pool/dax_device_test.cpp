@@ -8,14 +8,14 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/seq/red_black_tree.hpp>
-#include <src/pool/dax_device.hpp>
+#include <src/pool/file/dax_device.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -133,10 +133,10 @@ class DaxDevice : public ::testing::Test {
       out.write(reinterpret_cast<const char*>(words.data()), mib);
     }
     out.close();
-    pool_detail::test_seams().dax_alignment = alignment;
-    pool_detail::test_seams().mapping = domain::kind::adr;
+    pool_detail::test_hooks().dax_alignment = alignment;
+    pool_detail::test_hooks().mapping = domain::kind::adr;
   }
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
 
   void overwrite(std::uint64_t offset, const void* bytes, std::size_t size) const {
     std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
@@ -337,7 +337,7 @@ TEST_F(DaxDevice, has_no_room_for_a_second_replica_beside_it) {
 }
 
 TEST_F(DaxDevice, is_mapped_in_its_units) {
-  pool_detail::test_seams().dax_alignment = 4 * mib;
+  pool_detail::test_hooks().dax_alignment = 4 * mib;
   EXPECT_EQ(reason_of([&] {
               pool_options odd = small;
               odd.base_address = 0x553'4000'0000 + 2 * mib;
@@ -352,10 +352,10 @@ TEST_F(DaxDevice, is_mapped_in_its_units) {
 }
 
 TEST_F(DaxDevice, takes_no_pool_whose_capacity_does_not_fit_its_units) {
-  pool_detail::test_seams().dax_alignment.reset();
+  pool_detail::test_hooks().dax_alignment.reset();
   fs::remove(path_);
   pool::create(path_, {.size_bytes = 8 * mib, .capacity_bytes = 31 * mib}).close();
-  pool_detail::test_seams().dax_alignment = alignment;
+  pool_detail::test_hooks().dax_alignment = alignment;
   EXPECT_EQ(reason_of([&] { (void)pool::open(path_); }), errc::refused);
 }
 
@@ -374,19 +374,19 @@ TEST_F(DaxDevice, keeps_twins_of_regions_apart_from_it) {
 }
 
 TEST_F(DaxDevice, that_is_no_persistent_memory_is_torn_by_a_machine_crash) {
-  pool_detail::test_seams().mapping.reset();  // the file is in no region of persistent memory
-  pool_detail::test_seams().boot = pool_format::boot_id{1};
+  pool_detail::test_hooks().mapping.reset();  // the file is in no region of persistent memory
+  pool_detail::test_hooks().boot = pool_format::boot_id{1};
   {
     pool target = pool::create(path_, small);
     EXPECT_EQ(target.survives(), domain::kind::process);
     fill(target, 1, 10);
   }
-  pool_detail::test_seams().boot = pool_format::boot_id{2};
+  pool_detail::test_hooks().boot = pool_format::boot_id{2};
   EXPECT_EQ(reason_of([&] { (void)pool::open(path_); }), errc::torn_by_machine_crash);
 }
 
 TEST_F(DaxDevice, is_no_device_under_another_type) {
-  pool_detail::test_seams() = {};
+  pool_detail::test_hooks() = {};
   EXPECT_EQ(reason_of([&] { (void)pool::open("/dev/null"); }), errc::not_a_pool);
   EXPECT_EQ(reason_of([&] { (void)pool::create("/dev/null"); }), errc::already_exists);
 }

@@ -3,7 +3,7 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>
 #include <tests/support/temp_pool.hpp>

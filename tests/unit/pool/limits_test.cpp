@@ -2,8 +2,8 @@
 // a signal nor a file is left.
 // Method: lowered limits; a child without /proc, and one with a small file system.
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/sanitizer.hpp>
@@ -104,7 +104,7 @@ bool leave_the_others() {
 
 class Limits : public testing::Test {
  protected:
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
 
   [[nodiscard]] bool folder_is_empty() const {
     return fs::is_empty(fs::path(directory_.file("p")).parent_path());
@@ -125,7 +125,7 @@ TEST_F(Limits, of_files_are_named_when_a_pool_is_created) {
 }
 
 TEST_F(Limits, of_files_hold_where_the_file_system_does_not_allocate) {
-  pool_detail::test_seams().fallocate_fails = EOPNOTSUPP;
+  pool_detail::test_hooks().fallocate_fails = EOPNOTSUPP;
   auto target = pool::create(path_, small);
   const lowered files(RLIMIT_FSIZE, 3 * mib);
   EXPECT_EQ(reason_of([&] { target.grow(8 * mib); }), errc::no_space);
@@ -204,14 +204,14 @@ TEST_F(UnfinishedCreation, by_options_that_cannot_be_leaves_nothing) {
 }
 
 TEST_F(UnfinishedCreation, by_a_device_that_fails_leaves_nothing) {
-  pool_detail::test_seams().on_sync = [] { return EIO; };
+  pool_detail::test_hooks().on_sync = [] { return EIO; };
   EXPECT_EQ(reason_of([&] { (void)basic_pool<domain::process>::create(path_, small); }),
             errc::io_failure);
   EXPECT_TRUE(folder_is_empty());
 }
 
 TEST_F(UnfinishedCreation, leaves_another_file_of_that_name_alone) {
-  pool_detail::test_seams().on_sync = [this] {
+  pool_detail::test_hooks().on_sync = [this] {
     fs::remove(path_);
     std::ofstream(path_) << "somebody else's";
     return EIO;

@@ -4,8 +4,8 @@
 // media. A sync that fails makes pages clean all the same. The second image is judged.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -43,10 +43,10 @@ class forgetful_device final : public pool_detail::log_device {
  public:
   explicit forgetful_device(const std::string& path)
       : path_(path), log_path_(pool_detail::log_path_of(path)) {
-    pool_detail::test_seams().device = this;
+    pool_detail::test_hooks().device = this;
     files_[path_].media = test::whole_file(path_);
   }
-  ~forgetful_device() override { pool_detail::test_seams().device = nullptr; }
+  ~forgetful_device() override { pool_detail::test_hooks().device = nullptr; }
   forgetful_device(const forgetful_device&) = delete;
   forgetful_device& operator=(const forgetful_device&) = delete;
 

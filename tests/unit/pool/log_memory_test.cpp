@@ -6,8 +6,8 @@
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -39,8 +39,8 @@ constexpr pool_options room{.size_bytes = 40 << 20, .log_bytes = 8 << 20};
 /// Refuses what it is told to, with an errno.
 class refusing_device final : public pool_detail::log_device {
  public:
-  refusing_device() { pool_detail::test_seams().device = this; }
-  ~refusing_device() override { pool_detail::test_seams().device = nullptr; }
+  refusing_device() { pool_detail::test_hooks().device = this; }
+  ~refusing_device() override { pool_detail::test_hooks().device = nullptr; }
   refusing_device(const refusing_device&) = delete;
   refusing_device& operator=(const refusing_device&) = delete;
 

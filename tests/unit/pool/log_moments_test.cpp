@@ -3,7 +3,7 @@
 // Method: a device that copies both files at each of its steps, and all pairs of the copies; copies
 // of a live pool by hand; a log as the first version wrote it.
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mixed_moments.hpp>

@@ -1,7 +1,7 @@
 // Goal: a pool removes its own redo log and no other file, whatever has become of the names.
 // Method: files and directories renamed while the pool is open, and others put in their place.
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>

@@ -3,8 +3,8 @@
 // Method: a file system that allocates nothing more, and devices that have no room for some writes.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -48,8 +48,8 @@ std::atomic<std::uint64_t>& atomic_at(logged_pool& pool, std::uint64_t page) {
 
 /// The file system is full: no file gets any space.
 struct full_disk {
-  full_disk() { pool_detail::test_seams().fallocate_fails = ENOSPC; }
-  ~full_disk() { pool_detail::test_seams().fallocate_fails = 0; }
+  full_disk() { pool_detail::test_hooks().fallocate_fails = ENOSPC; }
+  ~full_disk() { pool_detail::test_hooks().fallocate_fails = 0; }
   full_disk(const full_disk&) = delete;
   full_disk& operator=(const full_disk&) = delete;
 };
@@ -57,8 +57,8 @@ struct full_disk {
 /// Has no room for the writes that it is told to refuse.
 class choosy_device final : public pool_detail::log_device {
  public:
-  choosy_device() { pool_detail::test_seams().device = this; }
-  ~choosy_device() override { pool_detail::test_seams().device = nullptr; }
+  choosy_device() { pool_detail::test_hooks().device = this; }
+  ~choosy_device() override { pool_detail::test_hooks().device = nullptr; }
   choosy_device(const choosy_device&) = delete;
   choosy_device& operator=(const choosy_device&) = delete;
 

@@ -6,7 +6,7 @@
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -94,9 +94,9 @@ TYPED_TEST(PagesGivenBack, are_refused_where_the_file_system_is_full) {
       this->pool->drop_root("goes");
       this->pool->trim();
     }
-    pool_detail::test_seams().fallocate_fails = ENOSPC;
+    pool_detail::test_hooks().fallocate_fails = ENOSPC;
     EXPECT_THROW(fill(*this->pool, "another", 3), out_of_space);
-    pool_detail::test_seams().fallocate_fails = 0;
+    pool_detail::test_hooks().fallocate_fails = 0;
     this->pool.abandon();
   }
 }

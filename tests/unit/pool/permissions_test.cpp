@@ -3,8 +3,8 @@
 // and a thread that makes others meanwhile.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -32,9 +32,9 @@ unsigned mode_of(const std::string& path) {
 /// With and without files that have no name at first.
 class Permissions : public testing::TestWithParam<bool> {
  protected:
-  Permissions() { pool_detail::test_seams().no_unnamed_files = GetParam(); }
+  Permissions() { pool_detail::test_hooks().no_unnamed_files = GetParam(); }
   ~Permissions() override {
-    pool_detail::test_seams().no_unnamed_files = false;
+    pool_detail::test_hooks().no_unnamed_files = false;
     ::umask(before_);
   }
 

@@ -2,7 +2,7 @@
 // in a temporary directory, opened again and again; the dirty half of life is a pool that is not
 // closed.
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -268,8 +268,8 @@ TEST(pool, takes_space_on_the_file_system_only_as_it_fills) {
 }
 
 TEST(pool, creates_where_space_cannot_be_allocated) {
-  pool_detail::test_seams().fallocate_fails = EOPNOTSUPP;
-  pool_detail::test_seams().no_unnamed_files = true;
+  pool_detail::test_hooks().fallocate_fails = EOPNOTSUPP;
+  pool_detail::test_hooks().no_unnamed_files = true;
   temp_directory directory;
   {
     auto target = pool::create(directory.file("p"), small);
@@ -281,7 +281,7 @@ TEST(pool, creates_where_space_cannot_be_allocated) {
     auto again = pool::open(directory.file("p"));
     EXPECT_EQ(value_of(again, "x"), 5u);
   }
-  pool_detail::test_seams() = {};
+  pool_detail::test_hooks() = {};
   struct stat status{};
   ASSERT_EQ(::stat(directory.file("p").c_str(), &status), 0);
   EXPECT_GE(status.st_blocks * 512, status.st_size);
@@ -504,9 +504,9 @@ TEST(file_pool, is_poisoned_by_a_device_error_and_stays_dirty) {
 
 class after_another_boot : public ::testing::Test {
  protected:
-  void SetUp() override { pool_detail::test_seams().boot = pool_format::boot_id{1}; }
-  void TearDown() override { pool_detail::test_seams() = {}; }
-  static void boot() { pool_detail::test_seams().boot = pool_format::boot_id{2}; }
+  void SetUp() override { pool_detail::test_hooks().boot = pool_format::boot_id{1}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
+  static void boot() { pool_detail::test_hooks().boot = pool_format::boot_id{2}; }
   temp_directory directory_;
 };
 
@@ -535,13 +535,13 @@ TEST_F(after_another_boot, a_salvage_that_failed_leaves_the_pool_torn) {
 class synced : public ::testing::Test {
  protected:
   void SetUp() override {
-    pool_detail::test_seams().on_sync = [this] {
+    pool_detail::test_hooks().on_sync = [this] {
       ++syncs_;
       return 0;
     };
-    pool_detail::test_seams().file_system = 0xef53;  // a disk
+    pool_detail::test_hooks().file_system = 0xef53;  // a disk
   }
-  void TearDown() override { pool_detail::test_seams() = {}; }
+  void TearDown() override { pool_detail::test_hooks() = {}; }
   temp_directory directory_;
   int syncs_ = 0;
 };
@@ -562,7 +562,7 @@ TEST_F(synced, what_only_survives_kills_before_another_domain_takes_its_mark_awa
 }
 
 TEST_F(synced, at_a_clean_close_whatever_the_mapping) {
-  pool_detail::test_seams().mapping = domain::kind::cache_persistent;
+  pool_detail::test_hooks().mapping = domain::kind::cache_persistent;
   auto target = basic_pool<domain::cache_persistent>::create(directory_.file("p"), small);
   ASSERT_EQ(target.survives(), domain::kind::cache_persistent);
   EXPECT_EQ(syncs_, 0);
@@ -571,7 +571,7 @@ TEST_F(synced, at_a_clean_close_whatever_the_mapping) {
 }
 
 TEST_F(synced, the_marks_of_unflushed_stores_on_a_mapping_that_wants_flushes) {
-  pool_detail::test_seams().mapping = domain::kind::adr;
+  pool_detail::test_hooks().mapping = domain::kind::adr;
   auto target = basic_pool<domain::process>::create(directory_.file("p"), small);
   ASSERT_EQ(target.survives(), domain::kind::process);
   EXPECT_EQ(syncs_, 1);

@@ -5,8 +5,8 @@
 #include <outlast/domain.hpp>
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -459,9 +459,9 @@ TEST_F(RedoLog, stays_as_it_is_where_pages_are_changed_as_a_whole_and_unless_it_
 
 TEST_F(RedoLog, stays_as_it_is_where_there_is_no_space_to_grow) {
   open(growing);
-  pool_detail::test_seams().fallocate_fails = ENOSPC;
+  pool_detail::test_hooks().fallocate_fails = ENOSPC;
   EXPECT_NO_THROW(change_a_little_of_many_pages(pool(), 60));
-  pool_detail::test_seams() = {};
+  pool_detail::test_hooks() = {};
   EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.log_bytes);
   abandon();
   open(growing);
@@ -624,8 +624,8 @@ TEST_F(RedoLog, never_takes_a_word_and_lines_that_were_given_with_it_apart) {
 /// Fails one write of a log, and is well again.
 class faltering_device final : public pool_detail::log_device {
  public:
-  faltering_device() { pool_detail::test_seams().device = this; }
-  ~faltering_device() override { pool_detail::test_seams().device = nullptr; }
+  faltering_device() { pool_detail::test_hooks().device = this; }
+  ~faltering_device() override { pool_detail::test_hooks().device = nullptr; }
   faltering_device(const faltering_device&) = delete;
   faltering_device& operator=(const faltering_device&) = delete;
 

@@ -2,7 +2,7 @@
 // are relative to, and an interrupted relocation is resumed. Method: the old range is occupied
 // by the test, or another base is asked for; roots hold one absolute pointer to themselves.
 #include <outlast/domain.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>
 

@@ -2,7 +2,7 @@
 // another one was to allow. Method: a device that tells the first sync alone, late.
 #include <outlast/domain.hpp>
 #include <outlast/pool/any_domain.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -28,8 +28,8 @@ constexpr pool_options sizes{
 /// Reports an error of the pool's file to the first sync of it that asks, and takes its time.
 class slow_to_tell final : public pool_detail::log_device {
  public:
-  slow_to_tell() { pool_detail::test_seams().device = this; }
-  ~slow_to_tell() override { pool_detail::test_seams().device = nullptr; }
+  slow_to_tell() { pool_detail::test_hooks().device = this; }
+  ~slow_to_tell() override { pool_detail::test_hooks().device = nullptr; }
 
   int sync(const std::string& path, int) override {
     if (!armed.load() || path.ends_with(".redo")) return 0;

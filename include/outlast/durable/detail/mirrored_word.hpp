@@ -15,13 +15,13 @@
 // against another one it begins again, as a strong one has to (docs/papers/mirror.md).
 #pragma once
 
+#include <outlast/base/survives.hpp>
 #include <outlast/base/word_pair.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/base/survives.hpp>
 #include <outlast/hw/flush.hpp>
 
 #include <atomic>
@@ -39,7 +39,7 @@ inline constexpr std::uint64_t link_marks = 7;
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_pair {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
-  static_assert(must_survive_or_link<T>);
+  static_assert(base::must_survive_or_link<T>);
   static_assert(sizeof(T) <= 8,
                 "a cell holds at most 8 bytes: put larger values into a node and replace the node");
 

@@ -10,12 +10,12 @@
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/base/survives.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -42,7 +42,7 @@ inline constexpr bool leaves_owner_bits<base::marked_ptr<T, Bits>> = true;
 template <class T, class Placement, domain::persistence_domain D>
 class owned_word {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
-  static_assert(must_survive_or_link<T>);
+  static_assert(base::must_survive_or_link<T>);
   static_assert(leaves_owner_bits<T>,
                 "link_and_persist needs 16 bits of each word for itself: pointers and values of at "
                 "most 6 bytes leave them; put other values into a node and replace the node, or "

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
+#include <outlast/base/survives.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/detail/word.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/base/survives.hpp>
 #include <outlast/durable/tags.hpp>
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace outlast::durable::detail {
 template <class T, class Tag, class Placement, domain::persistence_domain D>
 class tagged_word {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
-  static_assert(must_survive_or_link<T>);
+  static_assert(base::must_survive_or_link<T>);
   static_assert(sizeof(T) <= 8,
                 "a cell holds at most 8 bytes: put larger values into a node and replace the node");
   using word = word_of<T>;

@@ -1,9 +1,9 @@
 // Payloads that bear numbers, as stacks and queues have them.
 #pragma once
 
+#include <outlast/base/parallel.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/base/parallel.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +30,7 @@ template <class Numbered, class RoomOf, class Report>
     });
   };
   std::vector<std::uint64_t> least(found.size(), std::numeric_limits<std::uint64_t>::max());
-  base::in_parallel([&](payload_type* item, unsigned part) {
+  in_parallel([&](payload_type* item, unsigned part) {
     if (!Numbered::is_whole(*item, room_of(&item->header()))) {
       report("has a payload that is longer than its block");
     }
@@ -41,7 +41,7 @@ template <class Numbered, class RoomOf, class Report>
   first = total == 0 ? 0 : *std::min_element(least.begin(), least.end());
   // So many numbers, each less than that and none twice: there is no gap.
   std::vector<payload_type*> items(total);
-  base::in_parallel([&](payload_type* item, unsigned) {
+  in_parallel([&](payload_type* item, unsigned) {
     const std::uint64_t place = Numbered::key_of(*item) - first;
     if (place >= total || std::atomic_ref(items[place]).exchange(item) != nullptr) {
       report("has a gap, or a number twice");

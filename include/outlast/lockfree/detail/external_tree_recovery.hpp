@@ -2,12 +2,12 @@
 // and moving its edges. Nothing recurses: a tree may be as deep as it has keys.
 #pragma once
 
+#include <outlast/algorithm/external_tree.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/domain/persist.hpp>
-#include <outlast/algorithm/external_tree.hpp>
-#include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/domain/parallel.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <atomic>
@@ -63,7 +63,8 @@ class tree_repair {
   /// Recovers a node that `at` names.
   internal& examine_internal(edge at) {
     if (!at) report_corrupt_tree(path_, "has a node without a child");
-    if (at.has(flagged)) report_corrupt_tree(path_, "has a deleted node that is no leaf");
+    if (at.has(algorithm::flagged))
+      report_corrupt_tree(path_, "has a deleted node that is no leaf");
     examine_block(at, sizeof(internal), alignof(internal));
     internal& node = *Nodes::internal_at(at);
     node.left.recover();
@@ -78,15 +79,15 @@ class tree_repair {
     internal& node = *done.node;
     const edge on_the_left = node.left.load();
     const edge on_the_right = node.right.load();
-    if (on_the_left.has(flagged)) {
+    if (on_the_left.has(algorithm::flagged)) {
       take_out(done, on_the_left, on_the_right);
       return right;
     }
-    if (on_the_right.has(flagged)) {
+    if (on_the_right.has(algorithm::flagged)) {
       take_out(done, on_the_right, on_the_left);
       return done.left;
     }
-    if (on_the_left.has(tagged) || on_the_right.has(tagged)) {
+    if (on_the_left.has(algorithm::tagged) || on_the_right.has(algorithm::tagged)) {
       report_corrupt_tree(path_, "has a tag that no deletion needs");
     }
     if (!precedes(*done.left.greatest, node) || precedes(*right.least, node)) {
@@ -98,8 +99,8 @@ class tree_repair {
   /// The only leaf.
   void remove_flagged_root(cell& root) {
     const edge last = root.load();
-    if (!last.has(flagged)) return;
-    root.store(edge{}, role::unlink);
+    if (!last.has(algorithm::flagged)) return;
+    root.store(edge{}, durable::role::unlink);
     unlinked_.add(Nodes::leaf_at(last));
   }
 
@@ -113,7 +114,7 @@ class tree_repair {
   extent enter(cell& from) {
     cell* link = &from;
     edge at = link->load();
-    while (!at.has(to_leaf)) {
+    while (!at.has(algorithm::to_leaf)) {
       internal& node = examine_internal(at);
       open_.push_back({link, &node});
       link = &node.left;
@@ -136,7 +137,7 @@ class tree_repair {
   }
 
   void take_out(const frame& from, edge gone, edge stays) {
-    from.named_by->store(stays.without(tagged), role::unlink);
+    from.named_by->store(stays.without(algorithm::tagged), durable::role::unlink);
     unlinked_.add(Nodes::leaf_at(gone));
     unlinked_.add(from.node);
   }
@@ -146,7 +147,7 @@ class tree_repair {
     examine_block(at, sizeof(leaf), alignof(leaf));
     const leaf* const here = Nodes::leaf_at(at);
     here->value.recover();
-    if (at.has(flagged)) return {};
+    if (at.has(algorithm::flagged)) return {};
     ++keys_;
     return {here, here};
   }
@@ -195,7 +196,7 @@ class tree_recovery {
   std::int64_t run(cell& root) {
     root.recover();
     const edge first = root.load();
-    if (first.has(tagged)) report_corrupt_tree(path_, "begins with a tag");
+    if (first.has(algorithm::tagged)) report_corrupt_tree(path_, "begins with a tag");
     if (!first) return 0;
     const unsigned threads = domain::threads_for_opening<D>();
     split(root, threads == 1 ? 2 : threads * subtrees_per_thread);
@@ -232,7 +233,7 @@ class tree_recovery {
     parts_.push_back({&root});
     for (std::size_t i = 0; i < parts_.size() && parts_.size() - i < subtrees; ++i) {
       const edge at = parts_[i].from->load();
-      if (at.has(to_leaf)) continue;
+      if (at.has(algorithm::to_leaf)) continue;
       internal& node = top_.examine_internal(at);
       parts_[i].node = &node;
       parts_[i].left = parts_.size();
@@ -281,7 +282,7 @@ void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename 
     typename Nodes::cell& link = *to_move.back();
     to_move.pop_back();
     const edge after = move.in(link);
-    if (!after || after.has(to_leaf)) continue;
+    if (!after || after.has(algorithm::to_leaf)) continue;
     const auto* const bytes = reinterpret_cast<const std::byte*>(after.get());
     if ((after.word() & ~edge::mask) % alignof(internal) != 0 || !pool.pages().contains(bytes) ||
         !pool.pages().contains(bytes + sizeof(internal) - 1)) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool_options.hpp>
 
 #include <cstdint>

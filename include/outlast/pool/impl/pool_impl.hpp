@@ -7,13 +7,13 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/impl/region_table.hpp>
 #include <outlast/pool/impl/root_directory.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <cstring>

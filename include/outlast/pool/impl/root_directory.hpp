@@ -5,7 +5,7 @@
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 #include <outlast/pool/root.hpp>
 
 #include <algorithm>

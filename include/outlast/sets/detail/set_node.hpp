@@ -6,15 +6,15 @@
 // of key and value in volatile memory (`copied_node`), where walks touch no persistent memory.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/roles.hpp>
-#include <outlast/algorithm/chain.hpp>
-#include <outlast/pool/format.hpp>
-#include <outlast/pool/page_line.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/pool/format.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 #include <outlast/sets/detail/stored_bytes.hpp>
 #include <outlast/sets/detail/verdict.hpp>
 
@@ -253,7 +253,8 @@ class copied_node : public set_entry<D> {
     return said.is_dead() ? dead_bit : 0;
   }
 
-  domain::volatile_word<D, std::uintptr_t> record_;  // its address, and what of its verdict is durable
+  domain::volatile_word<D, std::uintptr_t>
+      record_;  // its address, and what of its verdict is durable
 };
 
 }  // namespace outlast::sets::detail

@@ -3,11 +3,11 @@
 // The protocols and their arguments: docs/papers/durable-sets.md.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/reclaim/concept.hpp>
@@ -390,9 +390,7 @@ class [[nodiscard]] set_operation {
  private:
   static constexpr std::size_t most_versions = std::size_t{1} << 16;
 
-  static link onward(link next) {
-    return next.without(algorithm::deleted | algorithm::replaced);
-  }
+  static link onward(link next) { return next.without(algorithm::deleted | algorithm::replaced); }
 
   /// The node is linked: it has a stamp at return.
   verdict with_stamp(Node& node, site where) {
@@ -424,7 +422,7 @@ class [[nodiscard]] set_operation {
 /// What it visits is durable, and so is the end of erased nodes that it passes.
 template <class Node, class Operation, class Cell, class Visit>
 void visit_nodes(Operation& op, const Cell& first, Visit&& visit) {
-  using namespace lockfree::detail;
+  using namespace algorithm;
   using link = typename Cell::value_type;
   for (link at = first.load(durable::role::decide); at;) {
     if (at.has(sentinel)) {

@@ -5,12 +5,12 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/large_pages.hpp>
-#include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/base/periodic_thread.hpp>
-#include <outlast/pool/detail/machine.hpp>
+#include <outlast/domain/persist.hpp>
+#include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>

@@ -1,9 +1,9 @@
 // What the writer of a redo log and the reader of a found one have in common.
 #pragma once
 
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 
 #include <cstddef>
 #include <cstdint>

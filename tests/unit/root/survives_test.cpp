@@ -1,7 +1,6 @@
 // Goal: what leads out of itself is recognised wherever the compiler can see it, and nothing else
 // is refused. Method: types of both kinds, judged at compile time.
 #include <outlast/root/storable.hpp>
-#include <outlast/base/survives.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,7 +16,7 @@
 #include <tuple>
 #include <utility>
 
-namespace outlast::durable {
+namespace outlast::roots {
 namespace {
 
 enum class color : std::uint8_t { red };
@@ -149,4 +148,4 @@ TEST(survives, is_judged_where_a_key_is_used) {
 }
 
 }  // namespace
-}  // namespace outlast::durable
+}  // namespace outlast::roots

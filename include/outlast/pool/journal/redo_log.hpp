@@ -3,8 +3,8 @@
 #pragma once
 
 #include <outlast/domain/logged_file.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 #include <outlast/pool/pool_options.hpp>
 
 #include <atomic>

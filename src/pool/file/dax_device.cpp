@@ -3,10 +3,10 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/detail/fresh_pool.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <src/pool/dax_device.hpp>
-#include <src/pool/file_calls.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <src/pool/file/dax_device.hpp>
+#include <src/pool/file/file_calls.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -82,7 +82,7 @@ std::optional<dax_device> read_dax_device(const fs::path& directory) {
 }
 
 std::optional<dax_device> dax_device_of(int fd) {
-  if (const std::optional<std::uint64_t> alignment = test_seams().dax_alignment) {
+  if (const std::optional<std::uint64_t> alignment = test_hooks().dax_alignment) {
     struct stat status{};
     if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
     return dax_device{static_cast<std::uint64_t>(status.st_size) / *alignment * *alignment,
@@ -95,7 +95,7 @@ std::optional<dax_device> dax_device_of(int fd) {
 std::optional<dax_device> dax_device_at(const std::string& path) {
   struct stat status{};
   const bool may_be =
-      ::stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || test_seams().dax_alignment);
+      ::stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || test_hooks().dax_alignment);
   if (!may_be) return std::nullopt;  // opening some other devices does something
   const unique_fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   return fd.get() < 0 ? std::nullopt : dax_device_of(fd.get());

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/pool/detail/no_fork.hpp>
+#include <outlast/pool/file/no_fork.hpp>
 #include <outlast/pool/format.hpp>
 
 #include <atomic>

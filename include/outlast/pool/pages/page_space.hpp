@@ -11,15 +11,15 @@
 // room waits while another thread gives free pages back to the file system.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/domain/watched_blocks.hpp>
-#include <outlast/pool/page_line.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/domain/watched_blocks.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -290,7 +290,8 @@ class page_space {
   // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
   base::zeroed_array<domain::volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
-  domain::volatile_word<D, std::uint32_t> giving_back_{0};  // threads that have claimed pages to do so
+  domain::volatile_word<D, std::uint32_t> giving_back_{
+      0};  // threads that have claimed pages to do so
   domain::volatile_word<D, std::uint32_t> limit_;
   domain::volatile_word<D, std::uint32_t> high_water_{0};
   domain::volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
@@ -696,5 +697,5 @@ bool page_space<D>::claim_range(std::uint32_t first, std::uint32_t pages) {
 
 }  // namespace outlast
 
-#include <outlast/pool/impl/page_existence.hpp>
-#include <outlast/pool/impl/page_lines.hpp>
+#include <outlast/pool/pages/impl/page_existence.hpp>
+#include <outlast/pool/pages/impl/page_lines.hpp>

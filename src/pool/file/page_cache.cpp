@@ -1,11 +1,11 @@
 // What the kernel's cache holds of a pool's file, and what of that the device holds.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/base/parallel.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <src/pool/file_calls.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <src/pool/file/file_calls.hpp>
 #include <src/pool/stored_parts.hpp>
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ class device_reader {
 
   /// False where it cannot be done. What lies beyond the file's end stays as it is.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const {
-    if (const auto& stand_in = test_seams().read_device) return stand_in(offset, to);
+    if (const auto& stand_in = test_hooks().read_device) return stand_in(offset, to);
     if (file_.get() < 0) return false;
     const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
     if (got < 0) return false;
@@ -119,7 +119,7 @@ class cache_keeper {
     for (std::size_t at = 0; at < size; at += page_) {
       const std::size_t part = std::min<std::size_t>(page_, size - at);
       if (known && std::memcmp(&in_cache_->bytes[at], &stored[at], part) == 0) continue;
-      if (test_seams().on_store_again) test_seams().on_store_again(offset + at);
+      if (test_hooks().on_store_again) test_hooks().on_store_again(offset + at);
       write_all(path_, fd_, &in_cache_->bytes[at], part, offset + at);
     }
   }
@@ -167,11 +167,12 @@ void mapped_file::store_cache_again() const {
   if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, add)) {
     add(0, length);  // its answers need not count what the cache alone holds
   }
-  const bool is_test = test_seams().read_device || test_seams().on_store_again;
+  const bool is_test = test_hooks().read_device || test_hooks().on_store_again;
   const device_reader device(path_, fd_.get());
-  base::for_each_in_parallel(is_test ? 1 : base::threads_for_opening(), parts.size(), [&](std::size_t i) {
-    cache_keeper(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
-  });
+  base::for_each_in_parallel(
+      is_test ? 1 : base::threads_for_opening(), parts.size(), [&](std::size_t i) {
+        cache_keeper(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
+      });
 }
 
 void mapped_file::make_cache_durable() const {

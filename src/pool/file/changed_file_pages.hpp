@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include <outlast/base/error.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <src/pool/file_calls.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <src/pool/file/file_calls.hpp>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -87,7 +87,7 @@ void require_allowed_length(const std::string& path, const std::string& action,
 }
 
 int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept {
-  if (const int failed = test_seams().fallocate_fails) return failed;
+  if (const int failed = test_hooks().fallocate_fails) return failed;
   if (const auto longest = longest_file(); longest && offset + size > *longest) {
     struct stat status{};
     if (::fstat(fd, &status) != 0) return errno;
@@ -114,8 +114,8 @@ void write_all(const std::string& path, int fd, const void* bytes, std::size_t s
 }
 
 int sync_data(int fd) {
-  if (test_seams().on_sync) {
-    if (const int failed = test_seams().on_sync()) return failed;
+  if (test_hooks().on_sync) {
+    if (const int failed = test_hooks().on_sync()) return failed;
   }
   return ::fdatasync(fd) == 0 ? 0 : errno;
 }
@@ -163,7 +163,7 @@ void give_permissions_of(int like, int fd) noexcept {
 
 nascent_file::nascent_file(const std::string& path, std::string action, unsigned mode)
     : path_(path), action_(std::move(action)) {
-  if (!test_seams().no_unnamed_files) {
+  if (!test_hooks().no_unnamed_files) {
     fd_ = unique_fd(::open(directory_of(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   }
   if (fd_.get() >= 0 && !descriptors_have_names(fd_.get())) fd_.reset();

@@ -1,7 +1,7 @@
 // System calls on files as pools need them: what fails throws an error that says what to do.
 #pragma once
 
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #include <outlast/base/fork_locks.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 
 #include <pthread.h>
 #include <unistd.h>

@@ -27,7 +27,7 @@ class log_device {
   virtual void forget(const std::string& path, int fd);
 };
 
-struct seams {
+struct hooks {
   std::optional<pool_format::boot_id> boot;    ///< instead of the kernel's boot id
   int fallocate_fails = 0;                     ///< with this errno; EOPNOTSUPP: it never allocates
   bool no_unnamed_files = false;               ///< as on a file system without O_TMPFILE
@@ -46,6 +46,6 @@ struct seams {
 };
 
 /// Change it only while no pool is being opened.
-[[nodiscard]] seams& test_seams() noexcept;
+[[nodiscard]] hooks& test_hooks() noexcept;
 
 }  // namespace outlast::pool_detail

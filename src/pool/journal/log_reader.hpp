@@ -1,7 +1,7 @@
 // Reads a redo log, and tells whether it and a pool's file are of one moment. Changes nothing.
 #pragma once
 
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 
 #include <cstddef>
 #include <cstdint>

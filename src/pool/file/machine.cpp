@@ -1,8 +1,8 @@
 #include <outlast/base/error.hpp>
 #include <outlast/hw/flush.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <src/pool/dax_device.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <src/pool/file/dax_device.hpp>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -156,16 +156,16 @@ class pmem2_library {
 
 }  // namespace
 
-seams& test_seams() noexcept {
-  static auto* const instance = new seams;  // never destroyed: pools of static objects close late
+hooks& test_hooks() noexcept {
+  static auto* const instance = new hooks;  // never destroyed: pools of static objects close late
   return *instance;
 }
 
 // Before main: fork() of another thread does not find them half made.
-[[maybe_unused]] const seams& seams_made_early = test_seams();
+[[maybe_unused]] const hooks& hooks_made_early = test_hooks();
 
 pool_format::boot_id current_boot_id() {
-  if (test_seams().boot) return *test_seams().boot;
+  if (test_hooks().boot) return *test_hooks().boot;
   // Not by a stream, which takes a lack of memory for an empty file: the pool would be called torn.
   const char* const path = "/proc/sys/kernel/random/boot_id";
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -319,7 +319,7 @@ namespace {
 
 /// 0 if the kernel does not tell.
 long file_system_of(int fd) {
-  if (test_seams().file_system) return *test_seams().file_system;
+  if (test_hooks().file_system) return *test_hooks().file_system;
   struct statfs status{};
   return ::fstatfs(fd, &status) == 0 ? static_cast<long>(status.f_type) : 0;
 }

@@ -1,7 +1,7 @@
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <src/pool/dax_device.hpp>
-#include <src/pool/file_calls.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <src/pool/file/dax_device.hpp>
+#include <src/pool/file/file_calls.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 #include <outlast/base/error.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_files.hpp>
-#include <src/pool/log_reader.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_files.hpp>
+#include <src/pool/journal/log_reader.hpp>
 
 #include <sys/stat.h>
 

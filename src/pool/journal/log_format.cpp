@@ -1,5 +1,5 @@
 #include <outlast/base/cache_line.hpp>
-#include <outlast/pool/log_format.hpp>
+#include <outlast/pool/journal/log_format.hpp>
 
 #include <algorithm>
 #include <cstring>

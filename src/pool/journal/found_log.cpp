@@ -2,10 +2,10 @@
 // the pool's file.
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/opening.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_files.hpp>
-#include <src/pool/log_reader.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_files.hpp>
+#include <src/pool/journal/log_reader.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
 #include <outlast/base/parallel.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/replica_pair.hpp>
-#include <src/pool/dax_device.hpp>
+#include <src/pool/file/dax_device.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace outlast::lockfree::detail {
+namespace outlast::algorithm {
 namespace {
 
 TEST(bucket_index, place_and_order_are_inverse_and_fill_each_segment) {
@@ -49,4 +49,4 @@ TEST(bucket_index, a_sentinel_sorts_before_every_node_of_its_bucket) {
 }
 
 }  // namespace
-}  // namespace outlast::lockfree::detail
+}  // namespace outlast::algorithm

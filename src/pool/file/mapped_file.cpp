@@ -1,15 +1,15 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
-#include <outlast/pool/detail/machine.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
+#include <outlast/pool/file/machine.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
 #include <src/base/address_limit.hpp>
 #include <src/domain/file_syncs.hpp>
-#include <src/pool/dax_device.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_reader.hpp>
+#include <src/pool/file/dax_device.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_reader.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -377,7 +377,7 @@ void mapped_file::map(std::uint64_t file_bytes, bool as_copy) {
   mapped_ = file_bytes;
   const bool direct = map_sync_ || is_device();
   kind_ = direct ? persistence_of_device(fd_.get()) : domain::kind::process;
-  kind_ = test_seams().mapping.value_or(kind_);
+  kind_ = test_hooks().mapping.value_or(kind_);
   is_in_memory_ = in_memory_file_system();
 }
 
@@ -487,7 +487,7 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
 
 void mapped_file::sync(std::uint64_t bytes) const {
   if (is_device()) {
-    if (test_seams().on_sync) (void)test_seams().on_sync();
+    if (test_hooks().on_sync) (void)test_hooks().on_sync();
     // Where caches survive, what was stored does.
     write_back(base_, kind_ == domain::kind::cache_persistent ? 0 : std::min(bytes, mapped_));
     return;

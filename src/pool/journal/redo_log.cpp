@@ -1,10 +1,10 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/pool/detail/redo_log.hpp>
-#include <outlast/pool/detail/seams.hpp>
-#include <src/pool/changed_file_pages.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_files.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <outlast/pool/journal/redo_log.hpp>
+#include <src/pool/file/changed_file_pages.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_files.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -110,7 +110,7 @@ redo_log::~redo_log() {
 /// Batches are written once and read after a crash only: copies of them in the kernel's cache cost
 /// more than the device. A stand-in is asked for everything by one descriptor.
 void redo_log::open_past_the_cache() noexcept {
-  if (test_seams().device != nullptr) return;
+  if (test_hooks().device != nullptr) return;
   direct_ = open_again(path_, fd_.get(), O_WRONLY | O_DIRECT);
 }
 
@@ -480,7 +480,7 @@ bool redo_log::should_drop() {
 /// again they stay in memory: they would come back with the next batches.
 void redo_log::settle_owned_pages() noexcept {
   look_again_ = 0;
-  const bool keep = count_copied().are_needed_again() && !test_seams().drops_owned_pages;
+  const bool keep = count_copied().are_needed_again() && !test_hooks().drops_owned_pages;
   try {
     if (!last_is_dropped_) {
       pages_.insert(pages_.end(), last_.begin(), last_.end());

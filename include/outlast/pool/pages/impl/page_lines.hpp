@@ -1,7 +1,7 @@
 // Bodies of page_space: reading and judging the lines.
 #pragma once
 
-#include <outlast/pool/page_space.hpp>
+#include <outlast/pool/pages/page_space.hpp>
 
 namespace outlast {
 

@@ -1,6 +1,6 @@
 #include <src/base/immortal.hpp>
-#include <src/pool/file_calls.hpp>
-#include <src/pool/log_files.hpp>
+#include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_files.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -60,7 +60,7 @@ void log_device::forget(const std::string&, int fd) {
 }
 
 log_device& device_of_logs() noexcept {
-  return test_seams().device != nullptr ? *test_seams().device : kernels_files.value;
+  return test_hooks().device != nullptr ? *test_hooks().device : kernels_files.value;
 }
 
 void must(int error_number, const std::string& path, const std::string& action) {

@@ -2,7 +2,7 @@
 // between: no transfer is half done.
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 
 #include <cstdint>
 #include <iostream>
@@ -11,7 +11,7 @@
 #include <vector>
 
 // [quote]
-using ledger = outlast::tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
+using ledger = outlast::containers::red_black_tree<std::uint64_t, std::uint64_t>;
 using bank = outlast::tx::left_right<>;
 
 bool transfer(bank& in, outlast::tx::root<ledger> accounts, std::uint64_t from, std::uint64_t to,

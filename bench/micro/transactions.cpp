@@ -8,15 +8,15 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/array.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/list_set.hpp>
-#include <outlast/tx/seq/queue.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/array.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/list_set.hpp>
+#include <outlast/containers/queue.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/tx/transient.hpp>
 #if OUTLAST_BENCH_LIBPMEMOBJ
 #include <bench/peers/libpmemobj_manager.hpp>
@@ -107,7 +107,7 @@ class tx_subject {
 /// Exchanges of two entries of an array that are drawn at random, several in a transaction.
 template <class Manager>
 class exchanges final : public tx_subject {
-  using array = tx::seq::array<std::uint64_t>;
+  using array = containers::array<std::uint64_t>;
 
  public:
   exchanges(const std::filesystem::path& directory, std::uint64_t entries)
@@ -154,7 +154,7 @@ class exchanges final : public tx_subject {
 /// Pushes and pops in turn, each a transaction; a thousand values are there at first.
 template <class Manager>
 class queued final : public tx_subject {
-  using queue = tx::seq::queue<std::uint64_t>;
+  using queue = containers::queue<std::uint64_t>;
   static constexpr std::uint64_t held_at_first = 1000;
 
  public:
@@ -261,13 +261,13 @@ class keyed final : public tx_subject {
 };
 
 template <class Manager>
-using list = keyed<Manager, tx::seq::list_set<std::uint64_t>>;
+using list = keyed<Manager, containers::list_set<std::uint64_t>>;
 template <class Manager>
-using tree = keyed<Manager, tx::seq::red_black_tree<std::uint64_t, std::uint64_t>>;
+using tree = keyed<Manager, containers::red_black_tree<std::uint64_t, std::uint64_t>>;
 template <class Manager>
-using bplus_tree = keyed<Manager, tx::seq::bplus_tree<std::uint64_t, std::uint64_t>>;
+using bplus_tree = keyed<Manager, containers::bplus_tree<std::uint64_t, std::uint64_t>>;
 template <class Manager>
-using table = keyed<Manager, tx::seq::hash_map<std::uint64_t, std::uint64_t>>;
+using table = keyed<Manager, containers::hash_map<std::uint64_t, std::uint64_t>>;
 
 /// One structure in all engines, measured in turn.
 template <template <class> class Subject>
@@ -417,7 +417,7 @@ double milliseconds_since(steady::time_point start) {
 /// A pool file with a full hash map that nobody has closed.
 template <class Manager>
 void measure_reopening(const micro_settings& settings, const micro_sink& sink) {
-  using map = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
+  using map = containers::hash_map<std::uint64_t, std::uint64_t>;
   const std::uint64_t keys = settings.quick ? 2'000 : 8'000'000;
   const std::size_t bytes = 8 * mebibyte + keys * 128;
   const std::filesystem::path path = unused_path(settings.pool_directory);

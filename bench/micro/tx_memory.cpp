@@ -5,7 +5,7 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +78,7 @@ std::size_t largest_replica(const removed_file& file, std::size_t pool_bytes) {
 /// Puts values until the region is full, or `most` of them. Returns the bytes of keys and values.
 template <class Manager>
 std::size_t fill(Manager& manager, std::size_t value_bytes, std::uint64_t most) {
-  using tree = tx::seq::bplus_tree<std::string, std::string>;
+  using tree = containers::bplus_tree<std::string, std::string>;
   constexpr std::uint64_t stride = 0x9e3779b97f4a7c15;  // odd: a bijection of the words
   constexpr std::size_t key_bytes = 16;
   const auto all = manager.template root<tree>("tree");

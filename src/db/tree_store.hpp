@@ -5,12 +5,12 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/store.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/tx/byte_string.hpp>
+#include <outlast/containers/byte_string.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/tx/managed_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 #include <src/db/file_image.hpp>
 #include <src/db/store_files.hpp>
 
@@ -32,7 +32,7 @@ struct store_facts {
   static constexpr std::uint64_t known_version = 1;
 
   tx::field<std::uint64_t> version;  ///< 0: the store was never opened
-  tx::byte_string order_name;
+  containers::byte_string order_name;
 };
 static_assert(sizeof(store_facts) == 32);
 
@@ -44,7 +44,7 @@ struct read_image;
 [[nodiscard]] std::unique_ptr<store> open_image(const store_options& wanted,
                                                 std::unique_ptr<read_image> image);
 
-using tree = tx::seq::bplus_tree<std::string, std::string, key_order>;
+using tree = containers::bplus_tree<std::string, std::string, key_order>;
 
 /// What a file takes of its file system; 0 if there is none.
 [[nodiscard]] std::size_t bytes_of_file(const std::string& path);
@@ -92,7 +92,7 @@ template <domain::persistence_domain D>
 template <domain::persistence_domain D, class Tree = tree>
 class tree_store final : public store {
   using tree = Tree;
-  using managed = tx::managed_tree<tx::redo_opt<D>, tree>;
+  using managed = containers::managed_tree<tx::redo_opt<D>, tree>;
 
  public:
   /// `is_volatile`: the pool is in ordinary memory. `image`: the pool's image there, to be read.

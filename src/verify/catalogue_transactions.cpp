@@ -3,15 +3,15 @@
 #include <src/verify/by_strings.hpp>
 #include <src/verify/catalogue_entries.hpp>
 
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/managed_tree.hpp>
-#include <outlast/tx/puc_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/verify/snapshots_of.hpp>
 #include <outlast/verify/transaction_subject.hpp>
 
@@ -27,17 +27,17 @@ using redo = tx::redo<domain::simulated>;
 using redo_timed = tx::redo_timed<domain::simulated>;
 using redo_opt = tx::redo_opt<domain::simulated>;
 using cx_ptm = tx::cx_ptm<domain::simulated>;
-using tree = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
-using table = tx::seq::hash_map<std::uint64_t, std::uint64_t>;
-using tree_of_strings = tx::seq::red_black_tree<std::string, std::string>;
-using table_of_strings = tx::seq::hash_map<std::string, std::string>;
+using tree = containers::red_black_tree<std::uint64_t, std::uint64_t>;
+using table = containers::hash_map<std::uint64_t, std::uint64_t>;
+using tree_of_strings = containers::red_black_tree<std::string, std::string>;
+using table_of_strings = containers::hash_map<std::string, std::string>;
 /// Pages as small as they may be.
 template <class T>
-using bplus_tree = tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>;
+using bplus_tree = containers::bplus_tree<T, T, roots::default_order<T>, 4>;
 
-using standard_map = tx::puc_map<tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+using standard_map = containers::puc_map<containers::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
 using standard_table =
-    tx::puc_map<tx::replica_unordered_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+    containers::puc_map<containers::replica_unordered_map<std::uint64_t, std::uint64_t>, domain::simulated>;
 
 template <class Map>
 void add_made_map(list& to, const std::string& name, bool blocks,
@@ -61,8 +61,8 @@ void add_manager(list& to, bool blocks) {
                 {.threads = 3, .operations = 3, .keys = 3, .prefill = 2},
                 {},
                 blocks});
-  add_made_map<tx::managed_map<Manager, tree>>(to, "tx_red_black_tree", blocks);
-  add_made_map<tx::managed_map<Manager, table>>(to, "tx_hash_map", blocks);
+  add_made_map<containers::managed_map<Manager, tree>>(to, "tx_red_black_tree", blocks);
+  add_made_map<containers::managed_map<Manager, table>>(to, "tx_hash_map", blocks);
 }
 
 }  // namespace
@@ -80,18 +80,18 @@ void add_wait_free_transactions(list& to) {
 void add_timed_transactions(list& to) { add_manager<redo_timed>(to, false); }
 
 void add_transactions_of_strings(list& to) {
-  add_made_map<of_strings<tx::managed_map<left_right, tree_of_strings>>>(
+  add_made_map<of_strings<containers::managed_map<left_right, tree_of_strings>>>(
       to, "tx_red_black_tree_strings", true);
-  add_made_map<of_strings<tx::managed_map<left_right, table_of_strings>>>(to, "tx_hash_map_strings",
+  add_made_map<of_strings<containers::managed_map<left_right, table_of_strings>>>(to, "tx_hash_map_strings",
                                                                           true);
 }
 
 void add_snapshots(list& to) {
   constexpr tx::options larger{.replica_bytes = 24576, .page_bytes = 256};
-  add_made_map<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>(to, "tx_bplus_tree", true);
-  add_made_map<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::uint64_t>>>>(
+  add_made_map<containers::managed_tree<left_right, bplus_tree<std::uint64_t>>>(to, "tx_bplus_tree", true);
+  add_made_map<snapshots_of<containers::managed_tree<left_right, bplus_tree<std::uint64_t>>>>(
       to, "tx_bplus_tree_snapshots", true, larger);
-  add_made_map<of_strings<snapshots_of<tx::managed_tree<left_right, bplus_tree<std::string>>>>>(
+  add_made_map<of_strings<snapshots_of<containers::managed_tree<left_right, bplus_tree<std::string>>>>>(
       to, "tx_bplus_tree_strings", true, larger);
 }
 

@@ -41,7 +41,7 @@ namespace outlast::verify::detail {
 }
 
 /// Pages as small as they may be.
-using small_store_tree = tx::seq::bplus_tree<std::string, std::string, store_detail::key_order, 4>;
+using small_store_tree = containers::bplus_tree<std::string, std::string, store_detail::key_order, 4>;
 
 /// What the smallest store needs.
 [[nodiscard]] inline store_detail::store_options small_store(
@@ -64,7 +64,7 @@ class store_in_pool {
   using pool_type = basic_pool<D>;
   using key_type = std::uint64_t;
   using mapped_type = std::uint64_t;
-  using policy_type = typename tx::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
+  using policy_type = typename containers::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
 
   /// `name`: of the order of keys. `syncs`: each change is durable at return, whatever the window.
   store_in_pool(pool_type& pool, std::string_view name, std::chrono::microseconds window = {},

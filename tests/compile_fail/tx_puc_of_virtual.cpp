@@ -1,5 +1,5 @@
 // A class with virtual functions in a pool: the next process would call into nowhere.
-#include <outlast/tx/cx_puc.hpp>
+#include <outlast/tx/baselines/cx_puc.hpp>
 
 struct plain_shape {
   double area() const { return 0; }

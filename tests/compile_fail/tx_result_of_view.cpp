@@ -1,11 +1,11 @@
 // What a map of strings shows ends with the transaction: it is copied inside of it.
-#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/containers/hash_map.hpp>
 #include <outlast/tx/transient.hpp>
 
 #include <cstddef>
 #include <string>
 
-using map = outlast::tx::seq::hash_map<std::string, std::string>;
+using map = outlast::containers::hash_map<std::string, std::string>;
 
 void ask(outlast::tx::transient& manager, outlast::tx::root<map> named) {
 #ifdef OUTLAST_GOOD

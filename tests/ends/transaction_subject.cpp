@@ -1,9 +1,9 @@
 // Transactions on a sequential map.
 #include <tests/ends/pool_subject.hpp>
 
-#include <outlast/tx/managed_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/containers/hash_map.hpp>
 
 namespace outlast::test::ends {
 namespace {
@@ -38,7 +38,7 @@ class transactions {
     return wanted;
   }
 
-  tx::managed_map<tx::redo_opt<D>, tx::seq::hash_map<u64, u64>> in_;
+  containers::managed_map<tx::redo_opt<D>, containers::hash_map<u64, u64>> in_;
 };
 
 }  // namespace

@@ -21,15 +21,15 @@
 #include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_list.hpp>
 #include <outlast/sets/soft_skiplist.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/managed_tree.hpp>
-#include <outlast/tx/puc_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 
 #include <cstdint>
 #include <map>
@@ -206,11 +206,11 @@ void change_epoch(pool& in) {
 
 // ---- transactions: each engine that has a format, each structure that has one ----
 
-using ledger = tx::seq::red_black_tree<number, number>;
-using accounts = tx::managed_map<tx::left_right<>, ledger>;
-using redone = tx::managed_map<tx::redo_opt<>, tx::seq::hash_map<number, number>>;
-using pages = tx::managed_tree<tx::cx_ptm<>, tx::seq::bplus_tree<std::string, std::string>>;
-using standard = tx::puc_map<tx::replica_map<number, number>>;
+using ledger = containers::red_black_tree<number, number>;
+using accounts = containers::managed_map<tx::left_right<>, ledger>;
+using redone = containers::managed_map<tx::redo_opt<>, containers::hash_map<number, number>>;
+using pages = containers::managed_tree<tx::cx_ptm<>, containers::bplus_tree<std::string, std::string>>;
+using standard = containers::puc_map<containers::replica_map<number, number>>;
 
 constexpr tx::options small{.replica_bytes = 128 << 10, .replicas = 2};
 

@@ -13,8 +13,8 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/hash_map.hpp>
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ using u64 = std::uint64_t;
 using table = lockfree::hash_table<u64, u64>;
 using set = sets::soft_hash<u64, u64>;
 using buffered = epoch::hash_map<u64, u64>;
-using managed = tx::managed_map<tx::left_right<>, tx::seq::hash_map<u64, u64>>;
+using managed = containers::managed_map<tx::left_right<>, containers::hash_map<u64, u64>>;
 
 /// One structure of each kind.
 struct structures {

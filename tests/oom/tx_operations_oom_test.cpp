@@ -3,18 +3,18 @@
 #include "tests/oom/map_operations.hpp"
 
 #include <outlast/domain.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/managed_tree.hpp>
-#include <outlast/tx/puc_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/array.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/queue.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
-#include <outlast/tx/seq/stack.hpp>
+#include <outlast/containers/array.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/queue.hpp>
+#include <outlast/containers/red_black_tree.hpp>
+#include <outlast/containers/stack.hpp>
 
 #include <gtest/gtest.h>
 
@@ -33,10 +33,10 @@ namespace {
 using u64 = std::uint64_t;
 using flushing = domain::adr;
 using plain = domain::process;
-using tree = tx::seq::red_black_tree<u64, u64>;
-using table = tx::seq::hash_map<u64, u64>;
-using text_table = tx::seq::hash_map<std::string, std::string>;
-using wide_tree = tx::seq::bplus_tree<u64, u64>;
+using tree = containers::red_black_tree<u64, u64>;
+using table = containers::hash_map<u64, u64>;
+using text_table = containers::hash_map<std::string, std::string>;
+using wide_tree = containers::bplus_tree<u64, u64>;
 
 constexpr std::size_t replica_bytes = std::size_t{256} << 10;
 
@@ -58,27 +58,27 @@ tested_family<Map, numbers> family_of(const std::string& name) {
 }
 
 TEST(TxOperationsOom, left_right) {
-  expect_all_or_nothing(family_of<tx::managed_map<tx::left_right<flushing>, tree>>("left_right"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::left_right<flushing>, tree>>("left_right"));
   expect_all_or_nothing(
-      family_of<tx::managed_map<tx::left_right<plain>, text_table>>("left_right of strings"));
+      family_of<containers::managed_map<tx::left_right<plain>, text_table>>("left_right of strings"));
 }
 
 TEST(TxOperationsOom, redo) {
-  expect_all_or_nothing(family_of<tx::managed_map<tx::redo<flushing>, tree>>("redo"));
-  expect_all_or_nothing(family_of<tx::managed_map<tx::redo_timed<plain>, table>>("redo_timed"));
-  expect_all_or_nothing(family_of<tx::managed_map<tx::redo_opt<flushing>, table>>("redo_opt"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::redo<flushing>, tree>>("redo"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::redo_timed<plain>, table>>("redo_timed"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::redo_opt<flushing>, table>>("redo_opt"));
   expect_all_or_nothing(
-      family_of<tx::managed_map<tx::redo_opt<plain>, text_table>>("redo_opt of strings"));
+      family_of<containers::managed_map<tx::redo_opt<plain>, text_table>>("redo_opt of strings"));
 }
 
 TEST(TxOperationsOom, cx) {
-  expect_all_or_nothing(family_of<tx::managed_map<tx::cx_ptm<flushing>, tree>>("cx_ptm"));
-  expect_all_or_nothing(family_of<tx::puc_map<tx::replica_map<u64, u64>, flushing>>("cx_puc"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::cx_ptm<flushing>, tree>>("cx_ptm"));
+  expect_all_or_nothing(family_of<containers::puc_map<containers::replica_map<u64, u64>, flushing>>("cx_puc"));
 }
 
 /// A snapshot is taken, read and given back.
 TEST(TxOperationsOom, managed_tree) {
-  using map = tx::managed_tree<tx::redo_opt<flushing>, wide_tree>;
+  using map = containers::managed_tree<tx::redo_opt<flushing>, wide_tree>;
   auto family = family_of_maps<map>("managed_tree", [](auto& pool) {
     return std::make_unique<map>(pool, "tested", tx::options{.replica_bytes = replica_bytes});
   });

@@ -10,9 +10,9 @@
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/basic_hash.hpp>
-#include <outlast/tx/managed_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <tests/support/failing_disk.hpp>
 #include <tests/support/memory_folder.hpp>
 
@@ -65,7 +65,7 @@ struct set : attached<sets::basic_hash<sets::link_free<file>, key, wide>> {
   using attached::attached;
 };
 struct transactions
-    : attached<tx::managed_map<tx::redo_opt<file>, tx::seq::red_black_tree<key, key>>> {
+    : attached<containers::managed_map<tx::redo_opt<file>, containers::red_black_tree<key, key>>> {
   using attached::attached;
 };
 struct epochs : attached<epoch::hash_map<key, wide, file>> {

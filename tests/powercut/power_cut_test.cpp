@@ -6,9 +6,9 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/verify/eager_epochs.hpp>
 #include <outlast/verify/lossy_file.hpp>
 #include <tests/powercut/disk_subjects.hpp>
@@ -209,12 +209,12 @@ TEST(PowerCut, a_policy_without_completion_fence_is_found_out) {
   EXPECT_NE(outcome.complaint, "");
 }
 
-using tree_of_transactions = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
+using tree_of_transactions = containers::red_black_tree<std::uint64_t, std::uint64_t>;
 
 /// Replicas that are small enough for images of them to be copied.
 template <class Engine>
 cut_result cut_transactions() {
-  using structure = tx::managed_map<Engine, tree_of_transactions>;
+  using structure = containers::managed_map<Engine, tree_of_transactions>;
   typename map_on_disk<structure>::parts how;
   how.memory_bytes = std::size_t{128} << 10;
   how.make = [](auto& pool) {
@@ -261,7 +261,7 @@ TEST(PowerCut, a_log_that_publishes_without_waiting_is_found_out) {
 
 template <class D>
 cut_result cut_windows() {
-  using structure = tx::managed_map<tx::redo_opt<D>, tree_of_transactions>;
+  using structure = containers::managed_map<tx::redo_opt<D>, tree_of_transactions>;
   return cut_power_again_and_again(*windows_on_disk<structure>(std::size_t{128} << 10, 3),
                                    {.seed = 1, .images = enough_images});
 }

@@ -5,8 +5,8 @@
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/hash_map.hpp>
 #include <tests/soak/families.hpp>
 #include <tests/soak/map_subject.hpp>
 #include <tests/soak/sequence_subject.hpp>
@@ -48,7 +48,7 @@ class passing_subject final : public subject {
  private:
   void make(u64 wave) {
     using policy = durable::flit<durable::tag::adjacent, durable::automatic, D>;
-    using transactions = tx::managed_map<tx::left_right<D>, tx::seq::hash_map<u64, u64>>;
+    using transactions = containers::managed_map<tx::left_right<D>, containers::hash_map<u64, u64>>;
     const scale some{.operations = how_.waiting};
     const scale many{.operations = how_.quick};
     switch (wave % period) {

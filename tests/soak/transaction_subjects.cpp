@@ -1,10 +1,10 @@
 // Transactional structures.
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_map.hpp>
-#include <outlast/tx/puc_map.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <tests/soak/families.hpp>
 #include <tests/soak/snapshot_subject.hpp>
 #include <tests/soak/tree_map.hpp>
@@ -22,13 +22,13 @@ void add_transactions(subjects& to, basic_pool<D>& pool, const amounts& how) {
   };
   const scale some{.operations = how.waiting};
   const scale few{.operations = how.tiny};
-  using table = tx::seq::hash_map<u64, std::string>;
-  using tree = tx::seq::red_black_tree<u64, u64>;
-  using object = tx::replica_map<u64, u64>;
-  add_map<tx::managed_map<tx::left_right<D>, table>>(to, pool, "left-right map", some,
+  using table = containers::hash_map<u64, std::string>;
+  using tree = containers::red_black_tree<u64, u64>;
+  using object = containers::replica_map<u64, u64>;
+  add_map<containers::managed_map<tx::left_right<D>, table>>(to, pool, "left-right map", some,
                                                      megabytes(32, 2));
-  add_map<tx::managed_map<tx::cx_ptm<D>, tree>>(to, pool, "cx-ptm tree", some, megabytes(16, 4));
-  add_map<tx::puc_map<object, D>>(to, pool, "cx-puc map", few, megabytes(4, 4));
+  add_map<containers::managed_map<tx::cx_ptm<D>, tree>>(to, pool, "cx-ptm tree", some, megabytes(16, 4));
+  add_map<containers::puc_map<object, D>>(to, pool, "cx-puc map", few, megabytes(4, 4));
 
   tx::options wanted = megabytes(128, 4);
   wanted.window = std::chrono::milliseconds(10);

@@ -3,9 +3,9 @@
 
 #include <tests/soak/content.hpp>
 
-#include <outlast/tx/managed_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 
 #include <string>
 #include <utility>
@@ -14,8 +14,8 @@ namespace outlast::test::soak {
 
 template <class D>
 class tree_map
-    : public tx::managed_tree<tx::redo_opt<D>, tx::seq::bplus_tree<std::string, std::string>> {
-  using base = tx::managed_tree<tx::redo_opt<D>, tx::seq::bplus_tree<std::string, std::string>>;
+    : public containers::managed_tree<tx::redo_opt<D>, containers::bplus_tree<std::string, std::string>> {
+  using base = containers::managed_tree<tx::redo_opt<D>, containers::bplus_tree<std::string, std::string>>;
 
  public:
   using base::base;

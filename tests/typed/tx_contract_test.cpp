@@ -2,16 +2,16 @@
 // Method: the same random operations on both, each in a transaction of its own; after them the
 // memory that they gave back is all that there is.
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/array.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
-#include <outlast/tx/seq/list_set.hpp>
-#include <outlast/tx/seq/queue.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
-#include <outlast/tx/seq/stack.hpp>
+#include <outlast/containers/array.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/list_set.hpp>
+#include <outlast/containers/queue.hpp>
+#include <outlast/containers/red_black_tree.hpp>
+#include <outlast/containers/stack.hpp>
 #include <outlast/tx/transient.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -196,7 +196,7 @@ using engines = testing::Types<
 TYPED_TEST_SUITE(TransactionContract, engines);
 
 TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {
-  using map = tx::seq::red_black_tree<number, number>;
+  using map = containers::red_black_tree<number, number>;
   const auto before = this->manager().template root<map>("tree");
   const std::size_t empty = this->bytes_in_use();
   this->template expect_a_map<map>("tree");
@@ -205,7 +205,7 @@ TYPED_TEST(TransactionContract, red_black_tree_is_an_ordered_map) {
 
 /// Pages that are always about to be split or merged.
 template <class T>
-using small_bplus_tree = tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>;
+using small_bplus_tree = containers::bplus_tree<T, T, roots::default_order<T>, 4>;
 
 TYPED_TEST(TransactionContract, bplus_tree_is_an_ordered_map) {
   using map = small_bplus_tree<number>;
@@ -224,16 +224,16 @@ TYPED_TEST(TransactionContract, bplus_tree_of_strings_is_an_ordered_map) {
 }
 
 TYPED_TEST(TransactionContract, bplus_tree_with_wide_pages_is_an_ordered_map) {
-  this->template expect_a_map<tx::seq::bplus_tree<number, number>>("tree");
-  this->template expect_a_map_of_strings<tx::seq::bplus_tree<std::string, std::string>>("strings");
+  this->template expect_a_map<containers::bplus_tree<number, number>>("tree");
+  this->template expect_a_map_of_strings<containers::bplus_tree<std::string, std::string>>("strings");
 }
 
 TYPED_TEST(TransactionContract, hash_map_is_a_map) {
-  this->template expect_a_map<tx::seq::hash_map<number, number>>("table");
+  this->template expect_a_map<containers::hash_map<number, number>>("table");
 }
 
 TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_an_ordered_map) {
-  using map = tx::seq::red_black_tree<std::string, std::string>;
+  using map = containers::red_black_tree<std::string, std::string>;
   static_cast<void>(this->manager().template root<map>("tree"));
   const std::size_t empty = this->bytes_in_use();
   this->template expect_a_map_of_strings<map>("tree");
@@ -241,7 +241,7 @@ TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_an_ordered_map) {
 }
 
 TYPED_TEST(TransactionContract, hash_map_of_strings_is_a_map) {
-  using map = tx::seq::hash_map<std::string, std::string>;
+  using map = containers::hash_map<std::string, std::string>;
   const auto table = this->manager().template root<map>("table");
   this->template expect_a_map_of_strings<map>("table");
   const std::size_t empty = this->bytes_in_use();  // but for its buckets
@@ -255,8 +255,8 @@ TYPED_TEST(TransactionContract, hash_map_of_strings_is_a_map) {
 }
 
 TYPED_TEST(TransactionContract, one_of_key_and_value_may_be_a_string) {
-  using names = tx::seq::red_black_tree<number, std::string>;
-  using numbers = tx::seq::hash_map<std::string, number>;
+  using names = containers::red_black_tree<number, std::string>;
+  using numbers = containers::hash_map<std::string, number>;
   const auto by_number = this->manager().template root<names>("names");
   const auto by_name = this->manager().template root<numbers>("numbers");
   const std::string name(50, 'n');
@@ -268,7 +268,7 @@ TYPED_TEST(TransactionContract, one_of_key_and_value_may_be_a_string) {
 }
 
 TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_ordered_by_unsigned_bytes) {
-  using map = tx::seq::red_black_tree<std::string, number>;
+  using map = containers::red_black_tree<std::string, number>;
   const auto tree = this->manager().template root<map>("tree");
   const std::vector<std::string> ascending = {
       "", std::string(1, '\0'), std::string(2, '\0'), "a", "aa", "b", "\x7f", "\x80", "\xff"};
@@ -283,7 +283,7 @@ TYPED_TEST(TransactionContract, red_black_tree_of_strings_is_ordered_by_unsigned
 }
 
 TYPED_TEST(TransactionContract, a_string_can_be_copied_within_its_map) {
-  using map = tx::seq::hash_map<std::string, std::string>;
+  using map = containers::hash_map<std::string, std::string>;
   const auto table = this->manager().template root<map>("table");
   const std::string held = std::string(30, 'a') + std::string(30, 'b');
   this->manager().update(table, [=](map& m) {
@@ -300,7 +300,7 @@ TYPED_TEST(TransactionContract, a_string_can_be_copied_within_its_map) {
 }
 
 TYPED_TEST(TransactionContract, a_string_for_which_there_is_no_room_changes_nothing) {
-  using map = tx::seq::red_black_tree<std::string, std::string>;
+  using map = containers::red_black_tree<std::string, std::string>;
   const auto tree = this->manager().template root<map>("tree");
   std::map<std::string, std::string> model;
   const auto fill = [&] {
@@ -323,7 +323,7 @@ TYPED_TEST(TransactionContract, a_string_for_which_there_is_no_room_changes_noth
 }
 
 TYPED_TEST(TransactionContract, red_black_tree_visits_in_order) {
-  using map = tx::seq::red_black_tree<number, number>;
+  using map = containers::red_black_tree<number, number>;
   const auto tree = this->manager().template root<map>("tree");
   std::mt19937_64 random(3);
   std::set<number> model;
@@ -339,7 +339,7 @@ TYPED_TEST(TransactionContract, red_black_tree_visits_in_order) {
 }
 
 TYPED_TEST(TransactionContract, list_set_is_an_ordered_set) {
-  using set = tx::seq::list_set<number>;
+  using set = containers::list_set<number>;
   const auto list = this->manager().template root<set>("list");
   const std::size_t empty = this->bytes_in_use();
   std::set<number> model;
@@ -371,8 +371,8 @@ TYPED_TEST(TransactionContract, list_set_is_an_ordered_set) {
 }
 
 TYPED_TEST(TransactionContract, queue_and_stack_give_back_what_they_take) {
-  using queue = tx::seq::queue<number>;
-  using stack = tx::seq::stack<number>;
+  using queue = containers::queue<number>;
+  using stack = containers::stack<number>;
   const auto line = this->manager().template root<queue>("queue");
   const auto pile = this->manager().template root<stack>("stack");
   const std::size_t empty = this->bytes_in_use();
@@ -402,7 +402,7 @@ TYPED_TEST(TransactionContract, queue_and_stack_give_back_what_they_take) {
 }
 
 TYPED_TEST(TransactionContract, array_swaps) {
-  using array = tx::seq::array<number>;
+  using array = containers::array<number>;
   const auto all = this->manager().template root<array>("array");
   std::vector<number> model(500);
   this->manager().update(all, [](array& a) {
@@ -424,7 +424,7 @@ TYPED_TEST(TransactionContract, array_swaps) {
 }
 
 TYPED_TEST(TransactionContract, a_failed_insertion_changes_nothing) {
-  using map = tx::seq::red_black_tree<number, number>;
+  using map = containers::red_black_tree<number, number>;
   const auto tree = this->manager().template root<map>("tree");
   number key = 0;
   try {

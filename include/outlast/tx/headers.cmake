@@ -1,15 +1,12 @@
 outlast_headers(outlast_library tx
-  byte_string.hpp
-  cx_ptm.hpp
-  cx_puc.hpp
+  baselines/cx_ptm.hpp
+  baselines/cx_puc.hpp
+  baselines/detail/cx_queue.hpp
+  baselines/detail/cx_session.hpp
   detail/attached_manager.hpp
   detail/changed_pages.hpp
-  detail/copied_entries.hpp
   detail/counted_memory.hpp
-  detail/cx_queue.hpp
-  detail/cx_session.hpp
   detail/device_turns.hpp
-  detail/dropped_snapshots.hpp
   detail/helped_request.hpp
   detail/impl/redo_session.hpp
   detail/logged_word.hpp
@@ -26,28 +23,9 @@ outlast_headers(outlast_library tx
   field.hpp
   heap.hpp
   left_right.hpp
-  managed_map.hpp
-  managed_tree.hpp
   manager.hpp
   options.hpp
-  puc_map.hpp
   redo.hpp
-  seq/array.hpp
-  seq/bplus_tree.hpp
-  seq/detail/bplus_item.hpp
-  seq/detail/bplus_page.hpp
-  seq/detail/hash_line.hpp
-  seq/detail/stored.hpp
-  seq/detail/value_chunk.hpp
-  seq/detail/versioned.hpp
-  seq/detail/versions.hpp
-  seq/hash_map.hpp
-  seq/impl/bplus_content.hpp
-  seq/impl/bplus_tree.hpp
-  seq/list_set.hpp
-  seq/queue.hpp
-  seq/red_black_tree.hpp
-  seq/stack.hpp
   transaction.hpp
   transient.hpp
 )

@@ -11,7 +11,7 @@
 
 namespace outlast::verify {
 
-/// `Tree` is a tx::managed_tree. Each update happens while two snapshots are open that an earlier
+/// `Tree` is a containers::managed_tree. Each update happens while two snapshots are open that an earlier
 /// one took, or another thread; each lookup is one in a snapshot of its own. Whether snapshots are
 /// what they were when they were taken, check() says; and whether blocks are in use that nobody
 /// reaches, or kept for snapshots that are gone.

@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 #include <broken_tx/left_right.hpp>
-#include <broken_tx/managed_map.hpp>
-#include <broken_tx/managed_tree.hpp>
-#include <broken_tx/seq/bplus_tree.hpp>
-#include <broken_tx/seq/hash_map.hpp>
+#include <broken_containers/managed_map.hpp>
+#include <broken_containers/managed_tree.hpp>
+#include <broken_containers/bplus_tree.hpp>
+#include <broken_containers/hash_map.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -25,13 +25,13 @@ namespace {
 using domain::simulated;
 template <class T>
 using tree = verify::snapshots_of<
-    broken_tx::managed_tree<broken_tx::left_right<simulated>,
-                            broken_tx::seq::bplus_tree<T, T, roots::default_order<T>, 4>>>;
+    broken_containers::managed_tree<broken_tx::left_right<simulated>,
+                            broken_containers::bplus_tree<T, T, roots::default_order<T>, 4>>>;
 using numbers = tree<std::uint64_t>;
 using strings = verify::detail::of_strings<tree<std::string>>;
 template <class T>
 using table =
-    broken_tx::managed_map<broken_tx::left_right<simulated>, broken_tx::seq::hash_map<T, T>>;
+    broken_containers::managed_map<broken_tx::left_right<simulated>, broken_containers::hash_map<T, T>>;
 using table_of_numbers = table<std::uint64_t>;
 using table_of_strings = verify::detail::of_strings<table<std::string>>;
 

@@ -6,9 +6,9 @@
 #include <outlast/verify/simulated.hpp>
 
 #include <gtest/gtest.h>
-#include <broken_tx/cx_ptm.hpp>
+#include <broken_tx/baselines/cx_ptm.hpp>
 #include <broken_tx/left_right.hpp>
-#include <broken_tx/puc_map.hpp>
+#include <broken_containers/baselines/puc_map.hpp>
 #include <broken_tx/redo.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
@@ -38,7 +38,7 @@ enum class scenarios {
 };
 
 using standard_map =
-    broken_tx::puc_map<broken_tx::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+    broken_containers::puc_map<broken_containers::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
 
 verify::report explore(verify::subject& tested, int defect, scenarios which,
                        std::uint64_t executions, std::uint64_t seed) {

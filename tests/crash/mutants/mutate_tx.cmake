@@ -152,7 +152,7 @@ function(outlast_mutate_tx to)
   outlast_read_header(detail/replica_word.hpp)
   outlast_write_header(detail/replica_word.hpp)
 
-  outlast_read_header(detail/cx_queue.hpp)
+  outlast_read_header(baselines/detail/cx_queue.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
   # 32: an operation gets a second place
   outlast_mutate(32 "    forget(tail);" "    if (@D@) forget(tail);")
@@ -163,9 +163,9 @@ function(outlast_mutate_tx to)
   # 35: an operation is taken for the one that had its place before
   outlast_mutate(35 "found->number.load(std::memory_order_acquire) == number ?"
                     "(!@D@ || found->number.load(std::memory_order_acquire) == number) ?")
-  outlast_write_header(detail/cx_queue.hpp)
+  outlast_write_header(baselines/detail/cx_queue.hpp)
 
-  outlast_read_header(detail/cx_session.hpp)
+  outlast_read_header(baselines/detail/cx_session.hpp)
   # 36: callers are told before the word is durable
   outlast_mutate(36 "    word_.make_durable(word_.now());" "    if (@D@) word_.make_durable(word_.now());")
   # 37: a replica is left to a reader before the word is durable
@@ -199,9 +199,9 @@ function(outlast_mutate_tx to)
   # 48: a copy passes for newer than it is
   outlast_mutate(48 "    owned->number.store(now.number(), std::memory_order_relaxed);\n    owned->stale"
                     "    owned->number.store(now.number() + (@D@ ? 0 : 1), std::memory_order_relaxed);\n    owned->stale")
-  outlast_write_header(detail/cx_session.hpp)
+  outlast_write_header(baselines/detail/cx_session.hpp)
 
-  outlast_read_header(cx_ptm.hpp)
+  outlast_read_header(baselines/cx_ptm.hpp)
   # 49: what operations wrote is not written back
   outlast_mutate(49 "    in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });"
                     "    if (@D@) in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });")
@@ -215,11 +215,10 @@ function(outlast_mutate_tx to)
   outlast_mutate(63 "in.number.load(std::memory_order_relaxed));" "in.number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));")
   # 64: what was written before a copy is not written back
   outlast_mutate(64 "    if (is_known) {" "    if (!@D@) in.unflushed.clear();\n    if (is_known) {")
-  outlast_write_header(cx_ptm.hpp)
+  outlast_write_header(baselines/cx_ptm.hpp)
 
-  outlast_read_header(puc_map.hpp)
-  outlast_write_header(puc_map.hpp)
-  outlast_read_header(cx_puc.hpp)
+  outlast_copy_of_container(baselines/puc_map.hpp)
+  outlast_read_header(baselines/cx_puc.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
   # 52: what tells where objects lie is not written back
   outlast_mutate(52 "    domain::flush<D>(this->replica(i), in_use.table_end);"
@@ -232,7 +231,7 @@ function(outlast_mutate_tx to)
   # 55: a copy keeps what the replica held
   outlast_mutate(55 "      heap(making).format(this->page_bytes());"
                     "      if (@D@) heap(making).format(this->page_bytes());")
-  outlast_write_header(cx_puc.hpp)
+  outlast_write_header(baselines/cx_puc.hpp)
 
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/verify)
   outlast_read_header(transaction_subject.hpp)

@@ -1,21 +1,27 @@
 # The sentences on which snapshots, strings and hash maps in transactions rest: see mutate.cmake. Beside the headers
 # that outlast_mutate_tx() writes, which must have been called.
 
-# The header, as one of the broken layer, with the number of the defect in reach.
-macro(outlast_read_tx_header HEADER)
+# Reads a header of containers as one of the broken layer that uses the broken tx, with the number of the defect in
+# reach.
+macro(outlast_read_container HEADER)
+  set(from ${PROJECT_SOURCE_DIR}/include/outlast/containers)
+  set(LAYER containers)
   outlast_read_header(${HEADER})
-  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\nnamespace outlast::broken_containers {\nusing broken_tx::defect;\n}\n" TEXT "${TEXT}")
+  string(REPLACE "<outlast/tx/" "<broken_tx/" TEXT "${TEXT}")
   string(REGEX REPLACE "([^a-z_:])tx::" "\\1broken_tx::" TEXT "${TEXT}")
 endmacro()
+# A copy without a mutant.
+function(outlast_copy_of_container HEADER)
+  outlast_read_container(${HEADER})
+  outlast_write_header(${HEADER})
+endfunction()
 
 function(outlast_mutate_tx_seq to)
-  set(LAYER tx)
-  set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/copied_entries.hpp detail/dropped_snapshots.hpp managed_map.hpp seq/bplus_tree.hpp
-          seq/detail/bplus_page.hpp seq/detail/stored.hpp seq/detail/versioned.hpp
-          seq/impl/bplus_content.hpp)
-    outlast_read_tx_header(${HEADER})
-    if(HEADER STREQUAL "seq/bplus_tree.hpp")
+  foreach(HEADER IN ITEMS detail/copied_entries.hpp detail/dropped_snapshots.hpp managed_map.hpp bplus_tree.hpp
+          detail/bplus_page.hpp detail/stored.hpp detail/versioned.hpp impl/bplus_content.hpp)
+    outlast_read_container(${HEADER})
+    if(HEADER STREQUAL "bplus_tree.hpp")
       # 101: a page that a snapshot sees is changed in place
       outlast_mutate(101 "if (!versions_.is_seen(at->born)) return at;"
                          "if (!@D@ || !versions_.is_seen(at->born)) return at;")
@@ -26,47 +32,47 @@ function(outlast_mutate_tx_seq to)
     outlast_write_header(${HEADER})
   endforeach()
 
-  outlast_read_tx_header(byte_string.hpp)
+  outlast_read_container(byte_string.hpp)
   # 103: bytes in a block are written past the transaction
-  outlast_mutate(103 "write_bytes(block, bytes.data(), bytes.size());"
-                     "if (@D@) write_bytes(block, bytes.data(), bytes.size()); else std::memcpy(block, bytes.data(), bytes.size());")
+  outlast_mutate(103 "broken_tx::write_bytes(block, bytes.data(), bytes.size());"
+                     "if (@D@) broken_tx::write_bytes(block, bytes.data(), bytes.size()); else std::memcpy(block, bytes.data(), bytes.size());")
   # 104: those in the string itself
-  outlast_mutate(104 "write_bytes(inside_, kept.data(), bytes.size());"
-                     "if (@D@) write_bytes(inside_, kept.data(), bytes.size()); else std::memcpy(inside_, kept.data(), bytes.size());")
+  outlast_mutate(104 "broken_tx::write_bytes(inside_, kept.data(), bytes.size());"
+                     "if (@D@) broken_tx::write_bytes(inside_, kept.data(), bytes.size()); else std::memcpy(inside_, kept.data(), bytes.size());")
   outlast_write_header(byte_string.hpp)
 
-  outlast_read_tx_header(seq/detail/bplus_item.hpp)
+  outlast_read_container(detail/bplus_item.hpp)
   # 106: a record that a snapshot sees is changed in place
   outlast_mutate(106 "if (!in.is_seen(before->born) && has_room" "if ((!@D@ || !in.is_seen(before->born)) && has_room")
   # 120: the value of a record is written past the transaction
-  outlast_mutate(120 "      write_bytes(bytes + key.size(), value.data(), value.size());"
-                     "      if (@D@) write_bytes(bytes + key.size(), value.data(), value.size()); else std::memcpy(bytes + key.size(), value.data(), value.size());")
+  outlast_mutate(120 "      broken_tx::write_bytes(bytes + key.size(), value.data(), value.size());"
+                     "      if (@D@) broken_tx::write_bytes(bytes + key.size(), value.data(), value.size()); else std::memcpy(bytes + key.size(), value.data(), value.size());")
   # 121: a record that another one replaces is lost (that of a string is found by byte_string's tests)
   outlast_mutate(121 "      in.retire(before, before->born);" "      if (@D@) in.retire(before, before->born);")
-  outlast_write_header(seq/detail/bplus_item.hpp)
+  outlast_write_header(detail/bplus_item.hpp)
 
-  outlast_read_tx_header(seq/detail/versions.hpp)
+  outlast_read_container(detail/versions.hpp)
   # 107: what a snapshot sees is freed
   outlast_mutate(107 "if (!is_seen(born)) return" "if (!@D@ || !is_seen(born)) return")
   # 108: what an older snapshot sees too is freed with the newer one
   outlast_mutate(108 "if (to == nullptr || born > to->at_) {" "if (!@D@ || to == nullptr || born > to->at_) {")
   # 109: a snapshot is taken for the latest when the tree has changed since
   outlast_mutate(109 "return !changed_ && at + 1 == now_;" "return (!changed_ || !@D@) && at + 1 == now_;")
-  outlast_write_header(seq/detail/versions.hpp)
+  outlast_write_header(detail/versions.hpp)
 
-  outlast_read_tx_header(seq/impl/bplus_tree.hpp)
+  outlast_read_container(impl/bplus_tree.hpp)
   # 110: a page above one that is copied is not
   outlast_mutate(110 "  header* at = own_root(order);\n  const inner* above"
                      "  header* at = @D@ ? own_root(order) : root_.get();\n  const inner* above")
-  outlast_write_header(seq/impl/bplus_tree.hpp)
+  outlast_write_header(impl/bplus_tree.hpp)
 
-  outlast_read_tx_header(seq/detail/hash_line.hpp)
+  outlast_read_container(detail/hash_line.hpp)
   # 114: which places of a line are taken is written past the transaction
   outlast_mutate(114 "    tags_ = changed;"
                      "    if (@D@) tags_ = changed; else std::memcpy(static_cast<void*>(&tags_), &changed, sizeof changed);")
-  outlast_write_header(seq/detail/hash_line.hpp)
+  outlast_write_header(detail/hash_line.hpp)
 
-  outlast_read_tx_header(seq/hash_map.hpp)
+  outlast_read_container(hash_map.hpp)
   # 115: that lines were split is forgotten
   outlast_mutate(115 "    lines_ = whole + last;" "    if (@D@) lines_ = whole + last;")
   # 116: what belongs to a new line is left in the old one
@@ -74,9 +80,9 @@ function(outlast_mutate_tx_seq to)
   # 117: a line that was given back stays in its chain
   outlast_mutate(117 "if (more != nullptr) first.set_next(nullptr);"
                      "if (more != nullptr && @D@) first.set_next(nullptr);")
-  outlast_write_header(seq/hash_map.hpp)
+  outlast_write_header(hash_map.hpp)
 
-  outlast_read_tx_header(managed_tree.hpp)
+  outlast_read_container(managed_tree.hpp)
   # 111: snapshots of a process that is gone stay open
   outlast_mutate(111 "return t.close_all_snapshots(); });"
                      "return @D@ ? t.close_all_snapshots() : typename Tree::snapshot{}; });")

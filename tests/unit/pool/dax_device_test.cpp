@@ -14,7 +14,7 @@
 #include <outlast/pool/replica_pair.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/seq/red_black_tree.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <src/pool/file/dax_device.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -184,7 +184,7 @@ class DaxDevice : public ::testing::Test {
     EXPECT_EQ(entries, last);
   }
 
-  using tree_type = tx::seq::red_black_tree<std::uint64_t, std::uint64_t>;
+  using tree_type = containers::red_black_tree<std::uint64_t, std::uint64_t>;
   temp_directory directory_;
   std::string path_ = directory_.file("dax0.0");
 };

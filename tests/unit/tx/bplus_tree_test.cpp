@@ -3,7 +3,7 @@
 // Method: random operations against std::map, with snapshots that are opened and closed at random,
 // each compared as a whole with a copy of the model; pages so small that all of them change.
 #include <outlast/tx/heap.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 #include <outlast/tx/transient.hpp>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace outlast::tx::seq {
+namespace outlast::containers {
 namespace {
 
 using number = std::uint64_t;
@@ -357,4 +357,4 @@ TEST(BplusTreeOfStrings, takes_an_order_of_run_time) {
 }
 
 }  // namespace
-}  // namespace outlast::tx::seq
+}  // namespace outlast::containers

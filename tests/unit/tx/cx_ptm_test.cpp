@@ -1,7 +1,7 @@
 // Goal: what is cx_ptm's alone: operations that run once in each replica, whoever has stopped.
 // Method: threads that stop inside of an operation, operations that end unlike from run to run.
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 // Method: containers of the standard library, and a list written here with plain pointers; many
 // threads; pools that are closed, abandoned and mapped elsewhere.
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
-#include <outlast/tx/cx_puc.hpp>
-#include <outlast/tx/puc_map.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_puc.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -3,11 +3,11 @@
 // Method: trees in a replica of ordinary memory; each thing that is believed is spoilt in turn.
 #include <outlast/base/error.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/byte_string.hpp>
+#include <outlast/containers/byte_string.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 #include <outlast/tx/transient.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -18,7 +18,7 @@
 #include <cstring>
 #include <string>
 
-namespace outlast::tx::seq {
+namespace outlast::containers {
 namespace {
 
 using tree = bplus_tree<std::string, std::string>;
@@ -391,4 +391,4 @@ TEST(DamagedOrder, ends_an_iterator_that_would_run_in_a_circle) {
 }
 
 }  // namespace
-}  // namespace outlast::tx::seq
+}  // namespace outlast::containers

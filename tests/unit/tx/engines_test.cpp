@@ -3,7 +3,7 @@
 // Method: small objects in a pool file; many threads; pools that are closed, abandoned and moved.
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <tests/support/temp_pool.hpp>

@@ -3,7 +3,7 @@
 // Method: random operations against std::map, with invariants checked; keys that all meet in one
 // line; lines counted while keys come and go.
 #include <outlast/tx/heap.hpp>
-#include <outlast/tx/seq/hash_map.hpp>
+#include <outlast/containers/hash_map.hpp>
 #include <outlast/tx/transient.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <random>
 #include <string>
 
-namespace outlast::tx::seq {
+namespace outlast::containers {
 namespace {
 
 using number = std::uint64_t;
@@ -208,4 +208,4 @@ TEST_F(HashGrowth, takes_views_of_what_it_holds_itself) {
 }
 
 }  // namespace
-}  // namespace outlast::tx::seq
+}  // namespace outlast::containers

@@ -4,7 +4,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <tests/support/memory_folder.hpp>

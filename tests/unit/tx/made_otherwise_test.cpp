@@ -2,7 +2,7 @@
 // values, also where their pool has them open, and stay as they were. Method: managers of each kind
 // that are attached again with other options; pools that are too small for two.
 #include <outlast/domain.hpp>
-#include <outlast/tx/cx_puc.hpp>
+#include <outlast/tx/baselines/cx_puc.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
 #include <tests/support/temp_pool.hpp>

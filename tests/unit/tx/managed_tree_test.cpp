@@ -3,11 +3,11 @@
 // Method: small trees in pool files; threads that write while others read; pools that are
 // abandoned.
 #include <outlast/domain/process.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/managed_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/bplus_tree.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ using number = std::uint64_t;
 using D = domain::process;
 using pool_file = test::temp_pool<D>;
 template <class Key, class Value>
-using small_tree = seq::bplus_tree<Key, Value, roots::default_order<Key>, 6>;
+using small_tree = containers::bplus_tree<Key, Value, roots::default_order<Key>, 6>;
 using numbers = managed_tree<left_right<D>, small_tree<number, number>>;
 using strings = managed_tree<left_right<D>, small_tree<std::string, std::string>>;
 
@@ -542,7 +542,7 @@ using engines_of_orders = testing::Types<left_right<D>, redo_opt<D>, cx_ptm<D>>;
 TYPED_TEST_SUITE(OrderOfRunTime, engines_of_orders);
 
 TYPED_TEST(OrderOfRunTime, is_given_again_at_each_opening) {
-  using tree = managed_tree<TypeParam, seq::bplus_tree<std::string, std::string, collation, 6>>;
+  using tree = managed_tree<TypeParam, containers::bplus_tree<std::string, std::string, collation, 6>>;
   pool_file pool;
   constexpr options small{.replica_bytes = std::size_t{2} << 20};
   {

@@ -4,11 +4,11 @@
 // the replica that would be up to date, so that an update takes another one.
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/any_domain.hpp>
-#include <outlast/tx/cx_ptm.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo.hpp>
-#include <outlast/tx/seq/array.hpp>
+#include <outlast/containers/array.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ struct counting_bytes : domain::process {
 };
 
 using D = counting_bytes;
-using array = seq::array<std::uint64_t>;
+using array = containers::array<std::uint64_t>;
 
 constexpr std::size_t entries = 100'000;
 constexpr std::size_t page = 4096;

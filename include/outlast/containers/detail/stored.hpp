@@ -1,0 +1,58 @@
+// A key or value of a sequential structure, as it lies in a replica and as it is read there.
+#pragma once
+
+#include <outlast/root/storable.hpp>
+#include <outlast/containers/byte_string.hpp>
+#include <outlast/tx/field.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace outlast::containers::detail {
+
+/// Of a trivially copyable type: a field. In all members but take() a string does more.
+template <class T>
+class stored {
+ public:
+  using view = const T&;
+  using copy = T;  ///< of a view; of a string, a view itself
+
+  stored() = default;
+  explicit stored(view value) : value_(value) {}
+
+  [[nodiscard]] view get() const noexcept { return value_.get(); }
+  void set(view value) { value_ = value; }
+  /// Becomes what `from` is; that is not used any more.
+  void take(stored& from) { value_ = from.get(); }
+  /// Before what owns it is freed.
+  void release() const noexcept {}
+
+ private:
+  tx::field<T> value_;
+};
+
+/// Bytes of any number.
+template <>
+class stored<std::string> {
+ public:
+  using view = std::string_view;
+  using copy = std::string_view;
+
+  stored() = default;
+  explicit stored(view value) : value_(value) {}
+
+  [[nodiscard]] view get() const { return value_.view(); }
+  void set(view value) { value_.assign(value); }
+  void take(stored& from) { value_.take(from.value_); }
+  void release() { value_.release(); }
+
+ private:
+  byte_string value_;
+};
+
+template <class T>
+using view_of = typename stored<T>::view;
+template <class T>
+using copy_of = typename stored<T>::copy;
+
+}  // namespace outlast::containers::detail

@@ -1,0 +1,25 @@
+outlast_headers(outlast_library containers
+  array.hpp
+  baselines/puc_map.hpp
+  bplus_tree.hpp
+  byte_string.hpp
+  detail/bplus_item.hpp
+  detail/bplus_page.hpp
+  detail/copied_entries.hpp
+  detail/dropped_snapshots.hpp
+  detail/hash_line.hpp
+  detail/stored.hpp
+  detail/stored_names.hpp
+  detail/value_chunk.hpp
+  detail/versioned.hpp
+  detail/versions.hpp
+  hash_map.hpp
+  impl/bplus_content.hpp
+  impl/bplus_tree.hpp
+  list_set.hpp
+  managed_map.hpp
+  managed_tree.hpp
+  queue.hpp
+  red_black_tree.hpp
+  stack.hpp
+)

@@ -1,0 +1,475 @@
+// A B+-tree in a manager of its own, with snapshots and iterators that hold no lock and no replica.
+//
+//   outlast::containers::managed_tree<outlast::tx::left_right<>,
+//       outlast::containers::bplus_tree<std::string, std::string>> all(pool, "all");
+//   all.put("key", "value");
+//   const auto then = all.take_snapshot();
+//   all.erase("key");
+//   for (auto at = then.iterate(); at.is_valid(); at.next()) show(at.key(), at.value());
+//
+// What a snapshot sees: the keys and values of one moment between the call and the return of
+// take_snapshot(), whatever is done afterwards. How long: until its last copy and its last iterator
+// are gone, and no longer than the tree's object; a crash or a reopening ends all.
+//
+// What it costs: one update, unless nothing has changed since the last one: then a read. Then for
+// each page that it sees the first change afterwards copies that, and a string above 16 bytes
+// that is replaced or erased stays where it was. So the space of what it sees and the tree does not
+// hold any more, once, however many snapshots see it. Reading it flushes nothing and waits for
+// nobody, if the manager's reads do not: each step of an iterator is one of these, or a look at
+// what the last one has brought.
+//
+// When its space comes back: the updates that follow the end of a snapshot give back 64 blocks
+// each, and twice what the one before has retired under snapshots, so that what is retired and what
+// comes back stay in proportion; collect() gives back all. Where an update finds no room it does so
+// too, and tries again. What the snapshots of a process held when it ended, or crashed, comes back
+// in the same way from the next opening on. However many are open, an update costs the same.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/containers/detail/copied_entries.hpp>
+#include <outlast/containers/detail/dropped_snapshots.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/tx/options.hpp>
+#include <outlast/containers/detail/stored.hpp>
+#include <outlast/tx/transaction.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace outlast::containers {
+
+/// `Tree` is a containers::bplus_tree, `Manager` an engine; the rest as managed_map.
+///
+/// An order of run time is given when the tree is attached; what it refers to lives as long as the
+/// tree's object. Another one than the tree's own finds keys no more: check() tells.
+///
+/// Thread-safety: all members may be called concurrently; so may those of one snapshot. An iterator
+/// is used by one thread at a time. Progress: the manager's, but that a snapshot locks mutexes when
+/// it is taken and when it ends; the first one after a change is taken by an update. Durability:
+/// the manager's. Snapshots are volatile.
+template <class Manager, class Tree>
+class managed_tree : private managed_map<Manager, Tree> {
+  using base_type = managed_map<Manager, Tree>;
+  using dropped = detail::dropped_snapshots<typename Tree::snapshot>;
+  using held = typename dropped::held;
+  using closing = typename dropped::closing;
+  template <class T>
+  using view_of = containers::detail::view_of<T>;
+
+ public:
+  using typename base_type::key_type;
+  using typename base_type::mapped_type;
+  using typename base_type::policy_type;
+  using typename base_type::pool_type;
+  using order_type = typename Tree::order_type;
+  class snapshot;
+  class iterator;
+
+  /// Attaches the manager `name`; creates it if there is none. Snapshots of an earlier process are
+  /// closed; what they kept is given back by the updates that follow. Not so if `is_damaged`: then
+  /// it is only to be read, with visit_readable(). Throws what Manager's constructor, root() and
+  /// update() throw.
+  managed_tree(pool_type& pool, std::string_view name, const tx::options& wanted = {},
+               order_type order = order_type(), bool is_damaged = false)
+      : base_type(pool, name, wanted), order_(order) {
+    if (is_damaged) return;
+    if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
+    if (!manager().read(named(), [](const Tree& t) { return t.keeps_sound_versions(); })) {
+      throw corruption(pool.path(), "what the tree '" + std::string(name) +
+                                        "' keeps for snapshots is damaged; restore a backup");
+    }
+    auto all = std::make_unique<held>();
+    all->which = manager().update(named(), [](Tree& t) { return t.close_all_snapshots(); });
+    all->is_closed = true;
+    if (all->which.holder != 0) dropped_->drop(std::move(all));
+  }
+
+  /// As the tree's. Durable at return. Throw out_of_space without effect.
+  bool insert(view_of<key_type> key, view_of<mapped_type> value) {
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.insert(key, value, order);
+    });
+  }
+  bool put(view_of<key_type> key, view_of<mapped_type> value) {
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.put(key, value, order);
+    });
+  }
+  bool update(view_of<key_type> key, view_of<mapped_type> value) {
+    return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
+      return t.update(key, value, order);
+    });
+  }
+  bool erase(view_of<key_type> key) {
+    return change([key = key_type(key), order = order_](Tree& t) { return t.erase(key, order); });
+  }
+  /// f(Tree&) as one operation, for several changes at once. As Manager::update().
+  template <std::invocable<Tree&> F>
+  auto change(F&& f) {
+    using answer = std::invoke_result_t<F&, Tree&>;
+    static_assert(tx::detail::is_result<std::remove_cvref_t<answer>>,
+                  "a transaction answers with a trivially copyable value that is no view");
+    if (tx::detail::current() != nullptr) return manager().update(named(), std::forward<F>(f));
+    tidy_some();
+    const auto run = [&](auto&& each) {
+      return manager().update(named(), counted(std::forward<decltype(each)>(each)));
+    };
+    const auto done = [&] {
+      if (!dropped_->any()) return run(std::forward<F>(f));
+      return with_room([&] {
+        if constexpr (requires { requires Manager::runs_after_return; }) {
+          return run(f);  // a copy
+        } else {
+          return run(std::ref(f));
+        }
+      });
+    }();
+    if (done.retired != 0) retired_.fetch_add(done.retired, std::memory_order_relaxed);
+    if constexpr (!std::is_void_v<answer>) return done.value;
+  }
+
+  [[nodiscard]] bool contains(view_of<key_type> key) {
+    return read([&](const Tree& t) { return t.contains(key, order_); });
+  }
+  [[nodiscard]] std::optional<mapped_type> get(view_of<key_type> key) {
+    std::optional<mapped_type> found;
+    read([&](const Tree& t) {
+      if (const auto there = t.get(key, order_)) found.emplace(*there);
+    });
+    return found;
+  }
+  /// Calls `visit(key, value)` for each key of one moment; views are valid during the call.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    read([&](const Tree& t) { t.for_each(visit, order_); });
+  }
+  /// f(const Tree&) as one operation, on the caller's thread. As Manager::read().
+  template <std::invocable<const Tree&> F>
+  auto read(F&& f) {
+    return manager().read(named(), std::forward<F>(f));
+  }
+  /// The first invariant of the tree that is violated; "" if there is none. Visits everything.
+  [[nodiscard]] std::string check() {
+    std::string wrong;
+    read([&](const Tree& t) { wrong = t.check(order_); });
+    return wrong;
+  }
+  [[nodiscard]] order_type order() const { return order_; }
+
+  using base_type::blocks_besides;
+  using base_type::manager;
+  using base_type::named;
+  using base_type::size;
+
+  /// What it holds now, to be read later. Takes an update, which is durable at return, unless
+  /// nothing has changed since the last one: then a read. Throws out_of_space, std::bad_alloc;
+  /// inside of an operation, which could be taken back, error{refused}.
+  [[nodiscard]] snapshot take_snapshot();
+
+  /// Gives back all that only dropped snapshots have kept, in several updates. False if there was
+  /// no room for that. Does nothing inside of an operation.
+  bool collect() {
+    if (tx::detail::current() != nullptr) return true;
+    for (;;) {
+      const outcome_of_tidying one = tidy(most_at_once, 0);
+      if (one == outcome_of_tidying::no_room) return false;
+      if (one == outcome_of_tidying::nothing_there) break;
+    }
+    if (manager().read(named(), [](const Tree& t) { return t.keeps_closed(); })) {
+      manager().update(named(), [](Tree& t) { t.sweep_snapshots(0); });
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t at_once = 64;
+  static constexpr std::size_t most_at_once = 1024;
+
+  /// What a change answered, and how many blocks it retired that a snapshot sees.
+  template <class T>
+  struct counted_answer {
+    T value;
+    std::size_t retired;
+  };
+  struct counted_end {
+    std::size_t retired;
+  };
+  /// `F`, and what it retires is counted. Is const to call if `F` is.
+  template <class F>
+  static auto counted(F&& f) {
+    using function = std::decay_t<F>;
+    const auto call = [](auto& each, Tree& t) {
+      const auto before = t.kept_now();
+      if constexpr (std::is_void_v<std::invoke_result_t<decltype(each), Tree&>>) {
+        each(t);
+        return counted_end{t.kept_since(before)};
+      } else {
+        auto value = each(t);
+        return counted_answer<decltype(value)>{value, t.kept_since(before)};
+      }
+    };
+    if constexpr (std::is_invocable_v<const function&, Tree&>) {
+      return [f = function(std::forward<F>(f)), call](Tree& t) { return call(f, t); };
+    } else {
+      return [f = function(std::forward<F>(f)), call](Tree& t) mutable { return call(f, t); };
+    }
+  }
+
+  /// Where it lacks space that dropped snapshots have, that is given back, and it is tried again.
+  template <class Attempt>
+  auto with_room(Attempt&& attempt) {
+    constexpr int most_attempts = 4;  // others may use what came back
+    for (int i = 1;; ++i) {
+      const std::uint64_t before = dropped_->rounds();
+      try {
+        return attempt();
+      } catch (const out_of_space&) {
+        collect();
+        if (i == most_attempts || dropped_->rounds() == before) throw;
+      }
+    }
+  }
+
+  enum class outcome_of_tidying { nothing_there, some_done, no_room };
+
+  /// Before an update: in proportion to what the last ones have retired.
+  void tidy_some() {
+    std::size_t retired = retired_.load(std::memory_order_relaxed);
+    if (retired != 0) retired = retired_.exchange(0, std::memory_order_relaxed);
+    if (dropped_->any()) tidy(at_once + 2 * retired, at_once + dropped_->open());
+  }
+  /// Closes snapshots that were dropped, and gives back about `limit` blocks that they kept, in an
+  /// update of its own; less where there is no room for that.
+  outcome_of_tidying tidy(std::size_t limit, std::size_t spare) {
+    closing now(*dropped_);
+    if (now.empty()) return outcome_of_tidying::nothing_there;
+    for (; limit != 0; limit /= 4) {
+      try {
+        now.note(manager().update(named(), [these = now.snapshots(), limit, spare](Tree& t) {
+          return close_in(t, these, limit, spare);
+        }));
+        return outcome_of_tidying::some_done;
+      } catch (const out_of_space&) {
+        continue;
+      }
+    }
+    return outcome_of_tidying::no_room;
+  }
+  static auto close_in(Tree& t, const typename closing::several& these, std::size_t limit,
+                       std::size_t spare) {
+    typename closing::progress made;
+    for (; made.done < these.count && limit != 0; ++made.done) {
+      const auto& each = these.of.at(made.done);
+      made.is_next_closed = !t.release_snapshot(each.which, each.is_closed, limit);
+      if (made.is_next_closed) break;
+    }
+    t.sweep_snapshots(spare);
+    return made;
+  }
+
+  [[nodiscard]] std::shared_ptr<held> last_known();
+  [[nodiscard]] std::shared_ptr<held> share(std::unique_ptr<held> one);
+
+  [[no_unique_address]] order_type order_;
+  std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
+  std::atomic<std::size_t> retired_{0};  // blocks that snapshots see, by the last updates
+  std::mutex latest_mutex_;
+  std::weak_ptr<held> latest_;
+};
+
+/// The keys and values of one moment. Copies are the same snapshot.
+template <class Manager, class Tree>
+class managed_tree<Manager, Tree>::snapshot {
+ public:
+  /// Wait-free if the manager's reads are.
+  [[nodiscard]] bool contains(view_of<key_type> key) const {
+    return read([&](const auto& content) { return content.contains(key); });
+  }
+  [[nodiscard]] std::optional<mapped_type> get(view_of<key_type> key) const {
+    std::optional<mapped_type> found;
+    read([&](const auto& content) {
+      if (const auto there = content.get(key)) found.emplace(*there);
+    });
+    return found;
+  }
+  /// f(const Tree::content&) as one operation of the manager, without copies.
+  template <class F>
+  auto read(F&& f) const {
+    return in_->read([&](const Tree& t) { return f(t.at(held_->which, in_->order())); });
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return held_->which.count; }
+  /// An iterator at the first key.
+  [[nodiscard]] iterator iterate() const {
+    iterator made(*this);
+    made.seek_to_first();
+    return made;
+  }
+
+ private:
+  friend managed_tree;
+  friend iterator;
+
+  snapshot(managed_tree& in, std::shared_ptr<held> which) : in_(&in), held_(std::move(which)) {}
+
+  managed_tree* in_;
+  std::shared_ptr<held> held_;
+};
+
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::take_snapshot() -> snapshot {
+  if (tx::detail::current() != nullptr) {
+    throw error(errc::refused, "", "a snapshot is taken inside of a transaction; take it before");
+  }
+  std::shared_ptr<held> known = last_known();
+  if (known != nullptr &&
+      manager().read(named(), [&](const Tree& t) { return t.is_latest(known->which); })) {
+    return {*this, std::move(known)};
+  }
+  tidy_some();
+  auto made = std::make_unique<held>();
+  made->which = with_room(
+      [this] { return manager().update(named(), [](Tree& t) { return t.open_snapshot(); }); });
+  dropped_->note_open();
+  return {*this, share(std::move(made))};
+}
+
+/// One that somebody has, or had and is not closed yet. Null: nobody has.
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::last_known() -> std::shared_ptr<held> {
+  {
+    const std::lock_guard lock(latest_mutex_);
+    if (std::shared_ptr<held> latest = latest_.lock()) return latest;
+  }
+  std::unique_ptr<held> last = dropped_->take_latest();
+  return last == nullptr ? nullptr : share(std::move(last));
+}
+
+template <class Manager, class Tree>
+auto managed_tree<Manager, Tree>::share(std::unique_ptr<held> one) -> std::shared_ptr<held> {
+  std::shared_ptr<held> shared(
+      one.release(), [to = dropped_](held* gone) { to->drop(std::unique_ptr<held>(gone)); });
+  const std::lock_guard lock(latest_mutex_);
+  latest_ = shared;
+  return shared;
+}
+
+/// A place in a snapshot, which it keeps. It holds copies of some entries about that place, at most
+/// 64 or as many as have 64 KiB, in ordinary memory, and nothing else: no lock, and no replica.
+template <class Manager, class Tree>
+class managed_tree<Manager, Tree>::iterator {
+ public:
+  /// Nowhere.
+  explicit iterator(const snapshot& of) : in_(of) {}
+
+  /// Is it at a key? Otherwise only seeking is allowed.
+  [[nodiscard]] bool is_valid() const noexcept { return at_ < near_.size(); }
+  /// Valid until the iterator is moved.
+  [[nodiscard]] view_of<key_type> key() const { return near_.key(at_); }
+  [[nodiscard]] view_of<mapped_type> value() const { return near_.value(at_); }
+
+  void seek_to_first() {
+    begin_seek();
+    load_up([](const auto& content, auto& take) { content.ascend(take); });
+  }
+  void seek_to_last() {
+    begin_seek();
+    load_down([](const auto& content, auto& take) { content.descend(take); });
+  }
+  /// To the first key that is not less than `key`.
+  void seek(view_of<key_type> key) {
+    begin_seek();
+    load_up([&](const auto& content, auto& take) { content.ascend_from(key, take); });
+  }
+  /// To the last key that is not greater than `key`.
+  void seek_back(view_of<key_type> key) {
+    begin_seek();
+    load_down([&](const auto& content, auto& take) { content.descend_from(key, take); });
+  }
+  /// To the key behind, or nowhere.
+  void next() {
+    if (goes_down_ ? at_ > 0 : at_ + 1 < near_.size()) {
+      at_ = goes_down_ ? at_ - 1 : at_ + 1;
+      return;
+    }
+    const key_type last(near_.key(goes_down_ ? 0 : near_.size() - 1));
+    load_up([&](const auto& content, auto& take) {
+      content.ascend_after(last, take);
+      require_order(last, last_read());
+    });
+  }
+  /// To the key before, or nowhere.
+  void prev() {
+    if (goes_down_ ? at_ + 1 < near_.size() : at_ > 0) {
+      at_ = goes_down_ ? at_ + 1 : at_ - 1;
+      return;
+    }
+    const key_type first(near_.key(goes_down_ ? near_.size() - 1 : 0));
+    load_down([&](const auto& content, auto& take) {
+      content.descend_before(first, take);
+      require_order(last_read(), first);
+    });
+  }
+
+ private:
+  static constexpr std::size_t fewest = 4;
+  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most_bytes = std::size_t{64} << 10;
+
+  void begin_seek() noexcept { at_once_ = fewest; }
+
+  /// Reads the next entries in the direction of `walk`.
+  template <class Walk>
+  void load(Walk&& walk) {
+    near_.clear();
+    at_ = 0;
+    auto take = [&](view_of<key_type> key, view_of<mapped_type> value) {
+      near_.add(key, value);
+      return near_.size() < at_once_ && near_.bytes() < most_bytes;
+    };
+    try {
+      in_.read([&](const auto& content) { walk(content, take); });
+    } catch (...) {
+      near_.clear();  // it is nowhere
+      throw;
+    }
+    at_once_ = std::min(most, 2 * at_once_);
+  }
+  [[nodiscard]] std::optional<key_type> last_read() const {
+    if (near_.size() == 0) return std::nullopt;
+    return key_type(near_.key(near_.size() - 1));
+  }
+  /// In a tree whose keys are out of order steps could run in a circle.
+  void require_order(const std::optional<key_type>& low, const std::optional<key_type>& high) {
+    if (!low || !high || in_.in_->order()(*low, *high)) return;
+    tx::detail::refuse_damage("keys of a tree are out of order");
+  }
+  template <class Walk>
+  void load_up(Walk&& walk) {
+    load(walk);
+    goes_down_ = false;
+  }
+  template <class Walk>
+  void load_down(Walk&& walk) {
+    load(walk);
+    goes_down_ = true;
+  }
+
+  snapshot in_;
+  detail::copied_entries<key_type, mapped_type> near_;  // in the order in which they were read
+  bool goes_down_ = false;                              // they descend
+  std::size_t at_ = 0;                                  // in near_
+  std::size_t at_once_ = fewest;
+};
+
+}  // namespace outlast::containers

@@ -1,0 +1,2 @@
+outlast_sources(outlast_library containers
+)

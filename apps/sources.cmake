@@ -44,5 +44,5 @@ if(OUTLAST_VERIFIER)
   outlast_app(outlast-verify
     SOURCES
       verify/main.cpp
-    LIBRARIES outlast_verify)
+    LIBRARIES outlast_catalogue)
 endif()

@@ -2,7 +2,7 @@
 // 01_plain_list.hpp is the same text before it was made durable; compare the two.
 #pragma once
 
-#include <outlast/durable/flagged.hpp>
+#include <outlast/durable/baselines/flagged.hpp>
 
 #include <atomic>
 #include <cstdint>

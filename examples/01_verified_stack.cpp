@@ -1,9 +1,9 @@
 // Door 1: what the verifier says about a stack of your own.
 #include "01_reclaiming_stack.hpp"
 
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/replay.hpp>
-#include <outlast/verify/sequence_subject.hpp>
+#include <outlast/verify/explorer/replay.hpp>
+#include <outlast/verify/explorer/sequence_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
 
 // [quote]
 using policy = outlast::durable::flit<outlast::durable::tag::adjacent, outlast::durable::automatic,

@@ -88,7 +88,7 @@ std::string read_all(const std::string& file) {
 
 int get(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const opened_store store = open_to_read(given.store, reading::looks, given.order);
+  const db_impl store = open_to_read(given.store, reading::looks, given.order);
   ReadOptions checked;
   checked.verify_checksums = true;
   std::string value;
@@ -116,14 +116,14 @@ int put(const arguments& given) {
   WriteOptions durable;
   durable.sync = true;
   const auto how = given.create ? opening::made : opening::existing;
-  const opened_store store = open_to_write(given.store, how, given.room, given.order);
+  const db_impl store = open_to_write(given.store, how, given.room, given.order);
   require_written(store->Put(durable, key, value));
   return 0;
 }
 
 int erase(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const opened_store store = open_to_write(given.store, opening::existing, 0, given.order);
+  const db_impl store = open_to_write(given.store, opening::existing, 0, given.order);
   std::string value;
   const Status status = store->Get(ReadOptions(), key, &value);
   if (status.IsNotFound()) {
@@ -142,7 +142,7 @@ int scan(const arguments& given) {
   if (!given.from.empty()) range.from = bytes_of("--from", given.from);
   if (!given.to.empty()) range.to = bytes_of("--to", given.to);
   const std::string prefix = bytes_of("--prefix", given.prefix);
-  const opened_store store = open_to_read(given.store, reading::looks, given.order);
+  const db_impl store = open_to_read(given.store, reading::looks, given.order);
   range.narrow(prefix, *store.order);
   visit(store, range, given.backwards, given.limit, [&](const Slice& key, const Slice& value) {
     if (given.keys_only) {
@@ -159,7 +159,7 @@ int scan(const arguments& given) {
 }
 
 int dump_store(const arguments& given) {
-  const opened_store store = open_to_read(given.store, reading::walks, given.order);
+  const db_impl store = open_to_read(given.store, reading::walks, given.order);
   if (given.file.empty() || given.file == "-") {
     dump(store, std::cout, "standard output", given.json);
     return 0;
@@ -200,7 +200,7 @@ int load_store(const arguments& given) {
 }
 
 int stats(const arguments& given) {
-  const opened_store store = open_to_read(given.store, reading::walks, given.order);
+  const db_impl store = open_to_read(given.store, reading::walks, given.order);
   const ordered_json all{{"store", given.store},
                          {"comparator", text_of(*store, "outlast.comparator")},
                          {"keys", number_of(*store, "outlast.keys")},
@@ -259,7 +259,7 @@ int check_store(const arguments& given) {
 }
 
 int back_up(const arguments& given) {
-  const opened_store store = open_to_read(given.store, reading::walks, given.order);
+  const db_impl store = open_to_read(given.store, reading::walks, given.order);
   meter bar("backup", "keys");
   std::uint64_t keys = 0;
   require(Checkpoint(&*store, given.other, [&](std::uint64_t done, std::uint64_t all) {

@@ -142,7 +142,7 @@ std::string line_of(const Slice& key, const Slice& value, bool json) {
   return line + '\t' + escaped(value.view());
 }
 
-void dump(const opened_store& store, std::ostream& out, const std::string& name, bool json) {
+void dump(const db_impl& store, std::ostream& out, const std::string& name, bool json) {
   meter bar("dump", "keys");
   const std::uint64_t about = number_of(*store, "outlast.keys");
   std::uint64_t keys = 0;
@@ -157,12 +157,12 @@ void dump(const opened_store& store, std::ostream& out, const std::string& name,
   if (!out) throw failure(name + ": it takes no more; is its file system full?");
 }
 
-std::uint64_t load(const std::function<opened_store(const std::string&)>& open, std::istream& in,
+std::uint64_t load(const std::function<db_impl(const std::string&)>& open, std::istream& in,
                    const std::string& name, std::uint64_t bytes) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   meter bar("load", "bytes");
   dump_reader reader(in, name);
-  const opened_store store = open(reader.order_name());
+  const db_impl store = open(reader.order_name());
   if (store.order->Name() != reader.order_name()) {
     throw failure(name + ", line 1: its keys are in the order of the comparator '" +
                   escaped(reader.order_name()) + "', those of the store in that of '" +

@@ -24,13 +24,13 @@ namespace outlast::apps::db {
 
 /// Writes what the store holds at one moment. Throws failure if `out` takes no more; it is called
 /// `name`.
-void dump(const opened_store& store, std::ostream& out, const std::string& name, bool json);
+void dump(const db_impl& store, std::ostream& out, const std::string& name, bool json);
 
 /// Puts the entries of a dump, and returns how many keys they have. Durable at return. `open` opens
 /// a store whose order has the name that it is given. Throws failure: before it calls `open` if
 /// `in` holds no dump; later, and leaves the entries put so far, if the dump is cut off. `bytes`:
 /// the length of the dump, for progress; 0 if it is unknown.
-std::uint64_t load(const std::function<opened_store(const std::string&)>& open, std::istream& in,
+std::uint64_t load(const std::function<db_impl(const std::string&)>& open, std::istream& in,
                    const std::string& name, std::uint64_t bytes);
 
 }  // namespace outlast::apps::db

@@ -20,7 +20,7 @@ using namespace outlast::db;
 namespace {
 
 /// Puts everything, and answers how many keys it was. Durable at return.
-std::uint64_t copy(leveldb_database& from, const opened_store& to) {
+std::uint64_t copy(leveldb_database& from, const db_impl& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   meter bar("import", "bytes");
   const std::uint64_t all = from.bytes_before(std::string(64, '\xff'));
@@ -67,7 +67,7 @@ std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, 
   require(DestroyDB(aside, Options()));  // of an import that was interrupted
   std::uint64_t keys = 0;
   try {
-    const opened_store store =
+    const db_impl store =
         open_to_write(aside, opening::made_or_none, room, from.order, source.order().Name());
     keys = copy(source, store);
     const std::uint64_t there = number_of(*store, "outlast.keys");

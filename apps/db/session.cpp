@@ -31,7 +31,7 @@ std::optional<std::string> behind(std::string prefix) {
 }
 
 /// Is `a` before `b` in the order of the store?
-bool is_before(const opened_store& in, const Slice& a, const Slice& b) {
+bool is_before(const db_impl& in, const Slice& a, const Slice& b) {
   return in.order->Compare(a, b) < 0;
 }
 
@@ -120,7 +120,7 @@ const Comparator* order_of(const std::string& directory, DB& as_it_lies, const s
 
 }  // namespace
 
-opened_store open_to_read(const std::string& directory, reading how, const std::string& order) {
+db_impl open_to_read(const std::string& directory, reading how, const std::string& order) {
   std::unique_ptr<DB> as_it_lies = open_as_it_lies(directory, nullptr);
   const Comparator* const found = order_of(directory, *as_it_lies, order);
   if (found == nullptr && how == reading::walks) return {std::move(as_it_lies), nullptr};
@@ -142,8 +142,8 @@ const Comparator& comparator_in(const std::string& directory, const std::string&
   return *found;
 }
 
-opened_store open_to_write(const std::string& directory, opening how, capacity room,
-                           const std::string& order, const std::string& order_name) {
+db_impl open_to_write(const std::string& directory, opening how, capacity room,
+                      const std::string& order, const std::string& order_name) {
   std::error_code unknown;
   if (how == opening::existing && !fs::is_directory(directory, unknown)) {
     throw failure(directory + ": no such directory");  // to open a store would make it
@@ -188,7 +188,7 @@ void key_range::narrow(const std::string& with, const Comparator& order) {
   if (end && (!to || *end < *to)) to = end;
 }
 
-std::uint64_t visit(const opened_store& store, const key_range& range, bool backwards,
+std::uint64_t visit(const db_impl& store, const key_range& range, bool backwards,
                     std::uint64_t limit,
                     const std::function<void(const Slice&, const Slice&)>& visit) {
   ReadOptions checked;

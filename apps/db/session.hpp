@@ -28,7 +28,7 @@ void require_written(const outlast::db::Status& status);
 using capacity = std::uint64_t;
 
 /// An open store, and the order of its keys.
-struct opened_store {
+struct db_impl {
   std::unique_ptr<outlast::db::DB> store;
   /// Null: the program's own, which the tool does not have; the keys come as they lie.
   const outlast::db::Comparator* order = nullptr;
@@ -48,8 +48,8 @@ enum class reading {
 
 /// Opens a store to be read; nothing of it changes. `order`: what --comparator was. Throws failure,
 /// also if the keys are in another order than that.
-[[nodiscard]] opened_store open_to_read(const std::string& directory, reading how,
-                                        const std::string& order);
+[[nodiscard]] db_impl open_to_read(const std::string& directory, reading how,
+                                   const std::string& order);
 
 /// How a command opens a store that it writes to.
 enum class opening {
@@ -60,9 +60,8 @@ enum class opening {
 
 /// Throws failure, and has changed nothing then. `order`: as above. `order_name`: that a store has
 /// which is made; "": the usual one.
-[[nodiscard]] opened_store open_to_write(const std::string& directory, opening how, capacity room,
-                                         const std::string& order,
-                                         const std::string& order_name = {});
+[[nodiscard]] db_impl open_to_write(const std::string& directory, opening how, capacity room,
+                                    const std::string& order, const std::string& order_name = {});
 
 /// The comparator of a store that is there; of one that cannot be read, the usual one of the order.
 /// Throws failure if the tool does not have it.
@@ -87,7 +86,7 @@ struct key_range {
 /// Calls visit(key, value) for at most `limit` keys, and answers for how many. A range is one of
 /// the store's order, but all keys are of any. Throws failure.
 std::uint64_t visit(
-    const opened_store& store, const key_range& range, bool backwards, std::uint64_t limit,
+    const db_impl& store, const key_range& range, bool backwards, std::uint64_t limit,
     const std::function<void(const outlast::db::Slice&, const outlast::db::Slice&)>& visit);
 
 }  // namespace outlast::apps::db

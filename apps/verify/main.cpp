@@ -1,9 +1,9 @@
 // outlast verify: explores interleavings x crashes x evictions of the durable structures.
 #include <apps/program.hpp>
 #include <apps/progress.hpp>
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/replay.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/replay.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -5,6 +5,7 @@
 #include <bench/engine/random.hpp>
 #include <bench/micro/micro.hpp>
 #include <outlast/domain/adr.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/basic_hash.hpp>
 
 #include <chrono>

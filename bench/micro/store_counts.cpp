@@ -8,7 +8,7 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
-#include <src/db/tree_store.hpp>
+#include <src/db/btree_engine.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -40,7 +40,7 @@ class counted_store {
     wanted.capacity_bytes = (std::size_t{64} << 20) + keys * bytes_of_a_key;
     auto pool = std::unique_ptr<basic_pool<counted>>(new basic_pool<counted>(
         basic_pool<counted>::create(wanted.file, store_detail::pool_for(wanted))));
-    in_ = std::make_unique<store_detail::tree_store<counted>>(std::move(pool), wanted);
+    in_ = std::make_unique<store_detail::btree_engine<counted>>(std::move(pool), wanted);
   }
   ~counted_store() {
     in_.reset();
@@ -79,7 +79,7 @@ class counted_store {
   }
 
   std::filesystem::path path_;
-  std::unique_ptr<store_detail::store> in_;
+  std::unique_ptr<store_detail::engine> in_;
 };
 
 }  // namespace

@@ -2,10 +2,10 @@
 // the file system.
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/micro/micro.hpp>
+#include <outlast/containers/bplus_tree.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/tx/redo_opt.hpp>
 
 #include <cstddef>
 #include <cstdint>

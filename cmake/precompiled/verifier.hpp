@@ -5,9 +5,8 @@
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/link_free_hash.hpp>
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/moving_subject.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/explorer/moving_subject.hpp>
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,10 @@
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/env.hpp>
-#include <src/db/failures.hpp>
+#include <src/db/db_impl.hpp>
+#include <src/db/exception_status.hpp>
 #include <src/db/memory_env.hpp>
-#include <src/db/opened_store.hpp>
 #include <src/db/store_files.hpp>
 
 #include <memory>
@@ -37,7 +37,7 @@ Status judge_emptiness(Env* env, const std::string& directory) {
 }
 
 /// A closed store of what `from` holds, in the ordinary memory of an Env.
-void copy_in_memory(core::store& from, store_keeper& keeper, const core::store_options& wanted,
+void copy_in_memory(core::engine& from, store_keeper& keeper, const core::store_options& wanted,
                     Env& env, const core::progress_told& tell) {
   std::shared_ptr<core::memory_file> memory;
   static_cast<void>(core::copy_store(
@@ -50,7 +50,7 @@ void copy_in_memory(core::store& from, store_keeper& keeper, const core::store_o
 }
 
 /// The same on a file system, written aside and renamed.
-void copy_in_files(core::store& from, core::store_options wanted, const store_paths& paths,
+void copy_in_files(core::engine& from, core::store_options wanted, const store_paths& paths,
                    core::medium on, const core::progress_told& tell) {
   wanted.file = paths.copied;
   core::settle_store(paths.data, {paths.copied});
@@ -66,7 +66,7 @@ void copy_in_files(core::store& from, core::store_options wanted, const store_pa
   }
 }
 
-Status copy_to(opened_store& from, const std::string& directory, const core::progress_told& tell) {
+Status copy_to(db_impl& from, const std::string& directory, const core::progress_told& tell) {
   Env* const env = from.env();
   const store_paths paths(directory);
   const directory_lock lock(env, paths.lock);
@@ -93,9 +93,9 @@ Status copy_to(opened_store& from, const std::string& directory, const core::pro
 }  // namespace
 
 Status Checkpoint(DB* db, const std::string& directory, const core::progress_told& tell) {
-  opened_store* const opened = opened_of(db);
+  db_impl* const opened = opened_of(db);
   if (opened == nullptr) return not_opened("Checkpoint()");
-  opened_store& from = *opened;
+  db_impl& from = *opened;
   Env* const env = from.env();
   const bool is_made = env->CreateDir(directory).ok();
   Status status = is_made ? Status() : judge_emptiness(env, directory);

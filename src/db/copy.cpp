@@ -1,7 +1,7 @@
 // What a store holds becomes another store, while others write.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/changes.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <src/db/filled_store.hpp>
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class arrival {
 };
 
 /// A moment of a store that may be full: what ended ones have kept is given back for it.
-std::unique_ptr<moment> now_of(store& of) {
+std::unique_ptr<moment> now_of(engine& of) {
   try {
     return of.now();
   } catch (const out_of_space&) {
@@ -44,7 +44,7 @@ std::unique_ptr<moment> now_of(store& of) {
 }
 
 /// `arriving`: the order of `to` is that; null: `to` has an order of its own.
-std::uint64_t put_all(store& from, store& to, arrival* arriving, const progress_told& tell) {
+std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progress_told& tell) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
   const std::unique_ptr<moment> now = now_of(from);
@@ -78,8 +78,8 @@ std::uint64_t put_all(store& from, store& to, arrival* arriving, const progress_
 
 }  // namespace
 
-std::uint64_t copy_store(store& from, store_options wanted,
-                         const std::function<std::unique_ptr<store>(const store_options&)>& make,
+std::uint64_t copy_store(engine& from, store_options wanted,
+                         const std::function<std::unique_ptr<engine>(const store_options&)>& make,
                          const std::function<void()>& remove, const progress_told& tell) {
   arrival arriving;
   const bool is_unordered = std::exchange(wanted.any_order, false);
@@ -87,7 +87,7 @@ std::uint64_t copy_store(store& from, store_options wanted,
   std::uint64_t done = 0;
   fill_new_store(
       std::move(wanted), make,
-      [&](store& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, tell); },
+      [&](engine& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, tell); },
       remove);
   return done;
 }

@@ -2,7 +2,7 @@
 // files stay as they are.
 #pragma once
 
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/journal/log_format.hpp>

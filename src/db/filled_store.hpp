@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 
 #include <memory>
 
@@ -15,7 +15,7 @@ template <class Make, class Fill, class Remove>
 void fill_new_store(store_options wanted, Make&& make, Fill&& fill, Remove&& remove) {
   const std::size_t most = 4 * wanted.capacity_bytes;  // no page is less than a quarter full
   for (;; wanted.capacity_bytes += wanted.capacity_bytes / 4) {
-    std::unique_ptr<store> to;
+    std::unique_ptr<engine> to;
     bool is_filled = false;
     try {
       to = make(wanted);

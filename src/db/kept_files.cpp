@@ -1,7 +1,7 @@
 // What a repair puts in the place of a store, and what it keeps of that one: in which order names
 // change, and what is made of an order that was cut off.
 #include <outlast/base/error.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/journal/log_format.hpp>
 #include <src/db/store_files.hpp>

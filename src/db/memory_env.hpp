@@ -1,7 +1,7 @@
 // The stores of an Env in memory.
 #pragma once
 
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/namespace.hpp>
 

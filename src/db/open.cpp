@@ -2,11 +2,11 @@
 #include <outlast/base/error.hpp>
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/db.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/env.hpp>
-#include <src/db/failures.hpp>
+#include <src/db/db_impl.hpp>
+#include <src/db/exception_status.hpp>
 #include <src/db/memory_env.hpp>
-#include <src/db/opened_store.hpp>
 #include <src/db/store_files.hpp>
 
 #include <algorithm>
@@ -146,9 +146,9 @@ Status judge_options(const Options& options, const StoreOptions& more) {
 }
 
 /// Opens what lies in the file, or in the memory of the Env.
-std::unique_ptr<core::store> open_core(const std::string& name, const Options& options,
-                                       core::store_options wanted,
-                                       std::shared_ptr<core::memory_file>& memory) {
+std::unique_ptr<core::engine> open_core(const std::string& name, const Options& options,
+                                        core::store_options wanted,
+                                        std::shared_ptr<core::memory_file>& memory) {
   if (store_keeper* const keeper = keeper_of(options.env)) {
     memory = keeper->store_file(wanted.file);
     if (wanted.capacity_bytes == 0) wanted.capacity_bytes = std::size_t{1} << 30;
@@ -165,7 +165,7 @@ Status finish_opening(const std::string& name, const Options& options, locked_di
   Logger* const messages = directory.messages;
   Status status;
   const Status thrown = guarded([&] {
-    std::unique_ptr<core::store> in = open();
+    std::unique_ptr<core::engine> in = open();
     if (options.paranoid_checks) {
       if (const std::string wrong = in->check(); !wrong.empty()) {
         status = Status::Corruption(store_paths(name).data, wrong);
@@ -173,8 +173,7 @@ Status finish_opening(const std::string& name, const Options& options, locked_di
         return;
       }
     }
-    *dbptr =
-        new opened_store(name, options, std::move(directory.lock), std::move(directory.own_logger),
+    *dbptr = new db_impl(name, options, std::move(directory.lock), std::move(directory.own_logger),
                          messages, std::move(memory), std::move(in));
   });
   if (!thrown.ok()) status = thrown;

@@ -1,17 +1,11 @@
-# What bears LevelDB's names: compiled a second time, with another namespace, in src/compat.
+# The classes with LevelDB's names: compiled a second time, with another namespace, by src/compat/CMakeLists.txt.
 set(outlast_db_sources
-  cache.cpp
   checkpoint.cpp
   comparator.cpp
-  env.cpp
-  failures.cpp
-  filter_policy.cpp
+  db_impl.cpp
+  exception_status.cpp
   iterator.cpp
-  memory_env.cpp
   open.cpp
-  opened_store.cpp
-  posix_env.cpp
-  refused.cpp
   status.cpp
   transaction.cpp
   write_batch.cpp
@@ -20,10 +14,10 @@ outlast_sources(outlast_library db
   ${outlast_db_sources}
   copy.cpp
   file_image.cpp
+  journaled_engine.cpp
   kept_files.cpp
-  logged_store.cpp
-  native_store.cpp
-  rescue.cpp
-  store.cpp
+  mapped_engine.cpp
+  media.cpp
+  repair.cpp
   store_files.cpp
 )

@@ -1,5 +1,5 @@
 #include <outlast/base/error.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <src/db/store_files.hpp>
 #include <src/pool/file/file_calls.hpp>
 

@@ -1,9 +1,9 @@
 #include <outlast/db/db.hpp>
 #include <outlast/db/detail/changes.hpp>
-#include <outlast/db/detail/premises.hpp>
+#include <outlast/db/detail/read_set.hpp>
 #include <outlast/db/transaction.hpp>
-#include <src/db/failures.hpp>
-#include <src/db/opened_store.hpp>
+#include <src/db/db_impl.hpp>
+#include <src/db/exception_status.hpp>
 
 #include <functional>
 #include <list>
@@ -56,7 +56,7 @@ core::changes changes_of(const writes& all) {
 class merged {
  public:
   merged(Iterator& there, const writes& written, const core::key_order& order,
-         core::premises::range& seen)
+         core::read_set::range& seen)
       : there_(there), written_(written), order_(order), seen_(seen) {}
 
   /// `written`: in the range.
@@ -94,7 +94,7 @@ class merged {
   Iterator& there_;
   const writes& written_;
   const core::key_order& order_;
-  core::premises::range& seen_;
+  core::read_set::range& seen_;
 };
 
 }  // namespace
@@ -126,8 +126,8 @@ class Transaction::state {
   Status scan(const Slice& from, const Slice* to, const visitor& visit) {
     if (in_ == nullptr) return status_;
     const std::unique_ptr<Iterator> there(in_->NewIterator(options_));
-    std::list<core::premises::range> its(1);
-    core::premises::range& seen = its.front();
+    std::list<core::read_set::range> its(1);
+    core::read_set::range& seen = its.front();
     seen.from = from.ToString();
     if (to != nullptr) seen.to = to->ToString();
     const core::key_order order = in_->in().order();
@@ -183,25 +183,25 @@ class Transaction::state {
     *value = *found;
     return {};
   }
-  [[nodiscard]] core::premises read() const {
-    core::premises all;
+  [[nodiscard]] core::read_set read() const {
+    core::read_set all;
     for (const auto& [key, value] : seen_) all.expect(key, value);
-    for (const core::premises::range& each : ranges_) all.expect(each);
+    for (const core::read_set::range& each : ranges_) all.expect(each);
     return all;
   }
   /// The same, once.
-  [[nodiscard]] core::premises take() {
-    core::premises all;
+  [[nodiscard]] core::read_set take() {
+    core::read_set all;
     for (auto& [key, value] : seen_) all.expect(key, std::move(value));
-    for (core::premises::range& each : ranges_) all.expect(std::move(each));
+    for (core::read_set::range& each : ranges_) all.expect(std::move(each));
     return all;
   }
 
-  opened_store* in_;  // null: `status_` tells
+  db_impl* in_;  // null: `status_` tells
   ReadOptions options_;
   writes written_;
   std::map<std::string, std::optional<std::string>, std::less<>> seen_;
-  std::list<core::premises::range> ranges_;
+  std::list<core::read_set::range> ranges_;
   Status status_;
 };
 

@@ -1,4 +1,5 @@
 // A value that uses every bit of its word leaves none to say whether it is durable.
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/policy.hpp>
 
 #include <cstdint>

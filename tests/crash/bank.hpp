@@ -3,9 +3,9 @@
 
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/replica_pair.hpp>
-#include <outlast/verify/bank_oracle.hpp>
-#include <outlast/verify/simulated.hpp>
-#include <outlast/verify/subject.hpp>
+#include <outlast/verify/checkers/bank_oracle.hpp>
+#include <outlast/verify/explorer/subject.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Method: the whole catalogue, each entry on the portable machine, some on the others; a bounded
 // slice of the executions that `outlast verify` can run for hours. OUTLAST_CRASH_SECONDS widens
 // it.
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <tests/crash/converted_list.hpp>
 
 #include <outlast/alloc/arena.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
 
 #include <gtest/gtest.h>
 

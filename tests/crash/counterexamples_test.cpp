@@ -4,8 +4,8 @@
 #include "toy_list.hpp"
 #include "toy_stack.hpp"
 
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <gtest/gtest.h>
 

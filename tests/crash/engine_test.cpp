@@ -6,7 +6,7 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/domain/volatile_word.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
 
 #include <gtest/gtest.h>
 

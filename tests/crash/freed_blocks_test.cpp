@@ -3,10 +3,10 @@
 // popped, and over one that waits for its readers.
 #include <examples/01_reclaiming_stack.hpp>
 
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/sequence_subject.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/sequence_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <tests/crash/mutants/broken_mirror.hpp>
 
 #include <outlast/durable/mirror.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
 
 #include <gtest/gtest.h>
 

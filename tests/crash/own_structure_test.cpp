@@ -3,7 +3,7 @@
 #include "toy_stack.hpp"
 
 #include <outlast/base/error.hpp>
-#include <outlast/verify/replay.hpp>
+#include <outlast/verify/explorer/replay.hpp>
 
 #include <gtest/gtest.h>
 

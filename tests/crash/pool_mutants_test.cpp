@@ -2,8 +2,8 @@
 // make durable is noticed where it is missing.
 // Method: each flush and each fence of a step is left out in turn. Where the table expects fewer
 // misses than the step has flushes and fences, docs/verification.md says why.
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
 // Goal: what is held to be redundant is what the code says, and no run contradicts it.
 // Method: the quoted code is looked up in the headers; each such mutant is explored for a moment in
 // some entries of the catalogue; for long by hand (docs/results/verification.md).
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/mutants.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/mutants.hpp>
+#include <tests/catalogue/catalogue.hpp>
+#include <tests/catalogue/redundancies.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // Method: executions of the whole catalogue from fixed seeds on the portable machine, those that
 // found what is rare, and then rounds of those entries that pass sites in the same files, until all
 // that was not passed is among the exceptions below; those must still be exceptions.
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/program_sites.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/program_sites.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include "turn.hpp"
 
 #include <outlast/domain/persist.hpp>
-#include <outlast/verify/buffered_oracle.hpp>
-#include <outlast/verify/subject.hpp>
+#include <outlast/verify/checkers/buffered_oracle.hpp>
+#include <outlast/verify/explorer/subject.hpp>
 
 #include <algorithm>
 #include <array>

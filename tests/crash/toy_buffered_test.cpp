@@ -3,7 +3,7 @@
 // syncs; every crash point, every eviction. A judge with a seeded fault must miss what it is for.
 #include "toy_buffered.hpp"
 
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <outlast/domain/persist.hpp>
-#include <outlast/verify/simulated.hpp>
-#include <outlast/verify/subject.hpp>
+#include <outlast/verify/explorer/subject.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <algorithm>
 #include <atomic>

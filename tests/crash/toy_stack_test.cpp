@@ -2,7 +2,7 @@
 // one. Method: a few thousand executions of two threads; every crash point, every eviction.
 #include "toy_stack.hpp"
 
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
 
 #include <gtest/gtest.h>
 

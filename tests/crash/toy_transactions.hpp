@@ -8,8 +8,8 @@
 #include "turn.hpp"
 
 #include <outlast/domain/persist.hpp>
-#include <outlast/verify/subject.hpp>
-#include <outlast/verify/transaction_oracle.hpp>
+#include <outlast/verify/checkers/transaction_oracle.hpp>
+#include <outlast/verify/explorer/subject.hpp>
 
 #include <atomic>
 #include <memory>

@@ -2,7 +2,7 @@
 // ones. Method: a few thousand executions of two threads; every crash point, every eviction.
 #include "toy_transactions.hpp"
 
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
 
 #include <gtest/gtest.h>
 

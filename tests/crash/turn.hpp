@@ -1,7 +1,7 @@
 // A lock for the small subjects of these tests: the machine's threads are fibers of one thread.
 #pragma once
 
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 namespace outlast::test {
 

@@ -3,9 +3,9 @@
 // Method: the stack of Treiber over numbered payloads, explored with each kind of word.
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/verified_word.hpp>
-#include <outlast/verify/buffered_subject.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/buffered_subject.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // object a line. Nothing else should run.
 #include "toy_list.hpp"
 
-#include <outlast/verify/catalogue.hpp>
-#include <outlast/verify/explorer.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <tests/catalogue/catalogue.hpp>
 
 #include <cstdio>
 #include <string>

@@ -1,9 +1,9 @@
 // Transactions on a sequential map.
 #include <tests/ends/pool_subject.hpp>
 
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/tx/redo_opt.hpp>
 
 namespace outlast::test::ends {
 namespace {

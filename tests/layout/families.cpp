@@ -1,9 +1,16 @@
 #include <tests/layout/families.hpp>
 
+#include <outlast/containers/baselines/puc_map.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/db/db.hpp>
 #include <outlast/db/iterator.hpp>
 #include <outlast/db/options.hpp>
 #include <outlast/db/write_batch.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/graph.hpp>
@@ -23,13 +30,7 @@
 #include <outlast/sets/soft_skiplist.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/managed_tree.hpp>
-#include <outlast/containers/baselines/puc_map.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/bplus_tree.hpp>
-#include <outlast/containers/hash_map.hpp>
-#include <outlast/containers/red_black_tree.hpp>
+#include <outlast/tx/redo_opt.hpp>
 
 #include <cstdint>
 #include <map>
@@ -209,7 +210,8 @@ void change_epoch(pool& in) {
 using ledger = containers::red_black_tree<number, number>;
 using accounts = containers::managed_map<tx::left_right<>, ledger>;
 using redone = containers::managed_map<tx::redo_opt<>, containers::hash_map<number, number>>;
-using pages = containers::managed_tree<tx::cx_ptm<>, containers::bplus_tree<std::string, std::string>>;
+using pages =
+    containers::managed_tree<tx::cx_ptm<>, containers::bplus_tree<std::string, std::string>>;
 using standard = containers::puc_map<containers::replica_map<number, number>>;
 
 constexpr tx::options small{.replica_bytes = 128 << 10, .replicas = 2};

@@ -1,16 +1,17 @@
 // Goal: a transaction that finds no memory, in its region or outside of it, has no effect.
 // Method: make the n-th allocation of ordinary memory fail, for n = 1, 2, ... until a scenario
 // passes; and fill regions.
-#include <outlast/domain/process.hpp>
-#include <outlast/tx/baselines/cx_ptm.hpp>
-#include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/managed_tree.hpp>
 #include <outlast/containers/baselines/puc_map.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/containers/red_black_tree.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -62,13 +63,13 @@ class TransactionsOom : public testing::Test {
 
 using tree = containers::red_black_tree<number, number>;
 using table = containers::hash_map<number, number>;
-using maps =
-    testing::Types<containers::managed_map<tx::left_right<D>, tree>,
-                   containers::managed_map<tx::left_right<D>, table>, containers::managed_map<tx::redo<D>, tree>,
-                   containers::managed_map<tx::redo_timed<D>, tree>,
-                   containers::managed_map<tx::redo_opt<D>, table>, containers::managed_map<tx::cx_ptm<D>, tree>,
-                   containers::puc_map<containers::replica_map<number, number>, D>,
-                   containers::managed_map<tx::left_right<D>, containers::bplus_tree<number, number>>>;
+using maps = testing::Types<
+    containers::managed_map<tx::left_right<D>, tree>,
+    containers::managed_map<tx::left_right<D>, table>, containers::managed_map<tx::redo<D>, tree>,
+    containers::managed_map<tx::redo_timed<D>, tree>,
+    containers::managed_map<tx::redo_opt<D>, table>, containers::managed_map<tx::cx_ptm<D>, tree>,
+    containers::puc_map<containers::replica_map<number, number>, D>,
+    containers::managed_map<tx::left_right<D>, containers::bplus_tree<number, number>>>;
 TYPED_TEST_SUITE(TransactionsOom, maps);
 
 TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
@@ -103,7 +104,8 @@ TYPED_TEST(TransactionsOom, an_update_without_ordinary_memory_has_no_effect) {
 }
 
 TEST(TransactionsOomOfSnapshots, one_that_finds_no_ordinary_memory_leaves_nothing) {
-  using wide_tree = containers::managed_tree<tx::left_right<D>, containers::bplus_tree<number, number>>;
+  using wide_tree =
+      containers::managed_tree<tx::left_right<D>, containers::bplus_tree<number, number>>;
   temp_pool<D> pool;
   wide_tree tested(*pool, "tree", {.replica_bytes = std::size_t{1} << 20});
   unsigned failures = 0;
@@ -133,7 +135,8 @@ TEST(TransactionsOomOfSnapshots, one_that_finds_no_ordinary_memory_leaves_nothin
 }
 
 TEST(TransactionsOomOfStrings, an_update_without_ordinary_memory_has_no_effect) {
-  using map = containers::managed_map<tx::left_right<D>, containers::hash_map<std::string, std::string>>;
+  using map =
+      containers::managed_map<tx::left_right<D>, containers::hash_map<std::string, std::string>>;
   const std::string key(40, 'k');
   unsigned failures = 0;
   for (std::size_t n = 0;; ++n) {

@@ -2,19 +2,20 @@
 // and no block is lost. Method: see operation_table.hpp.
 #include "tests/oom/map_operations.hpp"
 
-#include <outlast/domain.hpp>
-#include <outlast/tx/baselines/cx_ptm.hpp>
-#include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/managed_tree.hpp>
-#include <outlast/containers/baselines/puc_map.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/array.hpp>
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/containers/queue.hpp>
 #include <outlast/containers/red_black_tree.hpp>
 #include <outlast/containers/stack.hpp>
+#include <outlast/domain.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/redo_opt.hpp>
 
 #include <gtest/gtest.h>
 
@@ -58,22 +59,26 @@ tested_family<Map, numbers> family_of(const std::string& name) {
 }
 
 TEST(TxOperationsOom, left_right) {
-  expect_all_or_nothing(family_of<containers::managed_map<tx::left_right<flushing>, tree>>("left_right"));
   expect_all_or_nothing(
-      family_of<containers::managed_map<tx::left_right<plain>, text_table>>("left_right of strings"));
+      family_of<containers::managed_map<tx::left_right<flushing>, tree>>("left_right"));
+  expect_all_or_nothing(family_of<containers::managed_map<tx::left_right<plain>, text_table>>(
+      "left_right of strings"));
 }
 
 TEST(TxOperationsOom, redo) {
   expect_all_or_nothing(family_of<containers::managed_map<tx::redo<flushing>, tree>>("redo"));
-  expect_all_or_nothing(family_of<containers::managed_map<tx::redo_timed<plain>, table>>("redo_timed"));
-  expect_all_or_nothing(family_of<containers::managed_map<tx::redo_opt<flushing>, table>>("redo_opt"));
+  expect_all_or_nothing(
+      family_of<containers::managed_map<tx::redo_timed<plain>, table>>("redo_timed"));
+  expect_all_or_nothing(
+      family_of<containers::managed_map<tx::redo_opt<flushing>, table>>("redo_opt"));
   expect_all_or_nothing(
       family_of<containers::managed_map<tx::redo_opt<plain>, text_table>>("redo_opt of strings"));
 }
 
 TEST(TxOperationsOom, cx) {
   expect_all_or_nothing(family_of<containers::managed_map<tx::cx_ptm<flushing>, tree>>("cx_ptm"));
-  expect_all_or_nothing(family_of<containers::puc_map<containers::replica_map<u64, u64>, flushing>>("cx_puc"));
+  expect_all_or_nothing(
+      family_of<containers::puc_map<containers::replica_map<u64, u64>, flushing>>("cx_puc"));
 }
 
 /// A snapshot is taken, read and given back.

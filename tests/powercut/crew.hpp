@@ -2,8 +2,8 @@
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
-#include <outlast/verify/fiber.hpp>
-#include <outlast/verify/random.hpp>
+#include <outlast/verify/explorer/random.hpp>
+#include <outlast/verify/machine/fiber.hpp>
 
 #include <exception>
 #include <functional>

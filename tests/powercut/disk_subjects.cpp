@@ -1,23 +1,26 @@
 #include <tests/powercut/disk_subjects.hpp>
 
+#include <outlast/containers/baselines/puc_map.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
+#include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/lockfree_hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/natarajan_tree.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/basic_hash.hpp>
 #include <outlast/sets/basic_list.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/baselines/puc_map.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/hash_map.hpp>
-#include <outlast/containers/red_black_tree.hpp>
-#include <outlast/verify/eager_epochs.hpp>
+#include <outlast/tx/redo_opt.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 
@@ -229,17 +232,21 @@ std::vector<file_definition> disk_subjects() {
       buffered_queue<epoch::queue<key, disk>>("epoch_queue"),
       buffered_map<epoch::hash_map<key, key, disk>>("epoch_hash_map",
                                                     epoch::map_options{.buckets = 2, .load = 4}),
-      transactions<containers::managed_map<tx::left_right<logged>, tx_tree>>("tx_left_right_logged", 2),
+      transactions<containers::managed_map<tx::left_right<logged>, tx_tree>>("tx_left_right_logged",
+                                                                             2),
       transactions<containers::managed_map<tx::redo<logged>, tx_table>>("tx_redo_logged", 4),
-      transactions<containers::managed_map<tx::redo_opt<logged>, tx_table>>("tx_redo_opt_logged", 2),
+      transactions<containers::managed_map<tx::redo_opt<logged>, tx_table>>("tx_redo_opt_logged",
+                                                                            2),
       transactions<containers::managed_map<tx::cx_ptm<logged>, tx_tree>>("tx_cx_ptm_logged", 3),
-      transactions<containers::puc_map<containers::replica_map<key, std::uint64_t>, logged>>("tx_cx_puc_logged", 2),
+      transactions<containers::puc_map<containers::replica_map<key, std::uint64_t>, logged>>(
+          "tx_cx_puc_logged", 2),
       transactions<containers::managed_map<tx::redo_opt<disk>, tx_tree>>("tx_redo_opt", 3),
       buffered_queue<epoch::one_lock_queue<key, logged>>("epoch_one_lock_queue_logged"),
       buffered_queue<epoch::one_lock_queue<key, disk>>("epoch_one_lock_queue"),
       transactions_with_window<containers::managed_map<tx::redo_opt<logged>, tx_table>>(
           "tx_redo_opt_window", 3),
-      transactions_with_window<containers::managed_map<tx::redo<logged>, tx_tree>>("tx_redo_window", 4),
+      transactions_with_window<containers::managed_map<tx::redo<logged>, tx_tree>>("tx_redo_window",
+                                                                                   4),
   };
   for (file_definition& each : stores_on_disk()) all.push_back(std::move(each));
   return all;

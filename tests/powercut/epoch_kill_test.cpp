@@ -4,6 +4,7 @@
 // Method: see harness.hpp. Each operation says in which epoch it took effect, each sync in which it
 // began; what survives must be what one epoch's end explains, of all threads at once.
 #include <outlast/domain/process.hpp>
+#include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
 #include <tests/powercut/epoch_subjects.hpp>

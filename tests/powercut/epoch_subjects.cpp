@@ -2,6 +2,7 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/cache.hpp>
 #include <outlast/epoch/graph.hpp>

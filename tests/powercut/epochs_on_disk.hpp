@@ -1,9 +1,9 @@
 // Buffered structures in a pool file under power cuts.
 #pragma once
 
-#include <outlast/verify/buffered_oracle.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/sequence_subject.hpp>
+#include <outlast/verify/checkers/buffered_oracle.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/explorer/sequence_subject.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 #include <tests/powercut/power_cuts.hpp>
 

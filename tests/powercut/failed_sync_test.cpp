@@ -2,6 +2,8 @@
 // failed whose pages the kernel calls clean.
 // Method: a disk that refuses the pages of one sync, of each in turn, and works again; a second
 // opener acknowledges one insertion; power is cut, and everything that was acknowledged is there.
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/epoch/hash_map.hpp>
@@ -10,9 +12,7 @@
 #include <outlast/lockfree/natarajan_tree.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/basic_hash.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/red_black_tree.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/failing_disk.hpp>
 #include <tests/support/memory_folder.hpp>
 

@@ -4,8 +4,8 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/verify/lossy_disk.hpp>
-#include <outlast/verify/lossy_file.hpp>
+#include <outlast/verify/machine/lossy_disk.hpp>
+#include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <outlast/pool/pool.hpp>
-#include <outlast/verify/lossy_file.hpp>
-#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/power_cuts.hpp>
 
 #include <algorithm>

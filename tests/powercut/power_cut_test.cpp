@@ -3,14 +3,14 @@
 // Method: see power_cuts.hpp; the broken ones are a disk that does not keep what was synced, a
 // policy that does not wait at the end of an operation, and a close that lets its mark overtake.
 #include <outlast/base/cache_line.hpp>
+#include <outlast/containers/managed_map.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/red_black_tree.hpp>
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/lossy_file.hpp>
+#include <outlast/tx/redo_opt.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/disk_subjects.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>

@@ -2,7 +2,7 @@
 
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/format.hpp>
-#include <outlast/verify/lossy_file.hpp>
+#include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/crew.hpp>
 #include <tests/support/memory_folder.hpp>
 

@@ -1,7 +1,7 @@
 // Goal: what a pool file acknowledged is there after a power cut, at whatever moment, and nothing
 // else is wrong.
 // Method: threads (fibers, so that a seed repeats everything) work on a pool file on a lossy disk
-// (verify/lossy_disk.hpp), in one life after the other. Now and then, above all before and after
+// (verify/machine/lossy_disk.hpp), in one life after the other. Now and then, above all before and after
 // fences, the disk is frozen: each of the images that a power cut may leave of it is then opened
 // by the ordinary way, recovered, read, and judged against the history up to that moment; pool and
 // allocator are examined. Recoveries are cut off too. One of the images is where the next life
@@ -11,10 +11,10 @@
 #pragma once
 
 #include <outlast/pool/any_domain.hpp>
-#include <outlast/verify/history.hpp>
-#include <outlast/verify/lossy_disk.hpp>
-#include <outlast/verify/oracle.hpp>
-#include <outlast/verify/subject.hpp>
+#include <outlast/verify/checkers/history.hpp>
+#include <outlast/verify/checkers/oracle.hpp>
+#include <outlast/verify/explorer/subject.hpp>
+#include <outlast/verify/machine/lossy_disk.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -2,6 +2,7 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/process.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>

@@ -1,9 +1,9 @@
 #include <tests/powercut/disk_subjects.hpp>
 
-#include <outlast/verify/lossy_file.hpp>
-#include <outlast/verify/store_oracle.hpp>
-#include <outlast/verify/transaction_oracle.hpp>
-#include <src/verify/store_in_pool.hpp>
+#include <outlast/verify/checkers/store_oracle.hpp>
+#include <outlast/verify/checkers/transaction_oracle.hpp>
+#include <outlast/verify/machine/lossy_file.hpp>
+#include <tests/catalogue/store_in_pool.hpp>
 #include <tests/powercut/epochs_on_disk.hpp>
 #include <tests/powercut/map_on_disk.hpp>
 

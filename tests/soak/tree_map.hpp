@@ -3,9 +3,9 @@
 
 #include <tests/soak/content.hpp>
 
-#include <outlast/containers/managed_tree.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/tx/redo_opt.hpp>
 
 #include <string>
 #include <utility>
@@ -13,9 +13,10 @@
 namespace outlast::test::soak {
 
 template <class D>
-class tree_map
-    : public containers::managed_tree<tx::redo_opt<D>, containers::bplus_tree<std::string, std::string>> {
-  using base = containers::managed_tree<tx::redo_opt<D>, containers::bplus_tree<std::string, std::string>>;
+class tree_map : public containers::managed_tree<tx::redo_opt<D>,
+                                                 containers::bplus_tree<std::string, std::string>> {
+  using base =
+      containers::managed_tree<tx::redo_opt<D>, containers::bplus_tree<std::string, std::string>>;
 
  public:
   using base::base;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/baselines/izraelevitz.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 

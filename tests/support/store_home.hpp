@@ -2,7 +2,7 @@
 #pragma once
 
 #include <outlast/db/db.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/memenv.hpp>
 #include <outlast/db/write_batch.hpp>

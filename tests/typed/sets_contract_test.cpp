@@ -4,6 +4,7 @@
 #include "tests/typed/map_contract.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>

@@ -1,10 +1,6 @@
 // Goal: sequential structures do under every engine what their models of the standard library do.
 // Method: the same random operations on both, each in a transaction of its own; after them the
 // memory that they gave back is all that there is.
-#include <outlast/domain/process.hpp>
-#include <outlast/tx/baselines/cx_ptm.hpp>
-#include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/array.hpp>
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/containers/hash_map.hpp>
@@ -12,6 +8,11 @@
 #include <outlast/containers/queue.hpp>
 #include <outlast/containers/red_black_tree.hpp>
 #include <outlast/containers/stack.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <outlast/tx/transient.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -225,7 +226,8 @@ TYPED_TEST(TransactionContract, bplus_tree_of_strings_is_an_ordered_map) {
 
 TYPED_TEST(TransactionContract, bplus_tree_with_wide_pages_is_an_ordered_map) {
   this->template expect_a_map<containers::bplus_tree<number, number>>("tree");
-  this->template expect_a_map_of_strings<containers::bplus_tree<std::string, std::string>>("strings");
+  this->template expect_a_map_of_strings<containers::bplus_tree<std::string, std::string>>(
+      "strings");
 }
 
 TYPED_TEST(TransactionContract, hash_map_is_a_map) {

@@ -4,9 +4,9 @@ outlast_headers(outlast_library db
   comparator.hpp
   db.hpp
   detail/changes.hpp
+  detail/engine.hpp
   detail/key_order.hpp
-  detail/premises.hpp
-  detail/store.hpp
+  detail/read_set.hpp
   dumpfile.hpp
   env.hpp
   filter_policy.hpp

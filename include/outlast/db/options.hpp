@@ -84,7 +84,7 @@ struct StoreOptions {
   /// elsewhere when it is created: a store that has another number does not open then, unless this
   /// is 4, which asks for nothing. With twice as many as threads that write, no writer waits for
   /// another one, wherever that stops; with one more than these only for one that stops at a few
-  /// places (tx/redo.hpp). Those that are needed take space: two, where one thread writes; on
+  /// places (tx/redo_opt.hpp). Those that are needed take space: two, where one thread writes; on
   /// persistent memory and tmpfs of the file, on a disk of memory, besides the one in the file.
   unsigned replicas = 4;
 };

@@ -1,5 +1,8 @@
 outlast_headers(outlast_library durable
   atomic_functions.hpp
+  baselines/flagged.hpp
+  baselines/izraelevitz.hpp
+  baselines/link_and_persist.hpp
   cell.hpp
   cell_group.hpp
   detail/atomic_interface.hpp
@@ -8,7 +11,6 @@ outlast_headers(outlast_library durable
   detail/tagged_word.hpp
   detail/word.hpp
   field.hpp
-  flagged.hpp
   mirror.hpp
   operation.hpp
   policy.hpp

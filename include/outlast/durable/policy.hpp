@@ -72,39 +72,6 @@ struct flit {
   static std::string_view layout() { return Tag::layout(); }
 };
 
-/// Link and persist: the word itself says whether it is durable, so that a load looks at nothing
-/// else and a cell is no larger than its value. Values that fill their word do not fit: structures
-/// replace their nodes. [Dav18; Wei22, 2]
-template <placement Placement = automatic, domain::persistence_domain D = domain::native>
-struct link_and_persist {
-  using domain_type = D;
-  using placement_type = Placement;
-  template <class T>
-  using cell = linked_cell<T, Placement, D>;
-  template <class T>
-  using grouped_cell = cell<T>;
-  using group = cell_group<tag::always, D>;
-  template <class T>
-  using field = durable::field<T, D>;
-  template <class T>
-  using volatile_member = durable::volatile_member<T>;
-  template <class Reclaimer>
-  using operation = durable::operation<D, D, Reclaimer>;
-
-  template <class T>
-  static constexpr bool holds = detail::leaves_owner_bits<T>;
-  static constexpr bool durable = true;
-  static constexpr unsigned spare_bits = 3;
-  static std::string name() { return "link_and_persist<" + std::string(Placement::name()) + ">"; }
-  static constexpr std::string_view layout() noexcept { return "marked word"; }
-};
-
-/// The original transformation, for comparison: no tags, and a wait for each load. [Izr16]
-template <domain::persistence_domain D = domain::native>
-struct izraelevitz : flit<tag::always, each_access, D> {
-  static std::string name() { return "izraelevitz"; }
-};
-
 /// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline
 /// of every figure.
 template <domain::persistence_domain D = domain::native>

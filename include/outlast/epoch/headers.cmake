@@ -1,4 +1,5 @@
 outlast_headers(outlast_library epoch
+  baselines/one_lock_queue.hpp
   buffered_stack.hpp
   cache.hpp
   clock.hpp

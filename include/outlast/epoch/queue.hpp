@@ -21,15 +21,15 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/root/storable.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/domain/volatile_word.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -260,9 +260,5 @@ class basic_queue {
 /// The buffered queue.
 template <roots::storable Value, domain::persistence_domain D = domain::native>
 using queue = basic_queue<buffered<D>, Value>;
-
-/// The same with one lock, as it is published. [Wen21, 6.1]
-template <roots::storable Value, domain::persistence_domain D = domain::native>
-using one_lock_queue = basic_queue<buffered<D>, Value, queue_locks::one>;
 
 }  // namespace outlast::epoch

@@ -1,4 +1,5 @@
 outlast_headers(outlast_library sets
+  baselines/soft_in_place.hpp
   basic_hash.hpp
   basic_list.hpp
   basic_tree.hpp

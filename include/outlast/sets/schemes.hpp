@@ -1,8 +1,8 @@
 // Which sets there are whose links do not survive, and how they use memory. [Zur19]
 #pragma once
 
-#include <outlast/domain/concept.hpp>
 #include <outlast/algorithm/value_slot.hpp>
+#include <outlast/domain/concept.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 
 #include <concepts>
@@ -37,18 +37,6 @@ struct soft {
   static constexpr bool updates_wait = true;
   static constexpr bool lookups_wait = false;
   static std::string name() { return "soft"; }
-};
-
-/// SOFT without the copies: the link stands in the pool, beside what survives. For memory that is
-/// as fast as any, and half of it.
-template <domain::persistence_domain Domain>
-struct soft_in_place {
-  using domain_type = Domain;
-  template <class Key, class Value>
-  using node = detail::line_node<Key, Value, Domain>;
-  static constexpr bool updates_wait = true;
-  static constexpr bool lookups_wait = false;
-  static std::string name() { return "soft_in_place"; }
 };
 
 /// One of these.

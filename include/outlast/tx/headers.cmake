@@ -3,6 +3,7 @@ outlast_headers(outlast_library tx
   baselines/cx_puc.hpp
   baselines/detail/cx_queue.hpp
   baselines/detail/cx_session.hpp
+  baselines/redo.hpp
   detail/attached_manager.hpp
   detail/changed_pages.hpp
   detail/counted_memory.hpp
@@ -12,6 +13,7 @@ outlast_headers(outlast_library tx
   detail/logged_word.hpp
   detail/published_word.hpp
   detail/record.hpp
+  detail/redo_manager.hpp
   detail/redo_session.hpp
   detail/redo_state.hpp
   detail/replica_session.hpp
@@ -25,7 +27,7 @@ outlast_headers(outlast_library tx
   left_right.hpp
   manager.hpp
   options.hpp
-  redo.hpp
+  redo_opt.hpp
   transaction.hpp
   transient.hpp
 )

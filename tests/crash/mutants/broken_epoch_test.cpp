@@ -1,10 +1,11 @@
 // Goal: no sentence of the protocol of epochs can be left out without the verifier noticing.
 // Method: the real headers with one sentence switched off (mutate_epoch.cmake), and with none; the
 // seeds are fixed.
-#include <outlast/verify/buffered_subject.hpp>
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <broken_epoch/baselines/one_lock_queue.hpp>
+#include <outlast/verify/explorer/buffered_subject.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_epoch/hash_map.hpp>

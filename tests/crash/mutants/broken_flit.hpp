@@ -3,7 +3,7 @@
 
 #include <outlast/base/raw_atomic.hpp>
 #include <outlast/durable/policy.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <atomic>
 #include <string>

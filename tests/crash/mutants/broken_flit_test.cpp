@@ -4,9 +4,9 @@
 #include <tests/crash/mutants/broken_flit.hpp>
 
 #include <outlast/lockfree/harris_list.hpp>
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
 
 #include <gtest/gtest.h>
 

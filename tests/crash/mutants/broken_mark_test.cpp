@@ -3,10 +3,11 @@
 // Method: two registers that hold a handful of values, so that values come back; hand-written words
 // with one defect each, and the library's cell.
 #include <outlast/domain/persist.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/policy.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/simulated.hpp>
-#include <outlast/verify/subject.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/subject.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/replicas.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <atomic>
 #include <cstdint>

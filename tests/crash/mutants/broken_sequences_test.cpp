@@ -7,10 +7,10 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/lockfree/stack.hpp>
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/sequence_subject.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/sequence_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

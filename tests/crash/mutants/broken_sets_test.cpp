@@ -1,10 +1,11 @@
 // Goal: no sentence of the protocols of link-free and SOFT sets can be left out, and the verifier
 // notices where it is. Method: the real headers with one sentence switched off (mutate_sets.cmake),
 // and with none; the seeds are fixed.
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <broken_sets/baselines/soft_in_place.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 #include <broken_sets/basic_list.hpp>

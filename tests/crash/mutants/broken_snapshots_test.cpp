@@ -2,18 +2,18 @@
 // without the verifier noticing.
 // Method: the real headers with one sentence switched off (mutate_tx_seq.cmake), and with none; the
 // seeds are fixed.
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/simulated.hpp>
-#include <outlast/verify/snapshots_of.hpp>
-#include <src/verify/by_strings.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/explorer/snapshots_of.hpp>
+#include <outlast/verify/machine/simulated.hpp>
+#include <tests/catalogue/by_strings.hpp>
 
 #include <gtest/gtest.h>
-#include <broken_tx/left_right.hpp>
-#include <broken_containers/managed_map.hpp>
-#include <broken_containers/managed_tree.hpp>
 #include <broken_containers/bplus_tree.hpp>
 #include <broken_containers/hash_map.hpp>
+#include <broken_containers/managed_map.hpp>
+#include <broken_containers/managed_tree.hpp>
+#include <broken_tx/left_right.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -24,14 +24,14 @@ namespace {
 
 using domain::simulated;
 template <class T>
-using tree = verify::snapshots_of<
-    broken_containers::managed_tree<broken_tx::left_right<simulated>,
-                            broken_containers::bplus_tree<T, T, roots::default_order<T>, 4>>>;
+using tree = verify::snapshots_of<broken_containers::managed_tree<
+    broken_tx::left_right<simulated>,
+    broken_containers::bplus_tree<T, T, roots::default_order<T>, 4>>>;
 using numbers = tree<std::uint64_t>;
 using strings = verify::detail::of_strings<tree<std::string>>;
 template <class T>
-using table =
-    broken_containers::managed_map<broken_tx::left_right<simulated>, broken_containers::hash_map<T, T>>;
+using table = broken_containers::managed_map<broken_tx::left_right<simulated>,
+                                             broken_containers::hash_map<T, T>>;
 using table_of_numbers = table<std::uint64_t>;
 using table_of_strings = verify::detail::of_strings<table<std::string>>;
 

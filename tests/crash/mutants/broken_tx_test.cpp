@@ -1,15 +1,16 @@
 // Goal: no sentence of the protocol of transactions can be left out without the verifier noticing.
 // Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
 // seeds are fixed.
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
-#include <broken_tx/baselines/cx_ptm.hpp>
-#include <broken_tx/left_right.hpp>
 #include <broken_containers/baselines/puc_map.hpp>
-#include <broken_tx/redo.hpp>
+#include <broken_tx/baselines/cx_ptm.hpp>
+#include <broken_tx/baselines/redo.hpp>
+#include <broken_tx/left_right.hpp>
+#include <broken_tx/redo_opt.hpp>
 #include <broken_tx/transaction_subject.hpp>
 
 #include <cstdint>
@@ -38,7 +39,8 @@ enum class scenarios {
 };
 
 using standard_map =
-    broken_containers::puc_map<broken_containers::replica_map<std::uint64_t, std::uint64_t>, domain::simulated>;
+    broken_containers::puc_map<broken_containers::replica_map<std::uint64_t, std::uint64_t>,
+                               domain::simulated>;
 
 verify::report explore(verify::subject& tested, int defect, scenarios which,
                        std::uint64_t executions, std::uint64_t seed) {

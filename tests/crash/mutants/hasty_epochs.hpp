@@ -1,7 +1,7 @@
 // Reclaimers with one mistake each, for the verifier to find.
 #pragma once
 
-#include <outlast/verify/eager_epochs.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
 
 namespace outlast::test {
 

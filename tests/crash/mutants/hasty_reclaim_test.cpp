@@ -5,10 +5,10 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/harris_list.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/verify/eager_epochs.hpp>
-#include <outlast/verify/explorer.hpp>
-#include <outlast/verify/map_subject.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/explorer.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 function(outlast_mutate_sets to)
   set(LAYER sets)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/sets)
-  foreach(HEADER IN ITEMS schemes.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
+  foreach(HEADER IN ITEMS schemes.hpp baselines/soft_in_place.hpp basic_list.hpp link_free_list.hpp soft_list.hpp
           detail/set_towers.hpp detail/superseded_lines.hpp detail/tree_blocks.hpp
           detail/volatile_blocks.hpp detail/sorted_ranges.hpp)
     outlast_read_header(${HEADER})

@@ -3,7 +3,7 @@
 // Method: a store in ordinary memory, in which the head of one key is made that of another one:
 // walks meet the key, searches do not find it.
 #include <outlast/base/error.hpp>
-#include <outlast/db/detail/store.hpp>
+#include <outlast/db/detail/engine.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #include "tests/support/same_as_atomic.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/durable/policy.hpp>
 

@@ -4,6 +4,8 @@
 #include "tests/support/costs.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/durable/baselines/izraelevitz.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/policy.hpp>
 
 #include <gtest/gtest.h>

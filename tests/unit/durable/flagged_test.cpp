@@ -1,7 +1,7 @@
 // Goal: the paper's own interface: a flag per access, a default per variable, `->` and `=` under
 // the default. Method: flushes and fences of each access on a counting domain.
 #include <outlast/domain.hpp>
-#include <outlast/durable/flagged.hpp>
+#include <outlast/durable/baselines/flagged.hpp>
 
 #include <gtest/gtest.h>
 

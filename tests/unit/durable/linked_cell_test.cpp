@@ -1,6 +1,7 @@
 // Goal: the mark in the word does what a tag does, and survives neither its store nor a crash.
 // Method: a counting domain, and one that lets another thread act before each fence.
 #include <outlast/domain.hpp>
+#include <outlast/durable/baselines/link_and_persist.hpp>
 #include <outlast/durable/policy.hpp>
 
 #include <gtest/gtest.h>

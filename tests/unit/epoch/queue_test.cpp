@@ -7,6 +7,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/queue.hpp>
 

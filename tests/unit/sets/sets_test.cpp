@@ -6,6 +6,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/sets/link_free_list.hpp>
 #include <outlast/sets/link_free_skiplist.hpp>

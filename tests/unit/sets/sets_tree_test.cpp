@@ -5,6 +5,7 @@
 #include "tests/support/temp_pool.hpp"
 
 #include <outlast/domain.hpp>
+#include <outlast/sets/baselines/soft_in_place.hpp>
 #include <outlast/sets/link_free_tree.hpp>
 #include <outlast/sets/soft_tree.hpp>
 

@@ -2,12 +2,12 @@
 // link is followed out of the replica, into the heap's tables, or in circles.
 // Method: trees in a replica of ordinary memory; each thing that is believed is spoilt in turn.
 #include <outlast/base/error.hpp>
-#include <outlast/domain/process.hpp>
-#include <outlast/containers/byte_string.hpp>
-#include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_tree.hpp>
-#include <outlast/tx/redo.hpp>
 #include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/byte_string.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/domain/process.hpp>
+#include <outlast/tx/left_right.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <outlast/tx/transient.hpp>
 #include <tests/support/temp_pool.hpp>
 

@@ -4,8 +4,9 @@
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

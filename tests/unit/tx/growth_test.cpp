@@ -5,7 +5,7 @@
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/tx/redo.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
 

@@ -4,7 +4,7 @@
 #include <outlast/domain.hpp>
 #include <outlast/tx/baselines/cx_puc.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -2,12 +2,12 @@
 // is open at a time; what they held comes back when they are gone, also when their process is.
 // Method: small trees in pool files; threads that write while others read; pools that are
 // abandoned.
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/managed_tree.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_tree.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -542,7 +542,8 @@ using engines_of_orders = testing::Types<left_right<D>, redo_opt<D>, cx_ptm<D>>;
 TYPED_TEST_SUITE(OrderOfRunTime, engines_of_orders);
 
 TYPED_TEST(OrderOfRunTime, is_given_again_at_each_opening) {
-  using tree = managed_tree<TypeParam, containers::bplus_tree<std::string, std::string, collation, 6>>;
+  using tree =
+      managed_tree<TypeParam, containers::bplus_tree<std::string, std::string, collation, 6>>;
   pool_file pool;
   constexpr options small{.replica_bytes = std::size_t{2} << 20};
   {

@@ -2,13 +2,14 @@
 // after an opening by what differs.
 // Method: a domain that counts the bytes that engines write beside operations; a reader that holds
 // the replica that would be up to date, so that an update takes another one.
+#include <outlast/containers/array.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/tx/redo.hpp>
-#include <outlast/containers/array.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/transition_records.hpp>
-#include <outlast/tx/redo.hpp>
+#include <outlast/tx/redo_opt.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
 #include <tests/support/whole_file.hpp>

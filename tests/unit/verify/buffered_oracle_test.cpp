@@ -4,7 +4,7 @@
 // orders are enumerated without the judge's search.
 #include "random_history.hpp"
 
-#include <outlast/verify/buffered_oracle.hpp>
+#include <outlast/verify/checkers/buffered_oracle.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // interleavings and compared with the set that theory allows: nothing else may be seen, and all of
 // it must be.
 #include <outlast/domain/persist.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Goal: the machine survives whatever a subject does, repeats itself exactly, and undoes crashes.
 #include <outlast/domain/persist.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Goal: the judges accept what is durably linearizable and nothing else, and can be made to fail.
 // Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded
 // fault.
-#include <outlast/verify/oracle.hpp>
+#include <outlast/verify/checkers/oracle.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/volatile_word.hpp>
-#include <outlast/verify/machine.hpp>
-#include <outlast/verify/program_sites.hpp>
-#include <outlast/verify/simulated.hpp>
+#include <outlast/verify/explorer/program_sites.hpp>
+#include <outlast/verify/machine/machine.hpp>
+#include <outlast/verify/machine/simulated.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // judge thousands of small random histories, right and wrong; long ones are judged by it alone.
 #include "sequence_judging.hpp"
 
-#include <outlast/verify/queue_check.hpp>
+#include <outlast/verify/checkers/queue_check.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // two judges of one specification are compared on.
 #pragma once
 
-#include <outlast/verify/oracle.hpp>
+#include <outlast/verify/checkers/oracle.hpp>
 
 #include <optional>
 #include <vector>

@@ -4,7 +4,7 @@
 
 #include "random_history.hpp"
 
-#include <outlast/verify/oracle.hpp>
+#include <outlast/verify/checkers/oracle.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Goal: the judge of transactions accepts the state after a prefix of them that contains every
 // update which had responded, and nothing else; and it can be made to fail. Method: hand-written
 // histories; each known-bad one must be accepted by a judge with a seeded fault.
-#include <outlast/verify/prefix_search.hpp>
-#include <outlast/verify/transaction_oracle.hpp>
+#include <outlast/verify/checkers/prefix_search.hpp>
+#include <outlast/verify/checkers/transaction_oracle.hpp>
 
 #include <gtest/gtest.h>
 

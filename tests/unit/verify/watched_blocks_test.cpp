@@ -4,7 +4,7 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/field.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/verify/structure_subject.hpp>
+#include <outlast/verify/explorer/structure_subject.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,77 @@
+// What a transaction of a store has read, and what therefore has to be there when it is done.
+#pragma once
+
+#include <outlast/db/detail/changes.hpp>
+#include <outlast/db/detail/key_order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail {
+
+/// Keys with their values, keys that were absent, and ranges with all that they held, in bytes of
+/// its own. Volatile.
+/// Thread-safety: const members may be called concurrently.
+class read_set {
+ public:
+  /// All keys from `from` on up to an end.
+  struct range {
+    std::string from;
+    std::optional<std::string> to;  ///< none: all that follow
+    bool with_to = false;           ///< is `to` a part of it?
+    std::vector<std::pair<std::string, std::string>> held;
+  };
+
+  /// None: the key is absent.
+  void expect(std::string_view key, std::optional<std::string> value) {
+    points_.emplace_back(key, std::move(value));
+  }
+  void expect(range all) { ranges_.push_back(std::move(all)); }
+  [[nodiscard]] bool empty() const noexcept { return points_.empty() && ranges_.empty(); }
+
+  /// Is all that in `content`, a tree's? Reads what it names, and one key behind each range.
+  template <class Content>
+  [[nodiscard]] bool hold_in(const Content& content, const key_order& order) const {
+    return std::all_of(points_.begin(), points_.end(),
+                       [&](const point& each) { return holds(each, content); }) &&
+           std::all_of(ranges_.begin(), ranges_.end(),
+                       [&](const range& each) { return holds(each, content, order); });
+  }
+
+ private:
+  using point = std::pair<std::string, std::optional<std::string>>;
+
+  template <class Content>
+  static bool holds(const point& expected, const Content& content) {
+    const auto there = content.find_entry(expected.first);
+    if (!there) return !expected.second;
+    return expected.second && value_in(there->value) == *expected.second;
+  }
+  template <class Content>
+  static bool holds(const range& expected, const Content& content, const key_order& order) {
+    std::size_t at = 0;
+    bool same = true;
+    content.ascend_from(expected.from, [&](std::string_view key, std::string_view stored) {
+      if (is_behind(expected, key, order)) return false;
+      same = at < expected.held.size() && expected.held[at].first == key &&
+             expected.held[at].second == value_in(stored);
+      ++at;
+      return same;
+    });
+    return same && at == expected.held.size();
+  }
+  static bool is_behind(const range& all, std::string_view key, const key_order& order) {
+    if (!all.to) return false;
+    return all.with_to ? order(*all.to, key) : !order(key, *all.to);
+  }
+
+  std::vector<point> points_;
+  std::vector<range> ranges_;
+};
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,139 @@
+// Verifies buffered structures that live in a pool: what a crash leaves is the state at the end of
+// the epoch that the clock in the image names.
+//
+//   using map = outlast::epoch::hash_map<std::uint64_t, std::uint64_t, outlast::domain::simulated>;
+//   outlast::verify::buffered_map_subject<map> tested("my_map");
+//   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
+//   if (done.found) std::cout << to_text(*done.found);
+//
+// The structure is as map_subject.hpp or sequence_subject.hpp want it, has pool_clock(), and begins
+// an epoch::operation for what changes it and for nothing else. Ticks and syncs are operations of
+// the scenarios.
+#pragma once
+
+#include <outlast/verify/checkers/buffered_oracle.hpp>
+#include <outlast/verify/explorer/graph_subject.hpp>
+#include <outlast/verify/explorer/map_subject.hpp>
+#include <outlast/verify/explorer/sequence_subject.hpp>
+#include <outlast/verify/explorer/structure_subject.hpp>
+#include <outlast/verify/machine/machine.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace outlast::verify {
+
+/// `World` with a clock: an epoch in front of what it observes, stamps on what has changed it.
+template <class World>
+class buffered_world final : public World {
+ public:
+  using World::World;
+
+  outcome apply(const call& what) override {
+    auto& clock = this->structure_->pool_clock();
+    switch (static_cast<epoch_operation>(what.kind)) {
+      case epoch_operation::advance: spared([&] { clock.tick(); }); return {true};
+      case epoch_operation::sync: spared([&] { clock.sync(); }); return {true};
+    }
+    static_cast<void>(clock.take_last_epoch());
+    outcome answer = World::apply(what);
+    answer.stamp = clock.take_last_epoch();
+    return answer;
+  }
+
+  abstract_state observe() override {
+    abstract_state state = World::observe();
+    state.insert(state.begin(), this->structure_->pool_clock().boundary());
+    return state;
+  }
+
+ private:
+  /// Who ticks waits for who ticks: a thread that stops for good stops elsewhere.
+  template <class Work>
+  static void spared(Work&& work) {
+    machine::current()->spare(true);
+    work();
+    machine::current()->spare(false);
+  }
+};
+
+/// While a sync runs operations begin in an epoch whose tick is not durable: see buffered_oracle.
+inline constexpr std::uint64_t epochs_lost = 3;
+
+/// A buffered map in a pool.
+template <class Structure>
+class buffered_map_subject final : public structure_subject<Structure> {
+ public:
+  using parts = structure_parts<Structure>;
+
+  explicit buffered_map_subject(std::string name, parts how = {},
+                                std::vector<map_operation> operations = default_operations())
+      : structure_subject<Structure>(std::move(name), std::move(how)),
+        judge_(std::make_shared<map_oracle>(std::move(operations), true), epochs_lost) {}
+
+  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    const parts& how = this->how();
+    return std::make_unique<buffered_world<map_world<Structure>>>(memory, fresh, how.make,
+                                                                  how.blocks);
+  }
+
+ private:
+  static std::vector<map_operation> default_operations() {
+    using enum map_operation;
+    return {insert, put, put, update, erase, erase, get, contains};
+  }
+
+  buffered_oracle judge_;
+};
+
+/// A buffered graph in a pool.
+template <class Graph>
+class buffered_graph_subject final : public structure_subject<Graph> {
+ public:
+  using parts = structure_parts<Graph>;
+
+  explicit buffered_graph_subject(std::string name, parts how = {})
+      : structure_subject<Graph>(std::move(name), std::move(how)),
+        judge_(std::make_shared<graph_oracle>(), epochs_lost) {}
+
+  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    const parts& how = this->how();
+    return std::make_unique<buffered_world<graph_world<Graph>>>(memory, fresh, how.make,
+                                                                how.blocks);
+  }
+
+ private:
+  buffered_oracle judge_;
+};
+
+/// A buffered stack or queue in a pool.
+template <class Structure>
+class buffered_sequence_subject final : public structure_subject<Structure> {
+ public:
+  using parts = structure_parts<Structure>;
+  using discipline = sequence_oracle::discipline;
+
+  buffered_sequence_subject(std::string name, discipline order, parts how = {})
+      : structure_subject<Structure>(std::move(name), std::move(how)),
+        order_(order),
+        judge_(std::make_shared<sequence_oracle>(order), epochs_lost) {}
+
+  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
+    const parts& how = this->how();
+    return std::make_unique<buffered_world<sequence_world<Structure>>>(order_, memory, fresh,
+                                                                       how.make, how.blocks);
+  }
+
+ private:
+  discipline order_;
+  buffered_oracle judge_;
+};
+
+}  // namespace outlast::verify

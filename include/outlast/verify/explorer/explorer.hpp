@@ -1,0 +1,205 @@
+// The crash explorer: interleavings x crash points x cache evictions x crashes during recovery.
+//
+//   scenario    (from a seed) a few operations for each thread and a prefilled subject
+//   execution   (from seed and number) one interleaving of them
+//   crash point before every fence that guarantees something, every invocation and response, and at
+//               the end; also inside recovery
+//   image       one choice of what survived; those met before with the same history are skipped
+//
+// For each image: the subject is opened on it, read, judged; then a few more operations run and the
+// power is cut again. Afterwards everything is undone and the interrupted execution goes on.
+#pragma once
+
+#include <outlast/verify/explorer/report.hpp>
+#include <outlast/verify/explorer/subject.hpp>
+#include <outlast/verify/machine/machine.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace outlast::verify {
+
+enum class strategy_kind {
+  random,      ///< each thread with equal probability at each point
+  pct,         ///< probabilistic concurrency testing
+  exhaustive,  ///< every interleaving up to a number of preemptions, of every small scenario
+};
+
+struct options {
+  std::uint64_t seed = 1;            ///< of the first scenario; the next ones count up
+  double seconds = 10;               ///< 0: no limit
+  std::uint64_t max_executions = 0;  ///< 0: no limit
+  std::uint64_t executions_per_scenario = 30;
+  strategy_kind strategy = strategy_kind::pct;
+  unsigned pct_depth = 3;
+  unsigned preemptions = 2;        ///< of an exhaustive exploration
+  bool only_one_scenario = false;  ///< the one that the seed names
+  bool reduced = true;  ///< an exhaustive exploration leaves out equivalent interleavings
+  /// An exhaustive exploration goes on once from each state of memory and threads, with any number
+  /// of preemptions. For subjects that keep all that their threads share in the memory that they
+  /// are given and in its twin, and reach it through the domain alone: bare ones.
+  bool by_states = false;
+  scope within = {};  ///< scenarios are of this size or smaller
+  memory_model model = {};
+  unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
+  unsigned eviction_samples = 16;  ///< random ones where there are more
+  unsigned nested = 1;             ///< crashes in and after recovery, within one another
+  /// Every image is recovered and judged; one in so many is also crashed during its recovery and
+  /// lives on. 1: all.
+  unsigned nested_one_in = 24;
+  unsigned operations_after = 3;  ///< after such a recovery
+  /// At one crash point in so many the process alone dies: what was not durable is still visible to
+  /// the next one, whose life a power cut then ends. 0: never.
+  unsigned killed_one_in = 4;
+  bool close_at_end = true;         ///< some executions end in good order, under crash points
+  bool minimise = true;             ///< shorten a counterexample: fewer operations, fewer switches
+  bool crash_after_stores = false;  ///< crash points after every store too; slower
+  /// In one execution of so many a thread stops for good in the middle of an operation, and the
+  /// others must come to their end: what a non-blocking structure promises. 0: never.
+  unsigned parked_one_in = 0;
+  /// An operation that takes more accesses than this is a failure: for wait-free claims. 0: no
+  /// bound.
+  std::uint32_t operation_steps = 0;
+  threading threads = threading::fibers;
+  std::optional<mutation> mutated = {};  ///< a flush or fence that is defective
+  /// What a failure's `replay` begins with: a command that takes a replay_text() as its options and
+  /// chooses the subject and the scope by itself. "": a call of replay() is printed.
+  std::string replay_command = {};
+};
+
+/// The place of one execution in the space explored: what a replay needs.
+struct coordinates {
+  std::uint64_t seed = 0;
+  std::uint64_t execution = 0;
+  std::optional<schedule> decisions;
+  std::vector<operation_place> without = {};  ///< operations left out of the scenario
+};
+
+/// Thread-safety: none. One explorer per operating-system thread at a time.
+class explorer final : private crash_observer {
+ public:
+  /// Keeps a reference to `tested`.
+  explorer(subject& tested, const options& how);
+  ~explorer();
+
+  /// Explores until the limits of the options, or the first counterexample.
+  [[nodiscard]] report run();
+  /// Runs one execution again: the one that a failure names by its seed, execution, decisions and
+  /// operations left out, under the options of the run that found it. Without decisions the
+  /// execution's own, which are drawn from seed and number. What is found is the same failure, as
+  /// long as the subject is the same. By the text that a failure prints: replay.hpp.
+  [[nodiscard]] report replay(const coordinates& where);
+  /// The flushes, fences and stores that were passed.
+  [[nodiscard]] const site_table& sites() noexcept { return machine_.sites(); }
+
+ private:
+  /// A life of the subject between two crashes.
+  struct life {
+    const abstract_state* initial;
+    const history* seen;
+    const world* opened = nullptr;  // null: it is being opened
+    std::uint64_t last_version = 0;
+    std::uint64_t last_history = 0;
+  };
+  /// What there is when an execution begins.
+  enum class start { prefilled, formatted, nothing };
+  struct scenario {
+    std::uint64_t seed = 0;
+    start begins = start::prefilled;
+    std::vector<operation_place> without;
+    std::vector<std::vector<call>> calls;
+    abstract_state initial;
+    std::uint32_t horizon = 64;
+    bool closed = false;  // the prefilled subject was
+  };
+  /// A scenario of the exhaustive kind, by number.
+  struct small_scenario {
+    std::vector<call> beginning;
+    std::vector<std::vector<call>> calls;
+    bool closed = false;
+  };
+  class image_set;
+
+  void crash_point() override;
+  void try_all(const std::vector<std::vector<std::uint64_t>>& sets);
+  void try_some(const std::vector<std::vector<std::uint64_t>>& sets);
+  void consider(const crash_choice& choice);
+  void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets);
+  template <class Enter>
+  void crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again);
+  void live_again(const life& before, std::uint64_t key, bool crashes_again);
+  [[nodiscard]] bool nests(std::uint64_t key) const;
+  void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
+  void judge(world& opened, const life& lived, abstract_state& state, const char* when,
+             bool directly_after_opening);
+
+  bool build_scenario(std::uint64_t seed, const std::vector<operation_place>& without = {});
+  void choose_start(random& source);
+  void prepare(const std::vector<call>& beginning);
+  void draw_scenario(random& source, std::vector<call>& beginning);
+  [[nodiscard]] std::uint64_t small_scenarios() const;
+  [[nodiscard]] small_scenario small_scenario_of(std::uint64_t number) const;
+  void prefill(const std::vector<call>& beginning);
+  void explore_at_random();
+  void explore_everything();
+  bool explore_all_interleavings(exhaustive_strategy& order);
+  void execute(std::uint64_t number, strategy& order);
+  void open_for_execution();
+  [[nodiscard]] std::unique_ptr<world> open();
+  void run_thread(unsigned thread);
+  void park_somebody(random& source);
+  void finish_execution(std::uint64_t number);
+  void check_seam(bool everywhere);
+  [[nodiscard]] bool time_is_up() const;
+  [[nodiscard]] std::unique_ptr<strategy> chosen_strategy() const;
+
+  void fail(const std::string& what);
+  void fail_if(const mishap& ended, const char* when);
+  void describe_crash(const crash_choice& choice);
+  void describe_kill();
+  void describe_history();
+  void describe_event(const event& e);
+  void minimise();
+  void minimise_schedule(double deadline);
+  bool minimise_operations(double deadline);
+  bool still_fails(strategy& order, std::uint64_t number);
+  bool fails_without(const operation_place& at);
+  [[nodiscard]] std::string replay_of(const failure& found) const;
+  report finish_report();
+
+  subject& tested_;
+  options how_;
+  machine machine_;
+  scenario scene_;
+  history history_;
+  std::vector<life> lives_;
+  std::unique_ptr<world> world_;
+  bool wrecked_ = false;  // a thread of the execution stands in the middle of an operation
+  const exhaustive_strategy* everything_ = nullptr;  // while an exhaustive exploration runs
+  std::unique_ptr<image_set> images_;
+  report counts_;
+  bool armed_ = false;
+  std::uint64_t execution_ = 0;
+  double started_ = 0;
+  bool late_ = false;  // the time is up: what runs is brought to its end without further crashes
+};
+
+/// A flush or fence that was made defective, and whether the explorer noticed.
+struct mutant {
+  mutation made;
+  bool killed = false;
+  std::uint64_t executions = 0;  ///< until it was noticed, or in vain
+  double seconds = 0;
+  std::string why;  ///< the first counterexample, in a sentence
+};
+
+/// Makes each of `places` defective in turn, in both ways. A survivor is either redundant or a hole
+/// in the verifier: survival proves nothing.
+[[nodiscard]] std::vector<mutant> try_mutants(subject& tested, const options& how,
+                                              const std::vector<place>& places);
+
+}  // namespace outlast::verify

@@ -1,0 +1,44 @@
+// A subject that lies elsewhere whenever it is opened, as a pool file does that another process has
+// mapped at another address: what it stores about addresses must be made right, under crashes.
+#pragma once
+
+#include <outlast/verify/explorer/subject.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace outlast::verify {
+
+/// Gives the subject another of three places in its memory at each opening: copies what is there,
+/// durably, then has it opened. Three, so that what a crash left half moved is moved on to a place
+/// that no address in it names.
+///
+/// Thread-safety: used by one thread.
+class moving_subject final : public subject {
+ public:
+  /// `moved` needs memory aligned to a page; it works on domain::simulated.
+  moving_subject(std::string name, std::unique_ptr<subject> moved)
+      : name_(std::move(name)), moved_(std::move(moved)) {}
+
+  [[nodiscard]] std::string structure() const override { return name_; }
+  [[nodiscard]] std::string policy() const override { return moved_->policy(); }
+  [[nodiscard]] const oracle& judge() const override { return moved_->judge(); }
+  [[nodiscard]] std::size_t memory_bytes() const override;
+  [[nodiscard]] std::span<std::byte> volatile_globals() const override {
+    return moved_->volatile_globals();
+  }
+  void format(std::span<std::byte> memory) override { moved_->format(place(memory, 0)); }
+  [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override;
+
+ private:
+  [[nodiscard]] std::span<std::byte> place(std::span<std::byte> memory, std::size_t number) const;
+  /// Where the subject lies now.
+  [[nodiscard]] std::span<std::byte> move(std::span<std::byte> memory) const;
+
+  std::string name_;
+  std::unique_ptr<subject> moved_;
+};
+
+}  // namespace outlast::verify

@@ -1,0 +1,60 @@
+// Reclamation in a hurry that also spoils what it frees.
+#pragma once
+
+#include <outlast/alloc/arena.hpp>
+#include <outlast/pool/replica_pair.hpp>
+#include <outlast/verify/machine/eager_epochs.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace outlast::verify {
+
+/// eager_epochs that overwrites each node when its time has come, before its block is free: who
+/// still holds it reads nonsense at once, not only when the block is used again. For nodes of an
+/// arena, as `durable::operation` retires them.
+///
+/// Thread-safety and progress: as reclaim::epochs.
+template <domain::persistence_domain D>
+class poisoning_epochs {
+ public:
+  using session = typename eager_epochs<D>::session;
+
+  template <class... Ignored>
+  explicit poisoning_epochs(Ignored&&...) {}
+
+  [[nodiscard]] session enter() { return inner_.enter(); }
+  void leave(session mine) { inner_.leave(mine); }
+  void retire(void* node, void* arena, reclaim::disposer, const base::callee::reference& owner) {
+    inner_.retire(node, arena, dispose, owner);
+  }
+  void retire_when_durable(void* node, void* arena, reclaim::disposer,
+                           const base::callee::reference& owner, const void* link) {
+    inner_.retire_when_durable(node, arena, dispose, owner, link);
+  }
+  void flush_awaiting(session mine) { inner_.flush_awaiting(mine); }
+  void collect() { inner_.collect(); }
+  void collect_for_room() { inner_.collect_for_room(); }
+  void collect_all() { inner_.collect_all(); }
+  void forbid() noexcept { inner_.forbid(); }
+  [[nodiscard]] std::size_t in_limbo() const { return inner_.in_limbo(); }
+
+ private:
+  static void dispose(void* arena, void* node) noexcept {
+    auto& blocks = *static_cast<alloc::arena<D>*>(arena);
+    if (node == nullptr) return blocks.note_lost_block();
+    std::array<std::byte, 256> pattern;
+    pattern.fill(std::byte{0xDB});
+    const std::size_t size = blocks.usable_size(node);
+    const std::size_t spoilt = size < pattern.size() ? size : pattern.size();
+    D::write(node, pattern.data(), spoilt);
+    // Where there is a twin, it is what is read.
+    if (D::twin_distance() != 0)
+      D::write(twin_of<D>(node), pattern.data(), spoilt, domain::site::none());
+    blocks.deallocate(node);
+  }
+
+  eager_epochs<D> inner_;
+};
+
+}  // namespace outlast::verify

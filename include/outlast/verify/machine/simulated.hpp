@@ -1,0 +1,281 @@
+// The domain under which everything is verified.
+#pragma once
+
+#include <outlast/domain/concept.hpp>
+#include <outlast/domain/watched_blocks.hpp>
+#include <outlast/verify/machine/machine.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace outlast::domain {
+
+/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access
+/// is a place where another of the machine's threads may go on, every fence one where it may lose
+/// power. Without a machine accesses are ordinary ones and flushes do nothing. Where the machine
+/// has store buffers, stores outside of its memory wait in them too, but for those of bodies that
+/// run alone.
+///
+/// On a machine with persistent caches this domain is what domain::cache_persistent is: nothing is
+/// flushed, a pfence orders, a psync empties the store buffer.
+struct simulated {
+  static constexpr bool rmw_fences = false;
+  static constexpr bool watches_blocks = true;
+
+  static constexpr std::string_view name() noexcept { return "simulated"; }
+  static kind current_kind() noexcept {
+    return flushes() ? kind::simulated : kind::cache_persistent;
+  }
+  static bool flushes() noexcept {
+    const auto* const m = verify::machine::current();
+    return m == nullptr || !m->caches_persist();
+  }
+
+  static void pwb(const void* address, site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->write_back(address, where);
+  }
+  static void pfence(site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->fence(where);
+  }
+  static void psync(site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->sync(where);
+  }
+
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order order, site where) {
+    return load(word, order, code_line::of(where));
+  }
+  template <class T>
+  static T load(const std::atomic<T>& word, std::memory_order,
+                code_line where = code_line::here()) {
+    if (auto* const m = verify::machine::current()) m->access(&word, false, where);
+    return seen(peek(word));
+  }
+  template <class T>
+  static void store(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    if (auto* const m = verify::machine::current()) m->access(&word, true, code_line::of(where));
+    if (order == std::memory_order_seq_cst) return store_visibly(word, value, where);
+    put(word, value, order, where);
+  }
+  template <class T>
+  static T exchange(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    return modify(word, order, where, [&](T) { return value; });
+  }
+  template <class T>
+  static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
+                               std::memory_order order, site where = site::current()) {
+    begin_locked(&word, where);
+    const T now = seen(peek(word));
+    if (std::memcmp(&now, &expected, sizeof(T)) != 0) {
+      expected = now;
+      return false;
+    }
+    put_at_once(word, desired, order, where);
+    return true;
+  }
+  static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
+                                    base::pair_value desired, site where = site::current()) {
+    begin_locked(&pair, where);
+    base::pair_value now;
+    std::memcpy(&now, static_cast<const void*>(&pair), sizeof now);
+    static_cast<void>(seen(now.first));
+    static_cast<void>(seen(now.second));
+    if (now != expected) {
+      expected = now;
+      return false;
+    }
+    if (auto* const m = verify::machine::current()) {
+      // Nobody sees one word without the other, but a crash may leave that on the media.
+      m->store_at_once(&pair.first, &desired.first, 8, verify::store_kind::release, where);
+      m->store_at_once(&pair.second, &desired.second, 8, verify::store_kind::release, where);
+    } else {
+      std::memcpy(static_cast<void*>(&pair), &desired, sizeof desired);
+    }
+    return true;
+  }
+  template <class T>
+  static T fetch_add(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old + value); });
+  }
+  template <class T>
+  static T fetch_sub(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old - value); });
+  }
+  template <class T>
+  static T fetch_and(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old & value); });
+  }
+  template <class T>
+  static T fetch_or(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                    site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old | value); });
+  }
+  template <class T>
+  static T fetch_xor(std::atomic<T>& word, std::type_identity_t<T> value, std::memory_order order,
+                     site where = site::current()) {
+    return modify(word, order, where, [&](T old) { return static_cast<T>(old ^ value); });
+  }
+
+  /// See domain::count().
+  static void count(std::atomic<std::uint64_t>& counter, std::uint64_t change, std::memory_order,
+                    site where = site::current()) {
+    begin_locked(&counter, where);
+    const std::uint64_t value = peek(counter) + change;
+    if (auto* const m = verify::machine::current()) {
+      m->store_at_once(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
+    } else {
+      std::memcpy(static_cast<void*>(&counter), &value, sizeof(value));
+    }
+  }
+
+  static void write(void* destination, const void* source, std::size_t size,
+                    site where = site::current()) {
+    bytes(destination, source, size, verify::store_kind::plain, where);
+  }
+  static void zero(void* destination, std::size_t size, site where = site::current()) {
+    static constexpr std::byte zeros[256] = {};
+    auto* to = static_cast<std::byte*>(destination);
+    while (size > 0) {
+      const std::size_t part = size < sizeof(zeros) ? size : sizeof(zeros);
+      bytes(to, zeros, part, verify::store_kind::plain, where);
+      to += part;
+      size -= part;
+    }
+  }
+  static void stream(void* destination, const void* source, std::size_t size,
+                     site where = site::current()) {
+    bytes(destination, source, size, verify::store_kind::streamed, where);
+  }
+  template <class T>
+  static void announce(std::atomic<T>& place, std::type_identity_t<T> value,
+                       site where = site::none()) {
+    if (auto* const m = verify::machine::current()) m->access(nullptr, true);
+    store_visibly(place, static_cast<T>(value), where);
+  }
+  /// Locked instructions empty the buffer.
+  template <class T>
+  static void announce_before_exchange(std::atomic<T>& place, std::type_identity_t<T> value,
+                                       site where = site::none()) {
+    store(place, static_cast<T>(value), std::memory_order_relaxed, where);
+  }
+  /// Nobody says whether volatile memory is read or written: the latter is assumed.
+  static void schedule_point(const void* address = nullptr, code_line where = code_line::here()) {
+    if (auto* const m = verify::machine::current()) m->touch(address, where);
+  }
+  static void relax() {
+    if (auto* const m = verify::machine::current()) m->relax();
+  }
+  /// See domain::watches_blocks.
+  static void block_given(const void* begin, std::size_t bytes) {
+    if (auto* const m = verify::machine::current()) m->block_given(begin, bytes);
+  }
+  static void block_freed(const void* block, std::size_t bytes, code_line where) {
+    if (auto* const m = verify::machine::current()) m->block_freed(block, bytes, where);
+  }
+  static void block_retired(const void* block, code_line where) {
+    if (auto* const m = verify::machine::current()) m->block_retired(block, where);
+  }
+  static void flushes_block(const void* address, std::size_t bytes, code_line where) {
+    auto* const m = verify::machine::current();
+    if (m == nullptr) return;
+    // One byte stands for its line.
+    if (bytes == 1) return m->require_line_in_use(address, where);
+    m->require_in_use(address, bytes, "flushed", where);
+  }
+  static void reads_block(const void* address, std::size_t bytes, code_line where) {
+    if (auto* const m = verify::machine::current())
+      m->require_in_use(address, bytes, "read", where);
+  }
+  static void tolerate_freed(bool wanted) noexcept {
+    if (auto* const m = verify::machine::current()) m->tolerate_freed(wanted);
+  }
+  /// See outlast::keeps_twins.
+  static std::uintptr_t twin_distance() noexcept { return twins().distance(); }
+  static void open_twin(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
+  static void close_twin(std::size_t used_bytes) { twins().close(used_bytes); }
+  /// What a pool in a file learns from the number of the boot: has the machine run on since the
+  /// last process died? Its caches then hold what nobody has flushed.
+  static bool machine_went_on() noexcept {
+    auto* const m = verify::machine::current();
+    return m != nullptr && m->memory().was_killed();
+  }
+
+ private:
+  static verify::twins& twins() noexcept {
+    static verify::twins of_pools_without_a_machine;
+    auto* const m = verify::machine::current();
+    return m != nullptr ? m->twins() : of_pools_without_a_machine;
+  }
+  /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
+  /// and 16-byte words need no library.
+  template <class T>
+  static T peek(const std::atomic<T>& word) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
+    return value;
+  }
+  /// What a thread does next depends on what it has read.
+  template <class T>
+  static T seen(T value) {
+    if (auto* const m = verify::machine::current()) m->saw(&value, sizeof(T));
+    return value;
+  }
+  static verify::store_kind kind_of(std::memory_order order) noexcept {
+    const bool release = order == std::memory_order_release || order == std::memory_order_acq_rel ||
+                         order == std::memory_order_seq_cst;
+    return release ? verify::store_kind::release : verify::store_kind::plain;
+  }
+  template <class T>
+  static void put(std::atomic<T>& word, const T& value, std::memory_order order, site where) {
+    if (auto* const m = verify::machine::current()) {
+      m->store(&word, &value, sizeof(T), kind_of(order), where, true);
+    } else {
+      std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
+    }
+  }
+  /// The store of a locked instruction, whose beginning has emptied the buffer.
+  template <class T>
+  static void put_at_once(std::atomic<T>& word, const T& value, std::memory_order order,
+                          site where) {
+    if (auto* const m = verify::machine::current()) {
+      m->store_at_once(&word, &value, sizeof(T), kind_of(order), where);
+    } else {
+      std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
+    }
+  }
+  /// A full barrier for loads and stores; of write-backs it promises nothing.
+  template <class T>
+  static void store_visibly(std::atomic<T>& word, const T& value, site where) {
+    if (auto* const m = verify::machine::current()) m->drain();
+    put_at_once(word, value, std::memory_order_seq_cst, where);
+  }
+  template <class T, class Next>
+  static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
+    begin_locked(&word, where);
+    const T old = seen(peek(word));
+    put_at_once(word, static_cast<T>(next(old)), order, where);
+    return old;
+  }
+  static void begin_locked(const void* word, site where) {
+    if (auto* const m = verify::machine::current()) m->locked_access(word, code_line::of(where));
+  }
+  static void bytes(void* destination, const void* source, std::size_t size,
+                    verify::store_kind kind, site where) {
+    if (auto* const m = verify::machine::current()) {
+      m->store(destination, source, size, kind, where, false);
+    } else {
+      std::memcpy(destination, source, size);
+    }
+  }
+};
+
+static_assert(persistence_domain<simulated>);
+
+}  // namespace outlast::domain

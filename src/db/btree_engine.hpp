@@ -1,0 +1,562 @@
+// The store on a domain: a B+-tree under the wait-free engine. Instantiated in mapped_engine.cpp and
+// journaled_engine.cpp.
+#pragma once
+
+#include <outlast/base/error.hpp>
+#include <outlast/containers/bplus_tree.hpp>
+#include <outlast/containers/byte_string.hpp>
+#include <outlast/containers/managed_tree.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/redo_opt.hpp>
+#include <src/db/file_image.hpp>
+#include <src/db/store_files.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace outlast::store_detail {
+
+/// What a store says about itself. On media: docs/formats/store.md.
+struct store_facts {
+  static constexpr std::uint64_t known_version = 1;
+
+  tx::field<std::uint64_t> version;  ///< 0: the store was never opened
+  containers::byte_string order_name;
+};
+static_assert(sizeof(store_facts) == 32);
+
+/// On a mapping that survives, and through a log: as open_store() on the two media.
+[[nodiscard]] std::unique_ptr<engine> open_mapped_engine(const store_options& wanted);
+[[nodiscard]] std::unique_ptr<engine> open_journaled_engine(const store_options& wanted);
+/// To be read, as open_to_read().
+struct read_image;
+[[nodiscard]] std::unique_ptr<engine> open_image(const store_options& wanted,
+                                                 std::unique_ptr<read_image> image);
+
+using tree = containers::bplus_tree<std::string, std::string, key_order>;
+
+/// What a file takes of its file system; 0 if there is none.
+[[nodiscard]] std::size_t bytes_of_file(const std::string& path);
+
+/// A pool of the options; its file is sparse.
+[[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
+  constexpr std::size_t besides = std::size_t{64} << 20;
+  const std::size_t replicas = wanted.capacity_bytes * wanted.replicas;
+  pool_options made;
+  made.size_bytes = replicas + replicas / 32 + besides;  // a page has a line of 1/64 of it
+  made.capacity_bytes = made.size_bytes;
+  made.log_bytes = std::size_t{32} << 20;
+  made.most_log_bytes = std::size_t{256} << 20;
+  made.per_operation_device_sync = true;
+  made.salvage = wanted.salvage;
+  made.file_mode = wanted.file_mode;
+  return made;
+}
+
+/// What a store is read from, and what was found in it before the pool in it was opened.
+struct read_image {
+  read_image(const std::string& file, medium where, bool salvage)
+      : on(where), memory(file, where, salvage) {}
+
+  medium on;
+  file_image memory;
+  std::vector<std::string> findings;
+  std::string guarantee;
+};
+
+/// A pool in which no store was ever completed: nothing in it was acknowledged.
+template <domain::persistence_domain D>
+[[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
+  if (!pool.roots().empty()) return false;
+  for (const region_info& region : pool.regions()) {
+    if (!region.name.starts_with("tx:store")) return false;  // not of a store
+  }
+  const auto findings = pool.check();  // a damaged entry is in no list
+  return std::none_of(findings.begin(), findings.end(), [](const pool_format::finding& one) {
+    return one.level == pool_format::severity::error;
+  });
+}
+
+/// `Tree`: for verification another one, of smaller pages.
+template <domain::persistence_domain D, class Tree = tree>
+class btree_engine final : public engine {
+  using tree = Tree;
+  using managed = containers::managed_tree<tx::redo_opt<D>, tree>;
+
+ public:
+  /// `is_volatile`: the pool is in ordinary memory. `image`: the pool's image there, to be read.
+  btree_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
+               bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
+      : is_volatile_(is_volatile || domain::logs_lines<D>),
+        image_(std::move(image)),
+        pool_(judged(std::move(pool), wanted)),
+        all_(std::make_unique<managed>(*pool_, manager_name, options_for(*pool_, wanted),
+                                       wanted.order, wanted.salvage)),
+        facts_(all_->manager().template root<store_facts>("facts")),
+        order_(wanted.order),
+        opened_with_(wanted) {
+    judge(wanted);
+  }
+
+  void put(std::string_view key, std::string_view value, bool sync) override {
+    require_writable();
+    std::string bytes;
+    bytes.reserve(key.size() + value.size() + checksum_bytes);
+    bytes.append(key).append(value);
+    const std::uint32_t checksum = checksum_of(key, value);
+    bytes.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
+    change([bytes = std::move(bytes), keyed = key.size(), order = order_](tree& t) {
+      const std::string_view both = bytes;
+      put_in(t, both.substr(0, keyed), both.substr(keyed), order);
+    });
+    finish(sync);
+  }
+  void erase(std::string_view key, bool sync) override {
+    require_writable();
+    change([key = std::string(key), order = order_](tree& t) { t.erase(key, order); });
+    finish(sync);
+  }
+  void apply(changes&& all, bool sync) override {
+    require_writable();
+    change([all = std::move(all), order = order_](tree& t) { apply_in(t, all, order); });
+    finish(sync);
+  }
+  bool apply_if(read_set&& read, changes&& all, bool sync) override {
+    require_writable();
+    const bool hold =
+        change([read = std::move(read), all = std::move(all), order = order_](tree& t) {
+          if (!read.hold_in(t.now(order), order)) return false;
+          apply_in(t, all, order);
+          return true;
+        });
+    if (hold) finish(sync);
+    return hold;
+  }
+  bool holds(const read_set& read) override {
+    require_order();
+    return all_->read([&](const tree& t) { return read.hold_in(t.now(order_), order_); });
+  }
+  void sync() override { all_->manager().sync(); }
+
+  answer get(std::string_view key, std::string& value, bool verify) override {
+    require_order();
+    return all_->read(
+        [&](const tree& t) { return take(t.now(order_).find_entry(key), value, verify); });
+  }
+  std::unique_ptr<moment> now() override {
+    if (opened_with_.any_order) return std::make_unique<moment_as_stored>(*this);
+    return std::make_unique<seen_moment>(all_->take_snapshot());
+  }
+
+  key_order order() const override { return order_; }
+  std::size_t keys() override { return all_->size(); }
+  std::uint64_t bytes_between(std::string_view from, std::string_view to) override {
+    require_order();
+    return all_->read([&](const tree& t) {
+      double bytes = 0;
+      t.now(order_).visit_some(from, to, [&](auto key, auto stored, double times) {
+        bytes += times * static_cast<double>(key.size() + value_in(stored).size());
+      });
+      return static_cast<std::uint64_t>(bytes);
+    });
+  }
+  void collect() override {
+    if (image_ == nullptr) all_->collect();
+  }
+  std::string check() override;
+  rescue_counts rescue(engine& to) override;
+  store_options shape() const override;
+  std::string guarantee() const override {
+    return image_ == nullptr ? all_->manager().guarantee() : image_->guarantee;
+  }
+  space_use space() override {
+    return all_->read([](const tree& t) {
+      const tx::heap here(tx::running());
+      const std::size_t in_use = here.bytes_in_use();
+      const std::size_t retained = t.bytes_kept();
+      return space_use{in_use - retained, retained, here.capacity() - in_use};
+    });
+  }
+  std::size_t file_bytes() const override { return bytes_of_file(path()) + log_bytes(); }
+  std::size_t log_bytes() const override { return bytes_of_file(log_of(path())); }
+  std::size_t ring_bytes() const override { return all_->manager().ring_bytes(); }
+  std::size_t volatile_bytes() override {
+    const std::size_t ring = ring_bytes();
+    if constexpr (domain::logs_lines<D>) {
+      const auto end = all_->read([](const tree&) { return in_use().pages_end; });
+      return ring + all_->manager().memory_behind_log(end);
+    }
+    if (!is_volatile_) return ring;
+    return ring + 2 * all_->read([](const tree&) { return used_bytes(); });
+  }
+  /// For verification.
+  [[nodiscard]] auto& manager() noexcept { return all_->manager(); }
+  void close() override {
+    if (image_ != nullptr) return;  // nothing is to be written
+    all_->manager().sync();
+    all_.reset();
+    pool_->close();
+  }
+
+ private:
+  class seen_cursor;
+  class seen_moment;
+  class cursor_as_stored;
+  class moment_as_stored;
+
+  /// As all_->change(), with what makes room where the store is full.
+  template <class Change>
+  auto change(Change&& what) {
+    try {
+      return all_->change(std::forward<Change>(what));
+    } catch (const tx::region_full&) {
+      throw out_of_space(path() + (path().empty() ? "" : ": ") +
+                         "the store has filled its capacity_bytes of " +
+                         std::to_string(shape().capacity_bytes) +
+                         "; delete something, or load a dump of it into a new store of more");
+    }
+  }
+
+  static constexpr std::string_view manager_name = "store";
+  static constexpr const char* region_name = "tx:store";
+
+  /// Throws error{bad_argument} where the store in the pool cannot be what is asked for.
+  static std::shared_ptr<basic_pool<D>> judged(std::shared_ptr<basic_pool<D>> pool,
+                                               const store_options& wanted);
+  /// What is there keeps its sizes. A region alone is what an interrupted creation has left.
+  static tx::options options_for(const basic_pool<D>& in, const store_options& wanted) {
+    const std::vector<root_info> roots = in.roots();
+    const bool is_there = std::any_of(roots.begin(), roots.end(), [](const root_info& each) {
+      return each.name == manager_name;
+    });
+    tx::options made;
+    made.replica_bytes = is_there ? 0 : wanted.capacity_bytes;
+    if (domain::logs_lines<D> || !is_there) made.replicas = wanted.replicas;
+    if (!is_there) made.page_bytes = wanted.page_bytes;
+    made.window = wanted.window;
+    return made;
+  }
+  void judge(const store_options& wanted);
+  /// "" in the memory of a program.
+  [[nodiscard]] const std::string& path() const {
+    return image_ == nullptr ? pool_->path() : opened_with_.file;
+  }
+  void require_writable() const {
+    if (image_ == nullptr) return;
+    throw error(errc::read_only, path(), "the store was opened to be read; nothing was changed");
+  }
+  void require_order() const {
+    if (!opened_with_.any_order) return;
+    throw error(errc::bad_argument, path(),
+                "the store's keys are in the order of the comparator '" + opened_with_.order_name +
+                    "', without which none can be looked for");
+  }
+
+  /// Of keys that an order takes for equal the last one is kept: checksums are of its bytes.
+  static void put_in(tree& t, std::string_view key, std::string_view stored, key_order order) {
+    if (!order.is_by_bytes()) t.erase(key, order);
+    t.put(key, stored, order);
+  }
+  static void apply_in(tree& t, const changes& all, key_order order) {
+    all.for_each(
+        [&](std::string_view key, std::string_view stored) { put_in(t, key, stored, order); },
+        [&](std::string_view key) { t.erase(key, order); },
+        [&](std::string_view from, std::string_view to) { erase_in(t, from, to, order); });
+  }
+  static void erase_in(tree& t, std::string_view from, std::string_view to, key_order order) {
+    for (;;) {
+      const auto first = t.now(order).lower_bound(from);
+      if (!first || !order(first->key, to)) return;
+      if (!t.erase(first->key, order)) tx::detail::refuse_damage("a key is not where it belongs");
+    }
+  }
+  template <class Entry>
+  static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {
+    if (!found) return answer::absent;
+    if (verify && !is_intact(found->key, found->value)) return answer::damaged;
+    value.assign(value_in(found->value));
+    return answer::found;
+  }
+  /// Of the replica that a read sees.
+  static tx::heap::extent in_use() {
+    return tx::heap::used(
+        *reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
+  }
+  static std::size_t used_bytes() {
+    const tx::heap::extent there = in_use();
+    return there.pages_end - there.pages_begin;
+  }
+  void finish(bool sync) {
+    if constexpr (domain::logs_lines<D>) {
+      if (sync) all_->manager().sync();
+    }
+  }
+
+  bool is_volatile_;
+  std::unique_ptr<read_image> image_;  // null: the store can be written
+  std::shared_ptr<basic_pool<D>> pool_;
+  std::unique_ptr<managed> all_;
+  tx::root<store_facts> facts_;
+  key_order order_;
+  store_options opened_with_;
+};
+
+template <domain::persistence_domain D, class Tree>
+class btree_engine<D, Tree>::seen_cursor final : public cursor {
+ public:
+  explicit seen_cursor(const typename managed::snapshot& of) : at_(of) {}
+
+  bool is_valid() const override { return at_.is_valid(); }
+  void seek_to_first() override { at_.seek_to_first(); }
+  void seek_to_last() override { at_.seek_to_last(); }
+  void seek(std::string_view key) override { at_.seek(key); }
+  void next() override { at_.next(); }
+  void prev() override { at_.prev(); }
+  entry_view here() const override { return {at_.key(), at_.value()}; }
+
+ private:
+  typename managed::iterator at_;
+};
+
+template <domain::persistence_domain D, class Tree>
+class btree_engine<D, Tree>::seen_moment final : public moment {
+ public:
+  explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
+
+  answer get(std::string_view key, std::string& value, bool verify) const override {
+    return of_.read(
+        [&](const auto& content) { return take(content.find_entry(key), value, verify); });
+  }
+  std::unique_ptr<cursor> iterate() const override { return std::make_unique<seen_cursor>(of_); }
+
+ private:
+  typename managed::snapshot of_;
+};
+
+/// Keys as they lie, of a store that does not change.
+template <domain::persistence_domain D, class Tree>
+class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
+ public:
+  explicit cursor_as_stored(btree_engine& of) : of_(of) {
+    of.all_->read([this](const tree& t) {
+      all_.clear();
+      all_.reserve(t.size());
+      t.for_each(
+          [this](std::string_view key, std::string_view stored) { all_.push_back({key, stored}); },
+          of_.order_);
+    });
+    at_ = all_.size();
+  }
+
+  bool is_valid() const override { return at_ < all_.size(); }
+  entry_view here() const override { return all_[at_]; }
+  void seek_to_first() override { at_ = 0; }
+  void seek_to_last() override { at_ = all_.empty() ? 0 : all_.size() - 1; }
+  void seek(std::string_view /*key*/) override { of_.require_order(); }
+  void next() override { ++at_; }
+  void prev() override { at_ = at_ == 0 ? all_.size() : at_ - 1; }
+
+ private:
+  btree_engine& of_;
+  std::vector<entry_view> all_;  // of the image
+  std::size_t at_ = 0;
+};
+
+template <domain::persistence_domain D, class Tree>
+class btree_engine<D, Tree>::moment_as_stored final : public moment {
+ public:
+  explicit moment_as_stored(btree_engine& of) : of_(of) {}
+
+  answer get(std::string_view /*key*/, std::string& /*value*/, bool /*verify*/) const override {
+    of_.require_order();
+    return answer::absent;
+  }
+  std::unique_ptr<cursor> iterate() const override {
+    return std::make_unique<cursor_as_stored>(of_);
+  }
+
+ private:
+  btree_engine& of_;
+};
+
+/// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
+template <domain::persistence_domain D, class Tree>
+void btree_engine<D, Tree>::judge(const store_options& wanted) {
+  auto& manager = all_->manager();
+  if (manager.read(facts_, [](const store_facts& f) { return f.version.get(); }) == 0) {
+    manager.update(facts_, [name = wanted.order_name](store_facts& f) {
+      if (f.version != 0) return;
+      f.version = store_facts::known_version;
+      f.order_name.assign(name);
+    });
+    manager.sync();
+  }
+  std::string name;
+  const std::uint64_t version = manager.read(facts_, [&](const store_facts& f) {
+    name.assign(f.order_name.view());
+    return f.version.get();
+  });
+  if (version != store_facts::known_version) {
+    throw error(errc::newer_version, path(),
+                "the store has format " + std::to_string(version) + ", this program knows " +
+                    std::to_string(store_facts::known_version) + "; use a newer one");
+  }
+  opened_with_.order_name = name;
+  if (name == wanted.order_name || wanted.any_order) return;
+  throw error(errc::bad_argument, path(),
+              "the store's keys are in the order of the comparator '" + name + "', not of '" +
+                  wanted.order_name + "'; open it with that one");
+}
+
+template <domain::persistence_domain D, class Tree>
+std::shared_ptr<basic_pool<D>> btree_engine<D, Tree>::judged(std::shared_ptr<basic_pool<D>> pool,
+                                                             const store_options& wanted) {
+  const std::optional<region_info> region = pool->find_region(region_name);
+  if (!region) return pool;
+  const auto refuse = [&wanted](const char* option, std::uint64_t asked, std::uint64_t has) {
+    throw error(errc::bad_argument, wanted.file,
+                std::string("StoreOptions::") + option + " is " + std::to_string(asked) +
+                    ", and the store has " + std::to_string(has) +
+                    ", decided when it was created; leave the option out, or load a dump of the "
+                    "store into a new one: `outlast db dump`, `outlast db load --capacity`");
+  };
+  if (wanted.asks_for_capacity && tx::bytes_of_replica(wanted.capacity_bytes) > region->bytes) {
+    refuse("capacity_bytes", wanted.capacity_bytes, region->bytes);
+  }
+  // Behind a log they are in memory, as many as each opening asks for.
+  if (!domain::logs_lines<D> && wanted.replicas != store_options().replicas &&
+      wanted.replicas != region->replicas) {
+    refuse("replicas", wanted.replicas, region->replicas);
+  }
+  return pool;
+}
+
+template <domain::persistence_domain D, class Tree>
+store_options btree_engine<D, Tree>::shape() const {
+  store_options like = opened_with_;
+  like.file_mode = mode_of_file(path());
+  for (const region_info& region : pool_->regions()) {
+    if (region.kind != region_kind::replicas) continue;
+    like.capacity_bytes = region.bytes;
+    if (region.replicas > 1) like.replicas = region.replicas;  // behind a log there is one
+  }
+  return like;
+}
+
+template <domain::persistence_domain D, class Tree>
+rescue_counts btree_engine<D, Tree>::rescue(engine& to) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  // A thread is in one operation at a time, and this one reads `*this` all the while.
+  const auto write = [&to](changes all) {
+    std::async(std::launch::async, [&] { to.apply(std::move(all), false); }).get();
+  };
+  const std::uint64_t most = shape().capacity_bytes;
+  rescue_counts found;
+  all_->read([&](const tree& t) {
+    found = {};
+    changes some;
+    const std::uint64_t counted = t.size();
+    t.visit_readable([&](std::string_view key, std::string_view stored) {
+      if (!is_intact(key, stored)) {
+        ++found.damaged_values;
+        return;
+      }
+      some.put(key, value_in(stored));
+      ++found.keys;
+      if (some.bytes() >= at_once) write(std::exchange(some, changes()));
+    });
+    if (!some.empty()) write(std::move(some));
+    const std::uint64_t seen = found.keys + found.damaged_values;
+    // The count may be what is damaged.
+    found.missing_keys = counted > seen && counted <= most ? counted - seen : 0;
+  });
+  return found;
+}
+
+template <domain::persistence_domain D, class Tree>
+std::string btree_engine<D, Tree>::check() {
+  if (image_ != nullptr && !image_->findings.empty()) {
+    std::string all;
+    for (const std::string& each : image_->findings) all += (all.empty() ? "" : "; ") + each;
+    return all;
+  }
+  std::size_t readable = 0;
+  std::size_t expected = 0;
+  std::string damaged;
+  all_->read([&](const tree& t) {
+    readable = 0;
+    expected = t.size();
+    t.visit_readable([&](std::string_view key, std::string_view stored) {
+      ++readable;
+      if (is_intact(key, stored)) return;
+      damaged = "the value of a key of " + std::to_string(key.size()) +
+                " bytes is not what its checksum says";
+    });
+  });
+  // Only what can be read all over is looked at without suspicion.
+  if (readable != expected) {
+    return "of " + std::to_string(expected) + " keys " + std::to_string(readable) + " can be read";
+  }
+  if (opened_with_.any_order) return damaged;
+  if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
+  return damaged;
+}
+
+/// Was a store refused for what is asked of it, and not for what is in it?
+[[nodiscard]] inline bool is_sound(const error& refused) noexcept {
+  return refused.reason() == errc::bad_argument || refused.reason() == errc::newer_version;
+}
+
+/// Opens the store in the file, or makes it. A creation that fails leaves no file, and one that
+/// was interrupted decides nothing for the next.
+template <domain::persistence_domain D>
+std::unique_ptr<engine> open_in_file(const store_options& wanted) {
+  using pool_type = basic_pool<D>;
+  const pool_options options = pool_for(wanted);
+  pool_options as_it_is = options;
+  as_it_is.size_bytes = pool_options().size_bytes;
+  as_it_is.capacity_bytes = 0;
+  if (!wanted.may_create || is_there(wanted.file)) {
+    std::shared_ptr<pool_type> pool(new pool_type(pool_type::open(wanted.file, as_it_is)));
+    if (!wanted.may_create || !is_unused(*pool)) {
+      try {
+        return std::make_unique<btree_engine<D>>(pool, wanted);
+      } catch (const error& refused) {
+        if (is_sound(refused)) pool->close();  // it stays as it was found
+        throw;
+      }
+    }
+    pool->close();
+    pool.reset();
+    remove_store_files(wanted.file);
+  }
+  if (const std::string log = log_of(wanted.file); is_there(log)) {
+    throw error(errc::already_exists, log,
+                "a redo log without its pool '" + wanted.file +
+                    "': bring that back, or remove the log with DestroyDB() to begin a new store");
+  }
+  try {
+    std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
+    return std::make_unique<btree_engine<D>>(std::move(pool), wanted);
+  } catch (const error& refused) {
+    // What is there after all is another's, or a store that the system would not tell of.
+    if (refused.reason() != errc::already_exists) remove_store_files(wanted.file);
+    throw;
+  } catch (...) {
+    remove_store_files(wanted.file);  // neither was there
+    throw;
+  }
+}
+
+}  // namespace outlast::store_detail

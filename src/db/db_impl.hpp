@@ -1,0 +1,132 @@
+// An open store under LevelDB's names.
+#pragma once
+
+#include <outlast/db/db.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/db/env.hpp>
+#include <outlast/db/namespace.hpp>
+#include <outlast/db/options.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace OUTLAST_DB_NAMESPACE {
+
+/// The names of a store's files.
+struct store_paths {
+  explicit store_paths(const std::string& directory)
+      : data(directory + "/store.pool"),
+        lock(directory + "/LOCK"),
+        log(directory + "/LOG"),
+        old_log(directory + "/LOG.old"),
+        rescued(directory + "/store.rescued"),
+        copied(directory + "/store.copied"),
+        completed(::outlast::store_detail::completed_of(data)),
+        lost(::outlast::store_detail::kept_files_of(data)),
+        foreign(directory + "/CURRENT") {}
+
+  std::string data;
+  std::string lock;
+  std::string log;
+  std::string old_log;
+  std::string rescued;    ///< what RepairDB() writes, before it becomes the data
+  std::string copied;     ///< what Checkpoint() writes, before it becomes the data
+  std::string completed;  ///< what a repair has completed, until it becomes the data
+  std::string lost;       ///< where it keeps what it has replaced
+  std::string foreign;    ///< that LevelDB's stores have, and ours have not
+};
+
+/// InvalidArgument if one is longer than a store keeps.
+[[nodiscard]] Status judge_length(std::string_view key, std::string_view value = {});
+
+/// The lock on a store's directory, given back at the end.
+class directory_lock {
+ public:
+  directory_lock() = default;
+  directory_lock(Env* env, const std::string& path) : env_(env) {
+    status_ = env->LockFile(path, &lock_);
+  }
+  directory_lock(directory_lock&& from) noexcept { swap(from); }
+  directory_lock& operator=(directory_lock&& from) noexcept {
+    swap(from);
+    return *this;
+  }
+  ~directory_lock() {
+    if (lock_ != nullptr) static_cast<void>(env_->UnlockFile(lock_));
+  }
+
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+ private:
+  void swap(directory_lock& other) noexcept {
+    std::swap(env_, other.env_);
+    std::swap(lock_, other.lock_);
+    std::swap(status_, other.status_);
+  }
+
+  Env* env_ = nullptr;
+  FileLock* lock_ = nullptr;
+  Status status_;
+};
+
+/// A snapshot, or why there is none.
+class opened_snapshot final : public Snapshot {
+ public:
+  explicit opened_snapshot(std::unique_ptr<::outlast::store_detail::moment> of)
+      : of_(std::move(of)) {}
+  explicit opened_snapshot(Status failed) : failed_(std::move(failed)) {}
+  ~opened_snapshot() override = default;
+
+  [[nodiscard]] const Status& status() const noexcept { return failed_; }
+  [[nodiscard]] const ::outlast::store_detail::moment& of() const noexcept { return *of_; }
+
+ private:
+  std::unique_ptr<::outlast::store_detail::moment> of_;
+  Status failed_;
+};
+
+class db_impl final : public DB {
+ public:
+  /// `logger`: null if the caller brought the one of the options, which outlives the store. Takes
+  /// what it is given, or throws std::bad_alloc and has taken nothing.
+  db_impl(const std::string& name, const Options& options, directory_lock&& lock,
+          std::unique_ptr<Logger>&& logger, Logger* messages,
+          std::shared_ptr<::outlast::store_detail::memory_file>&& memory,
+          std::unique_ptr<::outlast::store_detail::engine>&& in);
+  ~db_impl() override;
+
+  Status Put(const WriteOptions& options, const Slice& key, const Slice& value) override;
+  Status Delete(const WriteOptions& options, const Slice& key) override;
+  Status Write(const WriteOptions& options, WriteBatch* updates) override;
+  Status Get(const ReadOptions& options, const Slice& key, std::string* value) override;
+  Iterator* NewIterator(const ReadOptions& options) override;
+  const Snapshot* GetSnapshot() override;
+  void ReleaseSnapshot(const Snapshot* snapshot) override;
+  bool GetProperty(const Slice& property, std::string* value) override;
+  void GetApproximateSizes(const Range* range, int n, uint64_t* sizes) override;
+  void CompactRange(const Slice* begin, const Slice* end) override;
+
+  [[nodiscard]] ::outlast::store_detail::engine& in() noexcept { return *in_; }
+  [[nodiscard]] Env* env() const noexcept { return env_; }
+
+ private:
+  [[nodiscard]] std::string describe();
+
+  std::string name_;
+  Env* env_;
+  bool verifies_;
+  directory_lock lock_;
+  std::unique_ptr<Logger> own_logger_;
+  Logger* messages_;
+  std::shared_ptr<::outlast::store_detail::memory_file> memory_;
+  std::unique_ptr<::outlast::store_detail::engine> in_;
+};
+
+/// `db` as what DB::Open() made; null if it is a program's own class, around one or not.
+[[nodiscard]] db_impl* opened_of(DB* db) noexcept;
+/// The status of a call that needs such a one. `call`: its name.
+[[nodiscard]] Status not_opened(const char* call);
+
+}  // namespace OUTLAST_DB_NAMESPACE

@@ -1,0 +1,17 @@
+// Stores on a device that has to be synced with: through a log, whose batches several writers
+// share.
+
+#include <outlast/domain/logged_file.hpp>
+#include <outlast/pool/pool.hpp>
+#include <src/db/btree_engine.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace outlast::store_detail {
+
+std::unique_ptr<engine> open_journaled_engine(const store_options& wanted) {
+  return open_in_file<domain::logged_file>(wanted);
+}
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,100 @@
+// Which store lies where.
+#include <outlast/base/error.hpp>
+#include <outlast/db/detail/engine.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
+#include <src/db/btree_engine.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace outlast::store_detail {
+
+namespace {
+
+/// What an error of the system about a directory becomes.
+[[noreturn]] void refuse(const std::string& directory) {
+  throw error(errno == ENOENT ? errc::not_found : errc::io_failure, directory,
+              std::generic_category().message(errno));
+}
+
+/// Does a file there map such that stores survive without the kernel?
+bool maps_with_sync(const std::string& directory) {
+  const int file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  constexpr std::size_t page = 4096;
+  bool maps = false;
+  if (::ftruncate(file, page) == 0) {
+    void* const at =
+        ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, file, 0);
+    maps = at != MAP_FAILED;
+    if (maps) ::munmap(at, page);
+  }
+  ::close(file);
+  return maps;
+}
+
+}  // namespace
+
+std::uint32_t checksum_of(std::string_view key, std::string_view value) noexcept {
+  const XXH64_hash_t seed = XXH3_64bits(key.data(), key.size());
+  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(value.data(), value.size(), seed));
+}
+
+medium medium_of(const std::string& directory) {
+  struct statfs status{};
+  while (::statfs(directory.c_str(), &status) != 0) {
+    if (errno != EINTR) refuse(directory);
+  }
+  if (pool_detail::test_hooks().everything_is_a_disk) return medium::disk;
+  const auto type = static_cast<std::uint64_t>(status.f_type);
+  if (type == TMPFS_MAGIC || type == RAMFS_MAGIC) return medium::memory;
+  return maps_with_sync(directory) ? medium::memory : medium::disk;
+}
+
+std::size_t capacity_for(const std::string& directory) {
+  constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+  struct statvfs status{};
+  while (::statvfs(directory.c_str(), &status) != 0) {
+    if (errno != EINTR) refuse(directory);
+  }
+  const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
+  return std::clamp(free, gib, 64 * gib);
+}
+
+std::size_t bytes_of_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return 0;
+  constexpr std::size_t unit = 512;  // of st_blocks
+  return static_cast<std::size_t>(status.st_blocks) * unit;
+}
+
+std::string log_of(const std::string& file) { return file + ".redo"; }
+
+std::unique_ptr<engine> open_store(const store_options& wanted, medium on) {
+  return on == medium::memory ? open_mapped_engine(wanted) : open_journaled_engine(wanted);
+}
+
+std::unique_ptr<engine> open_to_read(const store_options& wanted, medium on, bool examine) {
+  auto image = std::make_unique<read_image>(wanted.file, on, wanted.salvage);
+  if (examine) image->findings = image->memory.findings();
+  image->guarantee = "What an update or a read answered survives. " + image->memory.guarantee();
+  return open_image(wanted, std::move(image));
+}
+
+}  // namespace outlast::store_detail

@@ -1,0 +1,107 @@
+#include <outlast/verify/checkers/queue_check.hpp>
+
+#include <src/verify/checkers/sequence_lives.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace outlast::verify {
+namespace {
+
+/// One history, and the rules that it keeps or breaks.
+class queue_history {
+ public:
+  queue_history(const abstract_state& initial, const history& seen, const abstract_state& found,
+                judging rules)
+      : rules_(rules), lives_(initial, seen, found, rules.keeps_real_time) {}
+
+  bool is_a_queues() {
+    return !lives_.contradictory && account_for_missing() &&
+           (!rules_.keeps_real_time || keeps_order()) &&
+           (!rules_.keeps_real_time || empty_answers_can_be_true());
+  }
+
+ private:
+  /// What was added for sure and is nowhere was taken by somebody who got no answer. The earliest
+  /// of these serve the values whose addition ended first: any other way forbids more.
+  bool account_for_missing() {
+    std::erase_if(lives_.values, [](const lifetime& v) { return v.add_pending && !v.taken; });
+    if (!rules_.keeps_completed)
+      std::erase_if(lives_.values, [](const auto& v) { return !v.taken; });
+    std::sort(lives_.values.begin(), lives_.values.end(),
+              [](const lifetime& a, const lifetime& b) { return a.added.to < b.added.to; });
+    auto taker = lives_.pending_takes.begin();  // in the order of their invocations
+    for (lifetime& v : lives_.values) {
+      if (v.taken) continue;
+      if (taker == lives_.pending_takes.end()) return false;
+      v.taken = *taker++;
+    }
+    return true;
+  }
+
+  /// Of two values, the one that was added first for sure is not taken last for sure.
+  bool keeps_order() const {
+    std::vector<const lifetime*> later;
+    for (const lifetime& v : lives_.values) later.push_back(&v);
+    std::sort(later.begin(), later.end(),
+              [](const lifetime* a, const lifetime* b) { return a->added.from > b->added.from; });
+    std::int64_t first_taken = std::numeric_limits<std::int64_t>::max();
+    auto next = later.begin();
+    for (auto v = lives_.values.rbegin(); v != lives_.values.rend(); ++v) {
+      for (; next != later.end() && (*next)->added.from > v->added.to; ++next) {
+        first_taken = std::min(first_taken, (*next)->taken->to);
+      }
+      if (first_taken < v->taken->from) return false;
+    }
+    return true;
+  }
+
+  /// The times at which some value is in the queue for sure.
+  std::vector<interval> never_empty() const {
+    std::vector<interval> joined;
+    for (const lifetime& v : lives_.values) {
+      const interval present{v.added.to, v.taken->from};
+      if (present.to < present.from) continue;
+      if (joined.empty() || joined.back().to < present.from) {
+        joined.push_back(present);
+      } else {
+        joined.back().to = std::max(joined.back().to, present.to);
+      }
+    }
+    return joined;
+  }
+
+  bool empty_answers_can_be_true() const {
+    const std::vector<interval> full = never_empty();
+    return std::none_of(
+        lives_.empty_answers.begin(), lives_.empty_answers.end(), [&](const interval& answer) {
+          auto at = std::upper_bound(
+              full.begin(), full.end(), answer.from,
+              [](std::int64_t when, const interval& during) { return when < during.from; });
+          return at != full.begin() && answer.to < (--at)->to;
+        });
+  }
+
+  judging rules_;
+  sequence_lives lives_;
+};
+
+}  // namespace
+
+bool adds_unique_values(const abstract_state& initial, const history& seen) {
+  abstract_state values = initial;
+  for (const event& e : seen.events()) {
+    if (adds(e)) values.push_back(e.what.argument);
+  }
+  std::sort(values.begin(), values.end());
+  return std::adjacent_find(values.begin(), values.end()) == values.end();
+}
+
+bool queue_linearizable(const abstract_state& initial, const history& seen,
+                        const abstract_state& found, judging rules) {
+  return queue_history(initial, seen, found, rules).is_a_queues();
+}
+
+}  // namespace outlast::verify

@@ -1,0 +1,154 @@
+#include <outlast/verify/checkers/stack_check.hpp>
+
+#include <src/verify/checkers/sequence_lives.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace outlast::verify {
+namespace {
+
+bool has_core(const lifetime& v) { return v.added.to < v.taken->from; }
+
+/// Values whose cores overlap, directly or through others: of a vector in the order of the ends of
+/// the additions, those from `begin` to `end`.
+struct group {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  interval span;
+};
+
+/// Whether the values, all with a core, can be nested.
+class nesting {
+ public:
+  explicit nesting(std::vector<lifetime> values) : values_(std::move(values)) {
+    std::erase_if(values_, [](const lifetime& v) { return !has_core(v); });
+    std::sort(values_.begin(), values_.end(),
+              [](const lifetime& a, const lifetime& b) { return a.added.to < b.added.to; });
+    for (std::size_t at = 0; at < values_.size(); at = groups_.back().end) {
+      groups_.push_back(group_at(at, values_.size()));
+    }
+  }
+
+  /// When something is there for sure, ascending.
+  [[nodiscard]] const std::vector<group>& groups() const { return groups_; }
+
+  [[nodiscard]] bool is_possible() && {
+    while (!groups_.empty()) {
+      const group outer = groups_.back();
+      groups_.pop_back();
+      const std::size_t left = take_outermost(outer);
+      if (left == outer.end) return false;
+      for (std::size_t at = outer.begin; at < left; at = groups_.back().end) {
+        groups_.push_back(group_at(at, left));
+      }
+    }
+    return true;
+  }
+
+ private:
+  /// The group that begins with the value `begin`, of those in front of `end`.
+  [[nodiscard]] group group_at(std::size_t begin, std::size_t end) const {
+    group found{begin, begin + 1, {values_[begin].added.to, values_[begin].taken->from}};
+    while (found.end < end && values_[found.end].added.to <= found.span.to) {
+      found.span.to = std::max(found.span.to, values_[found.end].taken->from);
+      ++found.end;
+    }
+    return found;
+  }
+
+  /// Removes what can be there throughout the span. Returns where the rest ends.
+  std::size_t take_outermost(const group& of) {
+    const auto place = [this](std::size_t at) {
+      return values_.begin() + static_cast<std::ptrdiff_t>(at);
+    };
+    const auto rest = std::remove_if(place(of.begin), place(of.end), [&](const lifetime& v) {
+      return v.added.from < of.span.from && of.span.to < v.taken->to;
+    });
+    return static_cast<std::size_t>(rest - values_.begin());
+  }
+
+  std::vector<lifetime> values_;
+  std::vector<group> groups_;  // still to be taken apart
+};
+
+/// One history, and the ways to say who took what is missing.
+class stack_history {
+ public:
+  stack_history(const abstract_state& initial, const history& seen, const abstract_state& found,
+                judging rules)
+      : rules_(rules),
+        lives_(initial, seen, {found.rbegin(), found.rend()}, rules.keeps_real_time) {}
+
+  bool is_a_stacks() {
+    if (lives_.contradictory || !find_missing()) return false;
+    return !rules_.keeps_real_time || can_be_accounted_for(0);
+  }
+
+ private:
+  /// Sets apart what was added for sure and is nowhere. False if that is more than pending takes
+  /// can have taken.
+  bool find_missing() {
+    std::erase_if(lives_.values, [&](const lifetime& v) {
+      return !v.taken && (v.add_pending || !rules_.keeps_completed);
+    });
+    const auto first = std::partition(lives_.values.begin(), lives_.values.end(),
+                                      [](const lifetime& v) { return v.taken.has_value(); });
+    missing_.assign(first, lives_.values.end());
+    lives_.values.erase(first, lives_.values.end());
+    if (missing_.size() > lives_.pending_takes.size()) return false;
+    // The earliest takes forbid least.
+    std::sort(lives_.pending_takes.begin(), lives_.pending_takes.end(),
+              [](const interval& a, const interval& b) { return a.from < b.from; });
+    lives_.pending_takes.resize(missing_.size());
+    return true;
+  }
+
+  /// Whether the missing values from number `next` on can be given to the pending takes that are
+  /// left. What is impossible without them is impossible with them. As deep as takes are pending.
+  bool can_be_accounted_for(std::size_t next) {
+    if (!is_possible_so_far()) return false;
+    if (next == missing_.size()) return true;
+    for (std::size_t i = next; i < lives_.pending_takes.size(); ++i) {
+      std::swap(lives_.pending_takes[next], lives_.pending_takes[i]);
+      lives_.values.push_back(missing_[next]);
+      lives_.values.back().taken = lives_.pending_takes[next];
+      const bool possible = can_be_accounted_for(next + 1);
+      lives_.values.pop_back();
+      std::swap(lives_.pending_takes[next], lives_.pending_takes[i]);
+      if (possible) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_possible_so_far() const {
+    nesting of_all(lives_.values);
+    return empty_answers_can_be_true(of_all.groups()) && std::move(of_all).is_possible();
+  }
+
+  [[nodiscard]] bool empty_answers_can_be_true(const std::vector<group>& full) const {
+    return std::none_of(
+        lives_.empty_answers.begin(), lives_.empty_answers.end(), [&](const interval& answer) {
+          auto at = std::upper_bound(
+              full.begin(), full.end(), answer.from,
+              [](std::int64_t when, const group& during) { return when < during.span.from; });
+          return at != full.begin() && answer.to < (--at)->span.to;
+        });
+  }
+
+  judging rules_;
+  sequence_lives lives_;
+  std::vector<lifetime> missing_;
+};
+
+}  // namespace
+
+bool stack_linearizable(const abstract_state& initial, const history& seen,
+                        const abstract_state& found, judging rules) {
+  return stack_history(initial, seen, found, rules).is_a_stacks();
+}
+
+}  // namespace outlast::verify

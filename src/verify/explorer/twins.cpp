@@ -1,0 +1,42 @@
+#include <outlast/verify/explorer/twins.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace outlast::verify {
+
+void twins::open(std::uintptr_t base, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  const std::size_t level = distances_.size() - 1;
+  if (areas_.size() == level) areas_.emplace_back();
+  area& mine = areas_[level];
+  if (mine.size < bytes) {
+    mine.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes + line);
+    mine.size = bytes;
+    std::fill_n(mine.bytes.get(), bytes + line, poison);
+  }
+  // Lines of the twin are lines of the memory, so that what shares one shares the other.
+  const auto first = reinterpret_cast<std::uintptr_t>(mine.bytes.get());
+  distances_.push_back((first + line - 1) / line * line - base);
+}
+
+std::uint64_t twins::hash() const {
+  if (distances_.size() == 1) return 0;
+  const area& mine = areas_[distances_.size() - 2];
+  std::uint64_t hash = 0;
+  for (std::size_t at = 0; at + 8 <= mine.size; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, mine.bytes.get() + at, 8);
+    hash = (hash + word) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+void twins::close(std::size_t used) {
+  distances_.pop_back();
+  area& mine = areas_[distances_.size() - 1];
+  std::fill_n(mine.bytes.get(), std::min(used, mine.size) + 64, poison);
+}
+
+}  // namespace outlast::verify

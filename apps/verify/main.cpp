@@ -4,6 +4,7 @@
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/replay.hpp>
 #include <tests/catalogue/catalogue.hpp>
+#include <tests/catalogue/redundancies.hpp>
 
 #include <nlohmann/json.hpp>
 

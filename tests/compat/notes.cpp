@@ -160,7 +160,7 @@ void ask(leveldb::DB* db) {
   std::printf("one before: %s\n", it->key().ToString().c_str());
 }
 
-void base::in_parallel(leveldb::DB* db) {
+void in_parallel(leveldb::DB* db) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 2; ++t) {
     threads.emplace_back([=] {
@@ -243,7 +243,7 @@ int main(int argc, char** argv) {
   print_all(db, "word/feet");
   snapshots_and_batches(db);
   ask(db);
-  base::in_parallel(db);
+  in_parallel(db);
   leveldb::DB* twice = nullptr;
   std::printf("opened twice: %d\n", leveldb::DB::Open(options, directory, &twice).IsIOError());
   delete db;

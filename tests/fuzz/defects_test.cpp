@@ -2,7 +2,7 @@
 // fuzzer or its making brought to light, as the smallest damage that showed it; the checksums are
 // right, so that nothing but the check in question can refuse.
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 #include <tests/fuzz/exercise.hpp>
 #include <tests/fuzz/recipe.hpp>
 #include <tests/fuzz/seeds.hpp>

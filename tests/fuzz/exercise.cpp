@@ -1,5 +1,5 @@
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/hooks.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <tests/fuzz/exercise.hpp>
 #include <tests/fuzz/recipe.hpp>
 #include <tests/fuzz/seeds.hpp>

@@ -1,5 +1,5 @@
 #include <outlast/pool/format.hpp>
-#include <outlast/pool/page_line.hpp>
+#include <outlast/pool/pages/page_line.hpp>
 #include <tests/fuzz/recipe.hpp>
 #include <tests/fuzz/seeds.hpp>
 

@@ -2,8 +2,8 @@
 #include <outlast/db/db.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/write_batch.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/hooks.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/tx/heap.hpp>
 #include <tests/fuzz/spoilt_store.hpp>
 #include <tests/support/memory_folder.hpp>

@@ -7,9 +7,9 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
-#include <outlast/pool/detail/file_identity.hpp>
-#include <outlast/pool/detail/hooks.hpp>
-#include <outlast/pool/detail/mapped_file.hpp>
+#include <outlast/pool/file/file_identity.hpp>
+#include <outlast/pool/file/mapped_file.hpp>
+#include <outlast/pool/file/test_hooks.hpp>
 
 #include <gtest/gtest.h>
 

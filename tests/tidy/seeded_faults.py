@@ -101,6 +101,14 @@ class Layers(Seeded):
         self.expect("check_layers", None)
         self.seed("include/outlast/compat/x/e.h", '"../../hw/b.hpp"', "does not stand on `hw`")
 
+    def test_an_inner_header_of_another_layer_fails(self):
+        self.seed("include/outlast/left/c.hpp", "<outlast/hw/detail/b.hpp>", "inner header of `hw`")
+        self.seed("src/hw/e.cpp", "<outlast/base/impl/a.hpp>", "inner header of `base`")
+
+    def test_a_layers_own_inner_header_passes(self):
+        self.write("include/outlast/hw/b.hpp", "#include <outlast/hw/detail/c.hpp>\n")
+        self.expect("check_layers", None)
+
     def test_instructions_outside_hw_fail(self):
         self.seed("include/outlast/left/c.hpp", "<immintrin.h>", "only hw includes")
 

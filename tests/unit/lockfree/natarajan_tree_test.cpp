@@ -45,7 +45,7 @@ using test::cost_of;
 /// Where the edges of internal nodes with such a key stand, and what the nodes take.
 template <class Key, class Policy>
 std::vector<std::size_t> shape_of_nodes() {
-  using internal = typename detail::tree_nodes<Key, no_value, Policy>::internal;
+  using internal = typename algorithm::tree_nodes<Key, no_value, Policy>::internal;
   internal node{Key{}, {}, {}};
   const auto offset = [&](const auto& member) {
     return static_cast<std::size_t>(reinterpret_cast<const char*>(&member) -
@@ -258,8 +258,8 @@ class spoilt_tree : public ::testing::Test {
 
 TEST_F(spoilt_tree, recovery_takes_out_what_is_flagged) {
   fill({2, 1, 3});  // 2 over 1 and (3 over 2 and 3)
-  left(top()) |= detail::flagged;
-  right(top()) |= detail::tagged;
+  left(top()) |= algorithm::flagged;
+  right(top()) |= algorithm::tagged;
   reopen();
   EXPECT_EQ(walked(*map_), (content{{2, 2}, {3, 3}}));
   EXPECT_EQ(map_->size_estimate(), 2U);
@@ -268,8 +268,8 @@ TEST_F(spoilt_tree, recovery_takes_out_what_is_flagged) {
 
 TEST_F(spoilt_tree, recovery_takes_out_neighbours_that_are_flagged) {
   fill({2, 1, 3});
-  left(right(top())) |= detail::flagged;
-  right(right(top())) |= detail::flagged | detail::tagged;
+  left(right(top())) |= algorithm::flagged;
+  right(right(top())) |= algorithm::flagged | algorithm::tagged;
   reopen();
   EXPECT_EQ(walked(*map_), (content{{1, 1}}));
   EXPECT_EQ(blocks_of(*map_), blocks_for(1));
@@ -277,9 +277,9 @@ TEST_F(spoilt_tree, recovery_takes_out_neighbours_that_are_flagged) {
 
 TEST_F(spoilt_tree, recovery_can_take_out_everything) {
   fill({2, 1, 3});
-  left(top()) |= detail::flagged;
-  left(right(top())) |= detail::flagged;
-  right(right(top())) |= detail::flagged;
+  left(top()) |= algorithm::flagged;
+  left(right(top())) |= algorithm::flagged;
+  right(right(top())) |= algorithm::flagged;
   reopen();
   EXPECT_EQ(walked(*map_), content{});
   EXPECT_EQ(blocks_of(*map_), blocks_for(0));
@@ -288,10 +288,10 @@ TEST_F(spoilt_tree, recovery_can_take_out_everything) {
 
 TEST_F(spoilt_tree, an_operation_takes_out_a_chain_that_stands_in_its_way) {
   fill({1, 2, 3, 4});  // a chain to the right
-  left(top()) |= detail::flagged;
-  right(top()) |= detail::tagged;
-  left(right(top())) |= detail::flagged;
-  right(right(top())) |= detail::tagged;
+  left(top()) |= algorithm::flagged;
+  right(top()) |= algorithm::tagged;
+  left(right(top())) |= algorithm::flagged;
+  right(right(top())) |= algorithm::tagged;
   EXPECT_FALSE(map_->contains(1));
   EXPECT_FALSE(map_->contains(2));
   EXPECT_EQ(map_->min()->first, 3U) << "the first two are taken out on the way";
@@ -306,7 +306,7 @@ TEST_F(spoilt_tree, an_operation_takes_out_a_chain_that_stands_in_its_way) {
 
 TEST_F(spoilt_tree, walks_pass_by_what_is_flagged) {
   fill({1, 2, 3});
-  left(right(top())) |= detail::flagged;
+  left(right(top())) |= algorithm::flagged;
   EXPECT_EQ(walked(*map_), (content{{1, 1}, {3, 3}}));
   EXPECT_EQ(map_->get(2), std::nullopt);
   EXPECT_FALSE(map_->update(2, 5));
@@ -344,25 +344,25 @@ TEST_F(spoilt_tree, is_refused_if_a_node_has_one_child) {
 
 TEST_F(spoilt_tree, is_refused_if_a_leaf_is_taken_for_an_internal_node) {
   fill({1, 2, 3});
-  left(top()) &= ~u64{detail::to_leaf};
+  left(top()) &= ~u64{algorithm::to_leaf};
   expect_refused();
 }
 
 TEST_F(spoilt_tree, is_refused_if_an_internal_node_is_flagged) {
   fill({1, 2, 3});
-  right(top()) |= detail::flagged;
+  right(top()) |= algorithm::flagged;
   expect_refused();
 }
 
 TEST_F(spoilt_tree, is_refused_if_its_first_edge_is_tagged) {
   fill({1, 2, 3});
-  top() |= detail::tagged;
+  top() |= algorithm::tagged;
   expect_refused();
 }
 
 TEST_F(spoilt_tree, is_refused_if_a_tag_stands_beside_no_flag) {
   fill({1, 2, 3});
-  left(right(top())) |= detail::tagged;
+  left(right(top())) |= algorithm::tagged;
   expect_refused();
 }
 

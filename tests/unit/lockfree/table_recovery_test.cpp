@@ -21,8 +21,8 @@
 namespace outlast::lockfree {
 namespace {
 
-using detail::node_bits;
-using detail::ready_bit;
+using algorithm::node_bits;
+using algorithm::ready_bit;
 using u64 = std::uint64_t;
 
 template <class Policy>

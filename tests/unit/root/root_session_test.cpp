@@ -16,13 +16,13 @@ namespace {
 
 using process = domain::process;
 using process_pool = basic_pool<process>;
-using sessions = root_sessions<process>;
+using sessions = roots::root_sessions<process>;
 
 constexpr pool_options small{.size_bytes = 1 << 20};
 
 /// `Object`: what the root is believed to hold.
 template <class Object>
-class number_session final : public root_session<process> {
+class number_session final : public roots::root_session<process> {
  public:
   number_session(process_pool& in, const attached_root& root) : root_session(in, root) {
     if (root.state == root_state::fresh) {

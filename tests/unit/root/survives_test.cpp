@@ -16,7 +16,7 @@
 #include <tuple>
 #include <utility>
 
-namespace outlast::roots {
+namespace outlast {
 namespace {
 
 enum class color : std::uint8_t { red };
@@ -61,7 +61,8 @@ union either {
 };
 
 static_assert(survives<int> && survives<double> && survives<color> && survives<bool>);
-static_assert(survives<no_value> && survives<nothing> && survives<point> && survives<either>);
+static_assert(survives<roots::no_value> && survives<nothing> && survives<point> &&
+              survives<either>);
 static_assert(survives<point_in_space> && survives<named_nothing> && survives<counter>);
 static_assert(survives<of_all> && survives<std::array<of_all, 100>> && survives<std::string>);
 static_assert(survives<std::array<char, 4096>> && survives<std::chrono::nanoseconds>);
@@ -137,15 +138,15 @@ namespace {
 
 static_assert(survives<index_in_disguise> && survives<first<index_in_disguise>>);
 static_assert(survives<inside<index_in_disguise>>);
-static_assert(must_survive<index_in_disguise> && must_survive<const of_all>);
+static_assert(base::must_survive<index_in_disguise> && base::must_survive<const of_all>);
 
 /// Links between nodes of a pool are moved with them.
-static_assert(must_survive_or_link<point*> && must_survive_or_link<void*>);
+static_assert(base::must_survive_or_link<point*> && base::must_survive_or_link<void*>);
 
 TEST(survives, is_judged_where_a_key_is_used) {
-  EXPECT_TRUE(keepable<point_in_space>);
-  EXPECT_FALSE(keepable<std::string>);
+  EXPECT_TRUE(base::keepable<point_in_space>);
+  EXPECT_FALSE(base::keepable<std::string>);
 }
 
 }  // namespace
-}  // namespace outlast::roots
+}  // namespace outlast

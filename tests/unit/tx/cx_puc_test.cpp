@@ -2,10 +2,10 @@
 // when an operation leaves them in pieces; and what cannot be kept is refused.
 // Method: containers of the standard library, and a list written here with plain pointers; many
 // threads; pools that are closed, abandoned and mapped elsewhere.
+#include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
 #include <outlast/tx/baselines/cx_puc.hpp>
-#include <outlast/containers/baselines/puc_map.hpp>
 #include <tests/support/temp_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ struct from_replica {
 };
 using list = textbook_list<from_replica>;
 
-using map = replica_map<number, number>;
+using map = containers::replica_map<number, number>;
 
 TEST(CxPuc, keeps_a_class_that_knows_nothing_of_it) {
   pool_file pool;
@@ -109,7 +109,7 @@ TEST(CxPuc, keeps_a_class_that_knows_nothing_of_it) {
 
 TEST(CxPuc, runs_containers_of_the_standard_library) {
   pool_file pool;
-  puc_map<map, D> tested(*pool, "map", small);
+  containers::puc_map<map, D> tested(*pool, "map", small);
   std::map<number, number> model;
   std::mt19937_64 random(5);
   for (number step = 0; step < 3000; ++step) {

@@ -5,6 +5,7 @@
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo_opt.hpp>
 #include <tests/support/memory_folder.hpp>

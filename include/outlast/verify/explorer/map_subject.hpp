@@ -90,7 +90,7 @@ class map_world : public structure_world<Structure> {
 template <class Structure>
 class map_subject final : public structure_subject<Structure> {
   using value = typename Structure::mapped_type;
-  static constexpr bool is_set = std::is_same_v<value, lockfree::no_value>;
+  static constexpr bool is_set = std::is_same_v<value, roots::no_value>;
 
  public:
   /// As structure_parts, and what is done.

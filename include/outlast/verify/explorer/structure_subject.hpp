@@ -41,9 +41,9 @@ struct value_code {
   static std::uint64_t decode(const Value& value) { return static_cast<std::uint64_t>(value); }
 };
 template <>
-struct value_code<lockfree::no_value> {
-  static lockfree::no_value encode(std::uint64_t) { return {}; }
-  static std::uint64_t decode(lockfree::no_value) { return 0; }
+struct value_code<roots::no_value> {
+  static roots::no_value encode(std::uint64_t) { return {}; }
+  static std::uint64_t decode(roots::no_value) { return 0; }
 };
 /// Bytes that say themselves whether they are whole.
 template <>

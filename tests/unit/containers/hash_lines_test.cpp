@@ -2,8 +2,8 @@
 // too early nor too late and a little at a time, and gives back what it does not need.
 // Method: random operations against std::map, with invariants checked; keys that all meet in one
 // line; lines counted while keys come and go.
-#include <outlast/tx/heap.hpp>
 #include <outlast/containers/hash_map.hpp>
+#include <outlast/tx/heap.hpp>
 #include <outlast/tx/transient.hpp>
 
 #include <gtest/gtest.h>
@@ -17,6 +17,8 @@
 
 namespace outlast::containers {
 namespace {
+
+using namespace tx;
 
 using number = std::uint64_t;
 

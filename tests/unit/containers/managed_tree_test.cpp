@@ -27,8 +27,10 @@
 #include <utility>
 #include <vector>
 
-namespace outlast::tx {
+namespace outlast::containers {
 namespace {
+
+using namespace tx;
 
 using number = std::uint64_t;
 using D = domain::process;
@@ -576,4 +578,4 @@ TYPED_TEST(OrderOfRunTime, is_given_again_at_each_opening) {
 }
 
 }  // namespace
-}  // namespace outlast::tx
+}  // namespace outlast::containers

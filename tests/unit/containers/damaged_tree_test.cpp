@@ -21,6 +21,8 @@
 namespace outlast::containers {
 namespace {
 
+using namespace tx;
+
 using tree = bplus_tree<std::string, std::string>;
 using leaf = detail::leaf_page<std::string, std::string, 47>;
 using inner = detail::inner_page<std::string, 47>;

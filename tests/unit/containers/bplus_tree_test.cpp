@@ -2,8 +2,8 @@
 // snapshots held is given back, to the last block.
 // Method: random operations against std::map, with snapshots that are opened and closed at random,
 // each compared as a whole with a copy of the model; pages so small that all of them change.
-#include <outlast/tx/heap.hpp>
 #include <outlast/containers/bplus_tree.hpp>
+#include <outlast/tx/heap.hpp>
 #include <outlast/tx/transient.hpp>
 
 #include <gtest/gtest.h>
@@ -23,6 +23,8 @@
 
 namespace outlast::containers {
 namespace {
+
+using namespace tx;
 
 using number = std::uint64_t;
 

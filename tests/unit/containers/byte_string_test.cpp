@@ -16,8 +16,10 @@
 #include <string_view>
 #include <utility>
 
-namespace outlast::tx {
+namespace outlast::containers {
 namespace {
+
+using namespace tx;
 
 struct several {
   static constexpr std::size_t count = 8;
@@ -136,4 +138,4 @@ TEST_F(ByteString, is_not_written_outside_of_an_update) {
 }
 
 }  // namespace
-}  // namespace outlast::tx
+}  // namespace outlast::containers

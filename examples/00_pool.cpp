@@ -1,4 +1,4 @@
-// Door 0: a pool is a file of named, typed roots. Structures of different families share one.
+// A pool is a file of named, typed roots. Structures of different families share one.
 //
 // Run it twice: the second run finds what the first one stored.
 #include <outlast/lockfree/harris_list.hpp>

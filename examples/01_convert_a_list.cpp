@@ -1,4 +1,4 @@
-// Door 1: a list written for std::atomic, made durable by six changed lines (01_durable_list.hpp);
+// A list written for std::atomic, made durable by six changed lines (01_durable_list.hpp);
 // this is the rest: where its nodes live and how it is found again.
 #include "01_durable_list.hpp"
 

@@ -1,4 +1,4 @@
-// Door 1: lock-free code of your own, made durable: a stack whose links are durable cells.
+// Lock-free code of your own, made durable: a stack whose links are durable cells.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/pool/pool.hpp>

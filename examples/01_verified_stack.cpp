@@ -1,4 +1,4 @@
-// Door 1: what the verifier says about a stack of your own.
+// The verifier explores a stack of your own.
 #include "01_reclaiming_stack.hpp"
 
 #include <outlast/verify/eager_epochs.hpp>

@@ -1,4 +1,4 @@
-// Door 2: a ready lock-free structure. Run it twice, kill it in between: nothing is forgotten.
+// A ready lock-free structure. Run it twice, kill it in between: nothing is forgotten.
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
 

@@ -1,4 +1,4 @@
-// Door 3: std::atomic in a file. A box office that sells each seat once, whatever kills it when.
+// std::atomic in a file. A box office that sells each seat once, whatever kills it when.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/pool/pool.hpp>

@@ -1,4 +1,4 @@
-// Door 3: a list written for std::atomic, made durable by three changed lines
+// A list written for std::atomic, made durable by three changed lines
 // (03_mirrored_list.hpp); this is the rest: where its nodes live and how it is found again.
 #include "03_mirrored_list.hpp"
 

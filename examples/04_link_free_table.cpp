@@ -1,4 +1,4 @@
-// Door 4: a table whose updates flush one line and wait once. Run it twice, kill it in between: no
+// A table whose updates flush one line and wait once. Run it twice, kill it in between: no
 // count is lost, and none is counted twice.
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/link_free_hash.hpp>

@@ -1,4 +1,4 @@
-// Door 5: a table that flushes nothing while it is used. Run it twice: what was synced is there.
+// A table that flushes nothing while it is used. Run it twice: what was synced is there.
 // Kill it in between: what is lost was done in the last hundredth of a second, all of it, and
 // nothing older.
 #include <outlast/epoch/hash_map.hpp>

@@ -1,4 +1,4 @@
-// Door 6: sequential code that is atomic and survives. Run it twice: the money is there. Kill it in
+// Sequential code that is atomic and survives. Run it twice: the money is there. Kill it in
 // between: no transfer is half done.
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/left_right.hpp>

@@ -1,4 +1,4 @@
-// Door 7: a store of keys and values by LevelDB's interface. Run it twice: the accounts are there.
+// A store of keys and values by LevelDB's interface. Run it twice: the accounts are there.
 // Kill it in between: no transfer is half done.
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>

@@ -26,7 +26,7 @@ class durable_stack {
       return;
     }
     top_ = reinterpret_cast<policy::cell<node*>*>(pool.base() + root_.object_offset);
-    auto recovery = arena_.begin_recovery();  // what is not marked is free again
+    auto recovery = arena_.begin_recovery();  // frees all blocks that are not marked
     recovery.mark(top_);
     top_->recover();
     for_each([&](node& each) { recovery.mark(&each), each.next.recover(); });

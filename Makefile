@@ -39,11 +39,13 @@ test-all: test-dependencies
 test-rest: test-dependencies
 	$(SUITES) benchmarks suite asan tsan
 
-## check: layers, orderings, words, lengths, links; needs no build
+## check: layers, orderings, words, lengths, links, quotes, the comparison of stores; needs no build
 check:
 	tools/check_layers
 	tools/check_pairs
 	tools/check_text
+	tools/check_quotes
+	python3 tools/make_comparison --check
 
 ## test-benchmarks, test-suite, test-asan, test-tsan: one suite of `make test-all`; test-dev, test-clang: more of them
 test-benchmarks test-suite test-dev test-clang test-asan test-tsan: test-%:
@@ -154,12 +156,13 @@ test-package: package
 docs: docs-dependencies
 	tools/build_docs build/docs
 
-## generated: writes docs/catalogue.md, the manual and the completions anew, from headers and tool
+## generated: writes docs/catalogue.md, the manual, the completions, and the comparison of stores with its picture anew
 generated:
 	cmake --preset dev >/dev/null
 	cmake --build --preset dev -j $(JOBS) --target outlast outlast-demo outlast-verify
 	tools/make_catalogue build/dev/bin/outlast-verify
 	tools/make_manual build/dev/bin/outlast
+	tools/make_comparison
 
 ## golden: makes the pools of tests/layout/golden anew; before a release of a format only
 golden:

@@ -1,4 +1,4 @@
-// Door 0: a pool is a file of named, typed roots. Structures of different families share one.
+// A pool is a file of named, typed roots. Structures of different families share one.
 //
 // Run it twice: the second run finds what the first one stored.
 #include <outlast/lockfree/harris_list.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 // [quote]
 void count_a_run(outlast::pool& pool) {
-  // Each name is one root; its type is stored with it.
+  // Each name is one root. The pool stores its type.
   outlast::lockfree::harris_list<std::uint64_t, std::uint64_t> totals(pool, "totals");
   outlast::lockfree::hash_table<std::uint64_t> seen(pool, "seen");
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     std::cout << pool.guarantee() << '\n';
     count_a_run(pool);
     open_as_something_else(pool);
-    pool.close();  // without it, the next opener recovers, as after a crash
+    pool.close();  // without it the next opening recovers, as after a crash
     return 0;
   } catch (const std::exception& failure) {
     std::cerr << failure.what() << '\n';

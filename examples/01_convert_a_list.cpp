@@ -1,5 +1,5 @@
-// Door 1: a list written for std::atomic, made durable by six changed lines (01_durable_list.hpp);
-// this is the rest: where its nodes live and how it is found again.
+// A list written for std::atomic, made durable by six changed lines (01_durable_list.hpp).
+// This is the rest: it allocates the nodes and finds them again.
 #include "01_durable_list.hpp"
 
 #include <outlast/alloc/arena.hpp>
@@ -22,7 +22,7 @@ class pool_memory {
       return;
     }
     head_ = reinterpret_cast<node*>(pool.base() + root_.object_offset);
-    auto recovery = arena_.begin_recovery();  // what is not marked is free again
+    auto recovery = arena_.begin_recovery();  // frees all blocks that are not marked
     for (node* at = head_; at != nullptr; at = unmarked(at->next.load())) {
       recovery.mark(at);
       at->next.recover(), at->key.recover();

@@ -1,4 +1,4 @@
-// Door 1: lock-free code of your own, made durable: a stack whose links are durable cells.
+// Lock-free code of your own, made durable: a stack whose links are durable cells.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/pool/pool.hpp>
@@ -26,7 +26,7 @@ class durable_stack {
       return;
     }
     top_ = reinterpret_cast<policy::cell<node*>*>(pool.base() + root_.object_offset);
-    auto recovery = arena_.begin_recovery();  // what is not marked is free again
+    auto recovery = arena_.begin_recovery();  // frees all blocks that are not marked
     recovery.mark(top_);
     top_->recover();
     for_each([&](node& each) { recovery.mark(&each), each.next.recover(); });

@@ -1,5 +1,5 @@
-// A lock-free sorted set of numbers, as it is written for memory that forgets. (Harris, 2001)
-// 01_durable_list.hpp is the same text made durable; compare the two.
+// A lock-free sorted set of numbers, written for volatile memory. (Harris, 2001)
+// 01_durable_list.hpp is the same source made durable; compare the two.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ inline node* unmarked(node* link) {
   return reinterpret_cast<node*>(reinterpret_cast<std::uintptr_t>(link) & ~std::uintptr_t{1});
 }
 
-/// `Memory` makes nodes: make(key, next), and takes back what was never linked: unmake(node).
+/// `Memory` creates nodes with make(key, next), and frees unlinked nodes with unmake(node).
 template <class Memory>
 class number_set {
  public:
@@ -55,7 +55,7 @@ class number_set {
   }
 
  private:
-  /// The first node that is not deleted and not before `key`, and the one in front of it. Unlinks
+  /// Returns the first node that is not deleted and not before `key`, and its predecessor. Unlinks
   /// deleted nodes on the way.
   std::pair<node*, node*> search(std::uint64_t key) {
     for (;;) {

@@ -1,4 +1,4 @@
-// Door 1: a stack of your own that pops.
+// A stack of your own that pops.
 #include "01_reclaiming_stack.hpp"
 
 #include <outlast/pool/pool.hpp>

@@ -1,5 +1,5 @@
-// A stack of your own that pops: what it pops is used again when no thread can hold it any more.
-// One text for the program that uses it and for the verifier that judges it.
+// A stack of your own that pops. A popped node is reused when no thread can hold it any more.
+// The program that uses the stack and the verifier include the same source.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -26,8 +26,8 @@ class reclaiming_stack {
   };
   using cell = typename Policy::template cell<node*>;
 
-  /// What stays with the pool until it is closed or the root is dropped.
-  struct session : outlast::roots::root_session<domain> {
+  /// Stays with the pool until the pool is closed or the root is dropped.
+  struct session : outlast::durable::root_session<domain> {
     session(outlast::basic_pool<domain>& pool, const outlast::attached_root& root)
         : outlast::roots::root_session<domain>(pool, root),
           nodes(pool.template service<reclaimer>()) {
@@ -52,7 +52,7 @@ class reclaiming_stack {
       }
       recovery.finish();
     }
-    bool before_close() override { return true; }  // nothing but the blocks in use is to be saved
+    bool before_close() override { return true; }  // saves only the blocks in use
     void collect_all() override { nodes.collect_all(); }
     void forbid() noexcept override { nodes.forbid(); }
 
@@ -74,7 +74,7 @@ class reclaiming_stack {
   ~reclaiming_stack() { session_->handle_gone(); }
 
   void push(std::uint64_t value) {
-    outlast::durable::with_room(session_->nodes, [&] {  // full: frees what it can, tries once more
+    outlast::durable::with_room(session_->nodes, [&] {  // if it is full: reclaims, tries again
       operation op(session_->nodes);
       node* const fresh = op.template make<node>(session_->arena(), value);
       node* top = session_->top->load();
@@ -85,7 +85,7 @@ class reclaiming_stack {
     });
   }
   std::optional<std::uint64_t> pop() {
-    operation op(session_->nodes);  // what it can see is not used again before it ends
+    operation op(session_->nodes);  // visible nodes are not reused before it ends
     for (node* top = session_->top->load(); top != nullptr;) {
       node* const next = top->next.load();
       if (!session_->top->compare_exchange(top, next)) continue;
@@ -104,7 +104,7 @@ class reclaiming_stack {
   auto& arena() { return session_->arena(); }
 
  private:
-  /// Equal exactly where nodes are laid out alike.
+  /// Equal if and only if the layouts of nodes are equal.
   static std::uint64_t fingerprint() {
     return outlast::base::hash_bytes("reclaiming_stack, 1, " + std::string(Policy::layout()));
   }

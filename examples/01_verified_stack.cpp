@@ -1,4 +1,4 @@
-// Door 1: what the verifier says about a stack of your own.
+// The verifier explores a stack of your own.
 #include "01_reclaiming_stack.hpp"
 
 #include <outlast/verify/explorer/replay.hpp>
@@ -8,13 +8,13 @@
 // [quote]
 using policy = outlast::durable::flit<outlast::durable::tag::adjacent, outlast::durable::automatic,
                                       outlast::domain::simulated>;
-// Epochs in a hurry: nodes are used again within the few operations of a scenario.
+// Eager epochs reuse nodes within the few operations of a scenario.
 using judged_stack = reclaiming_stack<policy, outlast::verify::eager_epochs>;
 
 int judge(int argc, char** argv) {
   outlast::verify::sequence_subject<judged_stack> tested(
       "reclaiming_stack", outlast::verify::sequence_oracle::discipline::stack,
-      {.blocks = [](judged_stack&) { return std::size_t{1}; }});  // besides one per value: the top
+      {.blocks = [](judged_stack&) { return std::size_t{1}; }});  // the top; each value has another
   return outlast::verify::run_program(tested, argc, argv, {.seconds = 2});
 }
 // [/quote]

@@ -1,4 +1,4 @@
-// Door 2: a ready lock-free structure. Run it twice, kill it in between: nothing is forgotten.
+// A ready lock-free structure. Kill it and run it again: no count is lost.
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -19,7 +19,7 @@ void count_visit(outlast::pool& pool, std::uint64_t visitor) {
 }
 // [/quote]
 
-/// Four threads insert the same thousand keys: each key goes in once.
+/// Four threads insert the same thousand keys. Each key is inserted once.
 void insert_together(outlast::pool& pool) {
   outlast::lockfree::hash_table<std::uint64_t> keys(pool, "keys");
   {
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     auto pool = outlast::pool::open_or_create(argc > 1 ? argv[1] : "example.pool");
     count_visit(pool, 42);
     insert_together(pool);
-    pool.close();  // without it the next opener recovers, as after a kill
+    pool.close();  // without it the next opening recovers, as after a kill
     return 0;
   } catch (const std::exception& failure) {
     std::cerr << failure.what() << '\n';

@@ -1,4 +1,4 @@
-// Door 3: std::atomic in a file. A box office that sells each seat once, whatever kills it when.
+// std::atomic in a file. A box office sells each seat once, even if it is killed.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/mirror.hpp>
 #include <outlast/pool/pool.hpp>
@@ -10,14 +10,14 @@
 
 // [quote]
 struct box_office {
-  outlast::mirror::atomic<std::uint64_t> customers;    // how many have come
-  outlast::mirror::atomic<std::uint64_t> holder[500];  // of each seat; 0: nobody yet
+  outlast::mirror::atomic<std::uint64_t> customers;    // number of customers so far
+  outlast::mirror::atomic<std::uint64_t> holder[500];  // of each seat; 0 if it is free
 
   void serve() {
     const std::uint64_t customer = customers.fetch_add(1) + 1;
     for (auto& seat : holder) {
-      std::uint64_t nobody = 0;
-      if (seat.compare_exchange_strong(nobody, customer)) return;  // sold: durable, once for all
+      std::uint64_t unsold = 0;
+      if (seat.compare_exchange_strong(unsold, customer)) return;  // the sale is durable
     }
   }
 };
@@ -27,7 +27,7 @@ using outlast::durable::seen;
 
 box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& root,
                            outlast::alloc::arena<policy::domain_type>& arena) {
-  outlast::durable::attach_replicas<policy>(pool, arena);  // first of all
+  outlast::durable::attach_replicas<policy>(pool, arena);  // must come first
   if (root.state == outlast::root_state::fresh) {
     void* const block = arena.allocate(sizeof(box_office), alignof(box_office));
     auto* const office = new (seen<policy>(static_cast<std::byte*>(block))) box_office;
@@ -36,7 +36,7 @@ box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& ro
     return *office;
   }
   auto* const block = reinterpret_cast<box_office*>(pool.base() + root.object_offset);
-  auto recovery = arena.begin_recovery();  // what is not marked is free again
+  auto recovery = arena.begin_recovery();  // frees all blocks that are not marked
   recovery.mark(block);
   recovery.finish();
   return *seen<policy>(block);

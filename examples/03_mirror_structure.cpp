@@ -1,5 +1,5 @@
-// Door 3: a list written for std::atomic, made durable by three changed lines
-// (03_mirrored_list.hpp); this is the rest: where its nodes live and how it is found again.
+// A list written for std::atomic, made durable by three changed lines
+// (03_mirrored_list.hpp). This is the rest: it allocates the nodes and finds them again.
 #include "03_mirrored_list.hpp"
 
 #include <outlast/alloc/arena.hpp>
@@ -27,7 +27,7 @@ class pool_memory {
       return;
     }
     head_ = seen<policy>(reinterpret_cast<node*>(pool.base() + root_.object_offset));
-    auto recovery = arena_.begin_recovery();  // what is not marked is free again
+    auto recovery = arena_.begin_recovery();  // frees all blocks that are not marked
     for (node* at = head_; at != nullptr; at = unmarked(at->next.load())) {
       recovery.mark(original<policy>(at));
       at->next.recover();
@@ -37,7 +37,7 @@ class pool_memory {
   node* make(std::uint64_t key, node* next) {
     auto* const block = static_cast<node*>(arena_.allocate(sizeof(node), alignof(node)));
     node* const fresh = new (seen<policy>(block)) node(key, next);
-    outlast::domain::flush<domain>(block, sizeof(node));  // whoever links it waits for this
+    outlast::domain::flush<domain>(block, sizeof(node));  // the linking store waits for it
     return fresh;
   }
   void unmake(node* never_linked) { arena_.deallocate(original<policy>(never_linked)); }

@@ -1,5 +1,5 @@
 // A lock-free sorted set of numbers that survives, and whose reads never flush. (Harris, 2001)
-// 01_plain_list.hpp is the same text before it was made durable; compare the two.
+// 01_plain_list.hpp is the same source before it was made durable; compare the two.
 #pragma once
 
 #include <outlast/durable/mirror.hpp>
@@ -22,7 +22,7 @@ inline node* unmarked(node* link) {
   return reinterpret_cast<node*>(reinterpret_cast<std::uintptr_t>(link) & ~std::uintptr_t{1});
 }
 
-/// `Memory` makes nodes: make(key, next), and takes back what was never linked: unmake(node).
+/// `Memory` creates nodes with make(key, next), and frees unlinked nodes with unmake(node).
 template <class Memory>
 class number_set {
  public:
@@ -56,7 +56,7 @@ class number_set {
   }
 
  private:
-  /// The first node that is not deleted and not before `key`, and the one in front of it. Unlinks
+  /// Returns the first node that is not deleted and not before `key`, and its predecessor. Unlinks
   /// deleted nodes on the way.
   std::pair<node*, node*> search(std::uint64_t key) {
     for (;;) {

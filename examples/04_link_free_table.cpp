@@ -1,4 +1,4 @@
-// Door 4: a table whose updates flush one line and wait once. Run it twice, kill it in between: no
+// A table whose updates flush one line and wait once. Kill it and run it again: no
 // count is lost, and none is counted twice.
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/link_free_hash.hpp>
@@ -15,7 +15,7 @@ void count_visit(table& visits, std::uint64_t visitor) {
   if (visits.insert(visitor, 1)) return;
   for (;;) {
     const std::uint64_t before = visits.get(visitor).value();
-    if (visits.compare_and_put(visitor, before, before + 1)) return;  // durable, once for all
+    if (visits.compare_and_put(visitor, before, before + 1)) return;  // durable when it returns
   }
 }
 // [/quote]

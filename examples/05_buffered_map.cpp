@@ -1,6 +1,6 @@
-// Door 5: a table that flushes nothing while it is used. Run it twice: what was synced is there.
-// Kill it in between: what is lost was done in the last hundredth of a second, all of it, and
-// nothing older.
+// A table whose operations flush nothing. Run it twice: the second run finds all synced changes.
+// Kill it in between: all changes of the last hundredths of a second are lost together, and no
+// older change is lost.
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/pool/pool.hpp>
 
@@ -20,7 +20,7 @@ void serve(sessions& open, const std::string& user, int requests) {
 }
 
 void log_out(sessions& open, const std::string& user) {
-  if (open.erase(user)) open.sync();  // waits: nobody finds that session again
+  if (open.erase(user)) open.sync();  // waits until the removal is durable
 }
 // [/quote]
 

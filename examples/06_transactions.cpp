@@ -1,4 +1,4 @@
-// Door 6: sequential code that is atomic and survives. Run it twice: the money is there. Kill it in
+// Sequential code that is atomic and durable. Run it twice: the money is still there. Kill it in
 // between: no transfer is half done.
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/left_right.hpp>
@@ -19,8 +19,8 @@ bool transfer(bank& in, outlast::tx::root<ledger> accounts, std::uint64_t from, 
   return in.update(accounts, [=](ledger& all) {
     const std::uint64_t held = all.get(from).value_or(0);
     all.put(to, all.get(to).value_or(0) + amount);
-    if (held < amount) throw std::invalid_argument("not enough");  // takes the line above back
-    return all.update(from, held - amount);                        // durable with it, or not at all
+    if (held < amount) throw std::invalid_argument("not enough");  // undoes the line above
+    return all.update(from, held - amount);  // both changes are durable, or none
   });
 }
 // [/quote]

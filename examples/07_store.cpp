@@ -1,4 +1,4 @@
-// Door 7: a store of keys and values by LevelDB's interface. Run it twice: the accounts are there.
+// A key-value store with LevelDB's interface. Run it twice: the accounts are still there.
 // Kill it in between: no transfer is half done.
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>
@@ -22,14 +22,14 @@ Status transfer(DB& accounts, const std::string& from, const std::string& to, in
     if (!status.ok()) return status;
     if (std::stoi(here) < amount) return Status::InvalidArgument(from, "not enough");
     all.Put(from, std::to_string(std::stoi(here) - amount));
-    all.Put(to, std::to_string(std::stoi(there) + amount));  // both, or none
+    all.Put(to, std::to_string(std::stoi(there) + amount));  // both changes or none
     return status;
   });
 }
 
 int sum(DB& accounts) {
   int total = 0;
-  const std::unique_ptr<Iterator> at(accounts.NewIterator(ReadOptions()));  // of one moment
+  const std::unique_ptr<Iterator> at(accounts.NewIterator(ReadOptions()));  // sees one moment
   for (at->SeekToFirst(); at->Valid(); at->Next()) total += std::stoi(at->value().ToString());
   return total;
 }

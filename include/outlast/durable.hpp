@@ -1,4 +1,4 @@
-// Door 1: make lock-free code of your own durable.
+// Durable atomics for lock-free code of your own: docs/guides/your-own-atomics.md.
 #pragma once
 
 #include <outlast/durable/mirror.hpp>

@@ -40,7 +40,7 @@ TEST(FuzzCorpus, breaks_nothing) {
       ADD_FAILURE() << escaped.what();
     }
   }
-  // A corpus that is all refused at the door tests nothing behind it.
+  // A corpus that is all refused at opening tests nothing after it.
   EXPECT_GT(count[static_cast<std::size_t>(outcome::refused)], inputs.size() / 20);
   EXPECT_GT(count[static_cast<std::size_t>(outcome::reopened)], inputs.size() / 5);
 }

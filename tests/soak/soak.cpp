@@ -241,7 +241,7 @@ class soak {
 
   /// Descriptors and threads of a store that is opened and closed while others look.
   static constexpr std::int64_t passing_count = 4;
-  /// What docs/doors/06-transactions.md promises of the last writes.
+  /// What docs/guides/transactions.md promises of the last writes.
   static constexpr std::int64_t most_of_ring = std::int64_t{16} << 20;
   static constexpr double longest_settling = 10;
 

@@ -1,6 +1,8 @@
 """Goal: the checkers can fail. Method: a small good tree, and one fault at a time seeded into it."""
 
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -186,6 +188,58 @@ class Text(Seeded):
 
     def test_a_forgotten_header_fails(self):
         self.seed("include/outlast/base/forgotten.hpp", "inline int x;\n", "in no list")
+
+
+class Comparison(Seeded):
+    """The comparison of stores, in a copy of the pages of this project."""
+
+    PAGES = ["README.md", "docs/results/README.md", "docs/guides/store.md", "docs/images/store.svg"]
+
+    def setUp(self):
+        super().setUp()
+        for name in [*self.PAGES, "docs/results/figures.json"]:
+            self.write(name, (TOOLS.parent / name).read_text())
+
+    def text(self, name):
+        return (self.root / name).read_text()
+
+    def compare(self, fault):
+        self.expect("make_comparison", fault, "--check", str(self.root))
+
+    def test_the_pages_as_they_are_pass(self):
+        self.compare(None)
+
+    def test_a_changed_digit_of_a_page_or_the_picture_fails(self):
+        for name in self.PAGES:
+            with self.subTest(name):
+                good = self.text(name)
+                found = re.search(r"2,112", good)
+                self.write(name, good[:found.start()] + "9,112" + good[found.end():])
+                self.compare(f"{name}: differs")
+                self.write(name, good)
+
+    def test_new_figures_make_every_page_and_the_picture_stale(self):
+        figures = json.loads(self.text("docs/results/figures.json"))
+        for point in figures["figures"]["universal-constructions/fig07"]["points"]:
+            point["value"] *= 2
+        self.write("docs/results/figures.json", json.dumps(figures))
+        for name in self.PAGES:
+            self.compare(f"{name}: differs")
+
+    def test_a_page_without_markers_fails(self):
+        self.write("README.md", self.text("README.md").replace("<!-- end of comparison -->", ""))
+        self.compare("README.md: the markers of the comparison are missing")
+
+    def test_missing_figures_fail(self):
+        self.write("docs/results/figures.json", self.text("docs/results/figures.json").replace("tmpfs, readseq", "none"))
+        self.compare("has 0 points named 'tmpfs, readseq, 1 thread: outlast'")
+
+    def test_a_stale_page_is_written_anew(self):
+        good = self.text("README.md")
+        self.write("README.md", good.replace("2,112", "9,112"))
+        self.expect("make_comparison", None, str(self.root))
+        self.assertEqual(self.text("README.md"), good)
+        self.compare(None)
 
 
 class Site(Seeded):

@@ -224,22 +224,22 @@ from = ["some"]
 name = "order"
 said = { "We" = "yes" }
 otherwise = "no"
-[doors]
-[[doors.row]]
+[choices]
+[[choices.row]]
 need = "a | need"
-door = "the door"
-[[doors.row.number]]
+take = "the set"
+[[choices.row.number]]
 from = "paper/fig01"
 where = { policy = "fast", threads = 2 }
 words = "{} M/s"
-[[doors.row.number]]
+[[choices.row.number]]
 from = "paper/fig02"
 where = { policy = "fast" }
 words = "{} ms"
-[[doors.row]]
+[[choices.row]]
 need = "another"
-door = "`a door`"
-[[doors.row.number]]
+take = "`a map`"
+[[choices.row.number]]
 from = "paper/fig02"
 where = { policy = "fast" }
 words = "{} ms"
@@ -311,9 +311,9 @@ class Page(unittest.TestCase):
     def test_the_decision_table_is_markdown_with_numbers(self):
         table = self.report().decision_table().splitlines()
         self.assertEqual(table[1], "|---|---|---|")
-        self.assertEqual(table[2], r"| a \| need | the door | 12 M/s |")
-        self.assertEqual(table[3], "| another | `a door` | not measured in this run |")
-        self.assertIn("<code>a door</code>", self.written()[0])
+        self.assertEqual(table[2], r"| a \| need | the set | 12 M/s |")
+        self.assertEqual(table[3], "| another | `a map` | not measured in this run |")
+        self.assertIn("<code>a map</code>", self.written()[0])
 
     def test_a_quick_run_says_so(self):
         self.assertNotIn("A quick run", self.written()[0])

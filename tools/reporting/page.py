@@ -172,9 +172,9 @@ class Report:
             return text + f"The most threads in this run: {threads}. Points with more threads than CPUs share them."
         return text + "No point of this run has more than two threads."
 
-    def doors(self):
-        spec = self.section("doors")
-        return tables.doors(spec, self.measured) if spec else tables.Table([], [])
+    def choices(self):
+        spec = self.section("choices")
+        return tables.choices(spec, self.measured) if spec else tables.Table([], [])
 
     def beside(self):
         spec = self.section("beside") or {"table": []}
@@ -199,7 +199,7 @@ class Report:
     # ---- Output ----
 
     def decision_table(self):
-        return tables.as_markdown(self.doors())
+        return tables.as_markdown(self.choices())
 
     def write(self, folder):
         yield self.write_page(folder / "index.html")
@@ -211,7 +211,7 @@ class Report:
         environment.filters["marked"] = marked
         environment.tests["numeric"] = is_numeric
         text = environment.get_template("page.html.in").render(
-            papers=self.judged, goals=self.goals(), scaling=self.scaling(), doors=self.doors(), beside=self.beside(),
+            papers=self.judged, goals=self.goals(), scaling=self.scaling(), choices=self.choices(), beside=self.beside(),
             about=self.about(), quick=self.is_quick())
         path.write_text(text + "\n", encoding="utf-8")
         return path

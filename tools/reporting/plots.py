@@ -270,9 +270,9 @@ def finish(figure, plot, names, style, below):
     figure.tight_layout(pad=0.5, h_pad=1.2, w_pad=1.2, rect=(0, below / high, 1, 1 - 0.24 / high))
 
 
-def as_svg(figure):
+def as_svg(figure, **metadata):
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, **metadata})
     plt.close(figure)
     text = out.getvalue()
     return text[text.index("<svg"):]

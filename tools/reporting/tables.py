@@ -1,4 +1,4 @@
-"""Tables of the report: all points of a figure, figures whose shape is a table, stores side by side, doors."""
+"""Tables of the report: all points of a figure, figures whose shape is a table, stores side by side, choices."""
 
 import dataclasses
 
@@ -76,12 +76,12 @@ def looked_up(row, system, measured):
     return row.get("otherwise", "not measured")
 
 
-def doors(spec, measured):
-    """The decision table: need, door, and a number that a claim-like selection finds."""
+def choices(spec, measured):
+    """The decision table: need, structure, and a number that a claim-like selection finds."""
     table = Table(["you have", "you take", "measured here"], [], notes=list(spec.get("notes", [])))
     for row in spec["row"]:
         numbers = [text for text in (number_of(one, measured) for one in row["number"]) if text]
-        table.rows.append([row["need"], row["door"], "; ".join(numbers) or "not measured in this run"])
+        table.rows.append([row["need"], row["take"], "; ".join(numbers) or "not measured in this run"])
     return table
 
 

@@ -19,7 +19,7 @@ class Snapshot;
 enum CompressionType { kNoCompression = 0x0, kSnappyCompression = 0x1 };
 
 /// How a store is opened. What tunes LevelDB's files and caches is accepted without effect: the
-/// store has neither. docs/doors/07-store-table.md names each member.
+/// store has neither. docs/guides/leveldb.md names each member.
 ///
 /// Layout, names and defaults are those of LevelDB 1.23.
 struct Options {

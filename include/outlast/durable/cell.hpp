@@ -14,8 +14,8 @@ namespace outlast::durable {
 
 /// A cell under the P-V interface: p-accesses flush if tagged, v-accesses do not. [Wei22, Algorithm
 /// 4] It has the members of `std::atomic<T>`, for any trivially copyable T of up to 8 bytes, with
-/// two more parameters each: a role, and the site, which is not for users to give. Door 3 of the
-/// documentation lists what differs.
+/// two more parameters each: a role, and the site, which is not for users to give.
+/// docs/guides/mirror.md lists the differences.
 ///
 /// Each access takes a role, which the placement maps to a p- or a v-instruction; without one it is
 /// `decide` for loads, `link` for stores and `update` for arithmetic, p-instructions under every

@@ -40,8 +40,8 @@ struct mirrored_stores {
 };
 
 /// A cell in two replicas: the members of `std::atomic<T>`, for any trivially copyable T of up to 8
-/// bytes, with two more parameters each, a role and a site, which is not for users to give; door 3
-/// of the documentation lists what differs. 16 bytes in each replica. It is made where it is
+/// bytes, with two more parameters each, a role and a site, which is not for users to give.
+/// docs/guides/mirror.md lists the differences. 16 bytes in each replica. It is made where it is
 /// `seen`, under a root of a pool that was attached with attach_replicas(). Pointers that it holds
 /// are null or lead to what is seen in that pool.
 ///

@@ -133,7 +133,7 @@ inline constexpr bool offers_what_atomic_offers =
 static_assert(has_accesses<std::atomic<int>, int> && has_additions<std::atomic<int*>, int*> &&
               has_steps<std::atomic<int*>, int*> && has_bits<std::atomic<int>, int>);
 
-/// Of door 3, "What is not as in std::atomic".
+/// Differences from std::atomic that docs/guides/mirror.md lists.
 template <class A, class T>
 inline constexpr bool differs_as_documented =
     !noexcept(std::declval<const A&>().load()) &&

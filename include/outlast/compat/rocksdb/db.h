@@ -1,5 +1,5 @@
 // rocksdb::DB over the store, for programs that were written for RocksDB.
-// docs/doors/07-rocksdb.md has a row for each of its functions. There is one column family, the
+// docs/guides/rocksdb.md has a row for each of its functions. There is one column family, the
 // default one.
 #pragma once
 
@@ -345,7 +345,7 @@ class DB {
     return numbers_.changes.load(std::memory_order_relaxed);
   }
 
-  // Those of Properties that docs/doors/07-rocksdb.md names, and those of outlast::db::DB that
+  // Those of Properties that docs/guides/rocksdb.md names, and those of outlast::db::DB that
   // begin with "outlast.". False for another one.
 
   virtual bool GetProperty(const Slice& property, std::string* value);

@@ -70,7 +70,7 @@ struct WriteOptions {
   bool sync = false;
 };
 
-// ---- Ours ----
+// ---- Not in LevelDB ----
 
 /// Options of Outlast that LevelDB does not have.
 struct StoreOptions {

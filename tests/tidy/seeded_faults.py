@@ -9,6 +9,9 @@ import tempfile
 import unittest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOOLS))
+import language  # noqa: E402
 
 TABLE = """
 | layer | stands on | what it is |
@@ -240,6 +243,127 @@ class Comparison(Seeded):
         self.expect("make_comparison", None, str(self.root))
         self.assertEqual(self.text("README.md"), good)
         self.compare(None)
+# One sentence for each language rule, named as the rule is: in a page, in a comment or in an error text.
+BAD_PAGES = {
+    "at once": "Several threads write at once.",
+    "by and by": "The log is emptied by and by.",
+    "besides": "Besides, the line is flushed.",
+    "as far as": "Writes are durable as far as the disk permits.",
+    "for all that": "For all that, the copy is stale.",
+    "but for": "Everything survives but for the last write.",
+    "goes on": "The walk goes on at the next node.",
+    "lies in": "The value lies in the leaf.",
+    "nobody": "Nobody waits for the fence.",
+    "whoever": "Whoever unlinks the node retires it.",
+    "who": "Who links a node flushes it.",
+    "what": "What is retired is reused later.",
+    "says": "The word says which replica counts.",
+    "can say": "Threads know the epoch.",
+    "is told": "The caller is told the size.",
+    "0.8 of": "The table keeps 0.8 of its speed.",
+}
+BAD_COMMENTS = {
+    "fragment": "/// Of a pool that was closed.\nint x;",
+    "null": "/// Null: the key is absent.\nint x;",
+}
+BAD_ERRORS = {
+    "error: question": 'throw error(errc::bad, path, "the block was freed twice?");',
+    "error: full stop": 'throw error(errc::bad, path, "the block has " + number + " bytes.");',
+    "error: capital": 'return Status::IOError(path, "Too few bytes");',
+}
+GOOD_PAGE = """# What a pool is
+
+A thread that reads the link flushes it. You want to know when the page is free, and a programmer who asks reads on.
+The tool prints "nobody knows what lies in the file at once"; `ask` is an identifier, and so is `store::tells`.
+Behind the header are the roots. But forty pages follow, and 0.8 of 1.0 is 80 %. Who decides this?
+
+    $ outlast inspect pool    # says what lies in the file at once
+
+```
+nobody knows
+```
+"""
+GOOD_HEADER = """// A list whose nodes are durable.
+#include <cstdint>
+// What is not public is not read: nobody knows.
+/// Returns the first node, or nullptr if the list is empty. `who` is the thread's number.
+int x;  ///< of the first node
+inline const char* y = "at once";
+"""
+GOOD_SOURCE = """
+throw error(errc::bad, path, "Options::env must not be null");
+throw error(errc::bad, path, "cannot open '" + name + "'; remove it");
+return Status::IOError("Offset greater than file size.");  // as in LevelDB
+"""
+
+
+class Language(Seeded):
+    def seed(self, name, text, fault):
+        self.write(name, text)
+        self.expect("check_text", fault)
+
+    def test_each_rule_fails_on_its_sentence(self):
+        seeds = [("docs/a.md", BAD_PAGES), ("include/outlast/base/a.hpp", BAD_COMMENTS), ("src/right/d.cpp", BAD_ERRORS)]
+        for file, sentences in seeds:
+            good = self.root / file
+            good = good.read_text() if good.exists() else ""
+            for rule, sentence in sentences.items():
+                with self.subTest(rule):
+                    self.seed(file, sentence + "\n", f'{file}:1: {rule}: "')
+                    self.seed(file, good, None)
+
+    def test_each_rule_has_a_sentence(self):
+        self.assertEqual([rule.name for rule in language.RULES], [*BAD_PAGES, *BAD_COMMENTS, *BAD_ERRORS])
+
+    def test_rules_of_pages_hold_in_comments_and_literals(self):
+        for rule, sentence in BAD_PAGES.items():
+            with self.subTest(rule):
+                self.seed("include/outlast/base/a.hpp", f"// {sentence}\n", f'a.hpp:1: {rule}: "')
+                self.seed("include/outlast/base/a.hpp", f"#pragma once\n/// {sentence}\n", f'a.hpp:2: {rule}: "')
+                self.seed("include/outlast/base/a.hpp", "\n", None)
+                self.seed("src/right/d.cpp", f'add(severity::note, name + "{sentence}");\n', f'd.cpp:1: {rule}: "')
+                self.seed("src/right/d.cpp", "\n", None)
+
+    def test_good_sentences_pass(self):
+        self.seed("docs/a.md", GOOD_PAGE, None)
+        self.seed("include/outlast/base/a.hpp", GOOD_HEADER, None)
+        self.seed("src/right/d.cpp", GOOD_SOURCE, None)
+
+    def test_a_wrapped_sentence_is_read(self):
+        self.seed("docs/a.md", "Several threads write at\nonce.\n", 'docs/a.md:1: at once: "at once"')
+        self.seed("docs/a.md", "Several threads look at\n\nonce more.\n", None)
+
+    def test_pages_of_history_are_not_read(self):
+        self.seed("docs/decisions/a.md", "Nobody waits at once.\n", None)
+
+    def test_recorded_debt_is_granted_and_no_more(self):
+        self.write("docs/a.md", "Nobody waits.\n")
+        self.seed("tools/language_debt", "docs/a.md 1\n", None)
+        self.seed("docs/a.md", "Nobody waits. Nobody writes.\n", "docs/a.md: 2 breaches of docs/STYLE.md, 1 are recorded")
+
+    def test_debt_that_was_paid_is_lowered(self):
+        self.write("docs/a.md", "Nobody waits.\n")
+        self.seed("tools/language_debt", "docs/a.md 2\ndocs/gone.md 1\n", "docs/a.md: 1 breaches of docs/STYLE.md, not 2")
+        self.expect("check_text", None, "--lower-debt", str(self.root))
+        self.assertEqual((self.root / "tools/language_debt").read_text(), "docs/a.md 1\n")
+        self.expect("check_text", None)
+
+    def test_debt_does_not_rise(self):
+        self.write("docs/a.md", "Nobody waits. Nobody writes.\n")
+        self.write("tools/language_debt", "docs/a.md 1\ndocs/gone.md 9\n")
+        self.expect("check_text", "more than recorded", "--lower-debt", str(self.root))
+        self.assertEqual((self.root / "tools/language_debt").read_text(), "docs/a.md 1\ndocs/gone.md 9\n")
+
+    def test_a_renamed_file_takes_its_debt_along(self):
+        self.write("docs/new.md", "Nobody waits. Nobody writes.\n")
+        self.write("tools/language_debt", "docs/old.md 1\n")
+        self.expect("check_text", "more than recorded", "--lower-debt", str(self.root))
+        self.write("tools/language_debt", "docs/old.md 2\n")
+        self.expect("check_text", None, "--lower-debt", str(self.root))
+        self.assertEqual((self.root / "tools/language_debt").read_text(), "docs/new.md 2\n")
+
+    def test_debt_with_a_conflict_is_found(self):
+        self.seed("tools/language_debt", "<<<<<<< ours\n", "not sorted")
 
 
 class Site(Seeded):

@@ -1,4 +1,4 @@
-// Values that a program keeps as long as there is room for them.
+// A cache of values with a capacity, as LevelDB declares it.
 #pragma once
 
 #include "namespace.hpp"
@@ -9,46 +9,51 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// Keys and values up to a capacity. The store has no use for one: its data lies in memory anyway.
+/// A map from keys to values that evicts entries when their total charge exceeds the capacity. The
+/// store does not use a cache, because its data are mapped into memory.
 ///
 /// Layout, names and the order of virtual functions are those of LevelDB 1.23.
-/// Thread-safety: all members may be called concurrently, but the destructor.
+/// Thread-safety: all members may be called concurrently, except the destructor.
 class Cache {
  public:
   Cache() = default;
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
-  /// Deletes all values. Every handle was released before.
+  /// Deletes all values. Requires: every handle is released.
   virtual ~Cache();
 
-  /// An entry that somebody uses: it stays until it is released, if not in the cache.
+  /// An entry in use. Its value exists until the release of the handle, even after an eviction.
   struct Handle {};
 
-  /// The key, which is copied, has the value, which weighs `charge`; an entry that it had is out.
-  /// deleter(key, value) is called, once, when it is out of the cache and nobody uses it. The
-  /// caller releases the handle.
+  /// Copies `key` and maps it to `value`, which counts as `charge`. Evicts an earlier entry for the
+  /// key. Calls deleter(key, value) once, when the entry is evicted and has no handles. Returns a
+  /// handle that the caller must release.
   virtual Handle* Insert(const Slice& key, void* value, size_t charge,
                          void (*deleter)(const Slice& key, void* value)) = 0;
-  /// Null if there is no such key. The caller releases the handle.
+  /// Returns a handle for the entry of `key`, or nullptr if there is none. The caller must release
+  /// the handle.
   virtual Handle* Lookup(const Slice& key) = 0;
-  // With a handle of this cache that was not released.
+  // Release() gives a handle back; Value() returns the value of its entry. Requires: `handle` is a
+  // handle of this cache that is not released.
   virtual void Release(Handle* handle) = 0;
   virtual void* Value(Handle* handle) = 0;
-  /// The key is out of the cache; nothing if it is not in.
+  /// Evicts the entry of `key`, if any.
   virtual void Erase(const Slice& key) = 0;
-  /// Another one each time, for programs that share a cache and begin their keys with it.
+  /// Returns a new number at each call. Programs that share a cache use it as a prefix of their
+  /// keys.
   virtual uint64_t NewId() = 0;
-  /// All that nobody uses is out. Unless a cache has it: nothing.
+  /// Evicts all entries without handles. The default implementation does nothing.
   virtual void Prune() {}
-  /// What all that is in the cache weighs.
+  /// Returns the sum of the charges of all entries in the cache.
   virtual size_t TotalCharge() const = 0;
 
  private:
   [[maybe_unused]] void* layout_ = nullptr;  // LevelDB's has a member here
 };
 
-/// A cache that lets go what was not used for the longest time, as soon as all weighs more than
-/// `capacity`; what is in use stays. Nothing stays with a capacity of 0. The caller deletes it.
+/// Returns a cache that evicts the least recently used entries while the total charge exceeds
+/// `capacity`. Entries in use are not evicted. With a capacity of 0 the cache keeps no entry. The
+/// caller must delete the cache.
 Cache* NewLRUCache(size_t capacity);
 
 }  // namespace OUTLAST_DB_NAMESPACE

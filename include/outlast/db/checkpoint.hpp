@@ -14,19 +14,21 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class DB;
 
-/// Makes another store, in `directory`, of what `db` holds at one moment between the call and its
-/// return. It has the same comparator, and is as large as its data, whatever `db` has kept for
-/// snapshots.
+/// Creates a store in `directory` with the contents of `db` at one point in time between the call
+/// and its return. The new store has the same comparator. Its size is the size of the data; space
+/// that `db` retains for snapshots is not copied.
 ///
-/// Thread-safety and progress: others read and write meanwhile and wait no more than for any
-/// snapshot; a page that they change is copied once.
-/// Durability: at return the new store is durable as far as its medium reaches. A crash before
-/// leaves no store there that opens; the next Checkpoint() to the same directory removes the rest.
-/// `db`: of DB::Open(), whose Env makes the directory. `directory`: not there, or empty; its parent
-/// is there. `tell`: called now and then, on this thread, with the number of keys that are done and
-/// about how many there are.
-/// Errors: InvalidArgument, something is in the directory; IOError, the system refuses, the file
-/// system is full; Corruption, a value is not what its checksum says. No store is left then.
+/// Thread-safety and progress: other threads may read and write during the call. They wait no
+/// longer than for a snapshot. A page that they change is copied once.
+/// Durability: at return the new store is durable to the extent that its medium is durable. If a
+/// crash interrupts the call, `directory` contains no store that opens. The next Checkpoint() to
+/// the same directory removes the remains.
+/// Requires: `db` was opened by DB::Open(). The parent of `directory` exists, and `directory` does
+/// not exist or is empty. The Env of `db` creates it. `tell` is called occasionally, on the calling
+/// thread, with the number of copied keys and the approximate number of all keys.
+/// Errors: InvalidArgument if the directory is not empty. IOError if a system call fails or the
+/// file system is full. Corruption if a value does not match its checksum. After an error
+/// `directory` contains no store.
 Status Checkpoint(DB* db, const std::string& directory,
                   const std::function<void(std::uint64_t done, std::uint64_t all)>& tell = {});
 

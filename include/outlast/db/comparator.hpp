@@ -1,4 +1,4 @@
-// The order of keys.
+// Comparators define the order of the keys of a store.
 #pragma once
 
 #include "namespace.hpp"
@@ -9,28 +9,29 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class Slice;
 
-/// An order of byte strings that a program brings along. Total and always the same: keys that
-/// compare as equal are one key.
+/// A total order of byte strings. Keys that compare as equal are the same key.
 ///
 /// Names and the order of virtual functions are those of LevelDB 1.23.
-/// Thread-safety: all members are called concurrently, by any thread.
+/// Requires: the order never changes.
+/// Thread-safety: the store calls all members concurrently, on any thread.
 class Comparator {
  public:
   virtual ~Comparator();
 
-  /// Below, equal to or above 0 as `a` is before, equal to or behind `b`.
+  /// Returns a negative number, zero or a positive number if `a` is before, equal to or after `b`.
   virtual int Compare(const Slice& a, const Slice& b) const = 0;
-  /// Stored with the store, and compared when it is opened: an order that changes takes another
-  /// name. Names that begin with "leveldb." are LevelDB's.
+  /// Returns the name of the order. The store records the name and compares it at each opening. A
+  /// different order must have a different name. Names that begin with "leveldb." are reserved.
   virtual const char* Name() const = 0;
-  /// If *start is before `limit`, *start may become a shorter string from it on and before `limit`.
+  /// If *start is before `limit`, may change *start to a shorter string that is not before *start
+  /// and that is before `limit`.
   virtual void FindShortestSeparator(std::string* start, const Slice& limit) const = 0;
-  /// *key may become a shorter string that is not before it.
+  /// May change *key to a shorter string that is not before *key.
   virtual void FindShortSuccessor(std::string* key) const = 0;
 };
 
-/// By unsigned bytes, a prefix before what it begins. Lives as long as the process; do not delete
-/// it.
+/// Returns the comparator that orders keys by unsigned bytes; a prefix is before the longer key.
+/// The object exists until the process ends and must not be deleted.
 const Comparator* BytewiseComparator();
 
 }  // namespace OUTLAST_DB_NAMESPACE

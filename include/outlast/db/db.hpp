@@ -1,4 +1,4 @@
-// A store of keys and values that outlives a crash, by LevelDB's interface.
+// A key-value store that survives crashes, with LevelDB's interface.
 //
 //   outlast::db::DB* db;
 //   outlast::db::Options options;
@@ -9,9 +9,9 @@
 //   if (status.ok()) status = db->Get({}, "key", &value);
 //   delete db;
 //
-// A store is a directory. Data lies in one file of it, a pool (docs/formats/store.md), in a B+-tree
-// under wait-free transactions (RedoOpt, [Cor20] section 7): a reader never waits for a writer, and
-// neither for one that has stopped.
+// A store is a directory. One file in it, a pool (docs/formats/store.md), contains the data as a
+// B+-tree. Each write is a wait-free transaction (RedoOpt, [Cor20] section 7). A reader never waits
+// for a writer, even if the writer has stopped.
 #pragma once
 
 #include "iterator.hpp"
@@ -28,17 +28,17 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class WriteBatch;
 
-/// The release of LevelDB whose interface this is.
+/// Version of LevelDB whose interface this header implements.
 static const int kMajorVersion = 1;
 static const int kMinorVersion = 23;
 
-/// What a store held at one moment. Made and released by the store.
+/// The contents of a store at one point in time. The store creates and releases snapshots.
 class Snapshot {
  protected:
   virtual ~Snapshot();
 };
 
-/// Keys from `start` on and before `limit`.
+/// The keys from `start` (inclusive) to `limit` (exclusive).
 struct Range {
   Range() = default;
   Range(const Slice& s, const Slice& l) : start(s), limit(l) {}
@@ -47,37 +47,44 @@ struct Range {
   Slice limit;
 };
 
-/// An open store. Keys and values are any bytes, of any number up to 1 GiB.
+/// An open store. Keys and values are any bytes, each up to 1 GiB long.
 ///
 /// Names and the order of virtual functions are those of LevelDB 1.23.
-/// Thread-safety: all members may be called concurrently. Before it is deleted, its iterators are,
-/// and its snapshots are released; nothing is lost by the deletion.
-/// Progress: reads are wait-free, and writes are as far as StoreOptions::replicas says, apart from
-/// waiting for a disk, and for the growth of the file: while a thread has the file system make
-/// space, writes that need more than there was wait for it, and so does the first write that uses
-/// one more replica. Snapshots and iterators lock mutexes when they are made and when they end; the
-/// first of them after a change is made by a write.
-/// Without memory: IOError, or std::bad_alloc where there is none for its sentence; no effect.
-/// Durability: see WriteOptions::sync. A Get does not show what a crash could still take away,
-/// where writes are durable at return; on a disk without `sync` it may.
+/// Thread-safety: all members may be called concurrently.
+/// Requires: before the store is deleted, all its iterators are deleted and all its snapshots are
+/// released. The deletion itself loses no data.
+/// Progress: reads are wait-free. Writes are wait-free if StoreOptions::replicas is large enough
+/// for the number of writing threads. A write can still wait for a disk or for the growth of the
+/// file. While one thread extends the file, a write that needs the new space waits for that thread.
+/// The first write that uses one more replica does so too. The creation and the end of a snapshot
+/// or iterator lock mutexes. The first snapshot or iterator after a change performs a write.
+/// Durability: see WriteOptions::sync. Where writes are durable at return, Get() returns only
+/// durable data. On a disk, Get() may return data that was written without `sync` and that a crash
+/// can still remove.
+/// Errors: if memory is exhausted, an operation has no effect and returns IOError. It throws
+/// std::bad_alloc if even the message cannot be allocated.
 class DB {
  public:
-  /// Opens the store in the directory `name`, as `options` says, and *dbptr belongs to the caller;
-  /// null if the status is not OK. A crash before leaves nothing to be done by the caller.
-  /// InvalidArgument: it is missing, or exists, against the options; another comparator's.
-  /// NotFound: the directory above is missing.
-  /// IOError: in use (also in this process); the system refuses, as the sentence says.
-  /// Corruption: damaged, or no store. NotSupported: a newer format, or another machine's.
+  /// Opens the store in the directory `name` according to `options`. Sets *dbptr to the open store,
+  /// which the caller owns, or to nullptr if the status is not OK. If a crash interrupts Open(),
+  /// the caller has nothing to clean up.
+  /// Errors: InvalidArgument if the store is missing or exists, contrary to the options, or if it
+  /// was created with another comparator. NotFound if the parent directory is missing. IOError if
+  /// the store is already open, in this process or another one, or if a system call fails.
+  /// Corruption if the store is damaged, or if the files are not a store. NotSupported if the
+  /// format is newer, or if the store comes from a machine of another kind.
   static Status Open(const Options& options, const std::string& name, DB** dbptr);
-  /// The same with more options. Ours; LevelDB has none.
+  /// Opens the store with additional options. LevelDB does not have this function.
   static Status Open(const Options& options, const StoreOptions& more, const std::string& name,
                      DB** dbptr);
 
-  /// Opens a store that is there to be read. Nothing of it changes, and neither does its LOG; what
-  /// a crash has left to be completed is completed in memory, as often as it is opened so. A repair
-  /// that was cut off is settled. Every write is an IOError. With a null comparator any store
-  /// opens: its keys come from SeekToFirst() on as they lie, which is in their order, whatever
-  /// that is; what has to look for a key is an InvalidArgument then. Statuses: as Open(). Ours.
+  /// Opens an existing store for reading. Neither its data nor its LOG is changed. After a crash,
+  /// each such opening completes the recovery in memory only. A repair that was interrupted is
+  /// completed or undone. Every write returns IOError.
+  /// If the comparator is nullptr, a store of any comparator is opened. An iteration from
+  /// SeekToFirst() then returns the keys in their stored order, which is the order of the store's
+  /// comparator. An operation that must search for a key returns InvalidArgument.
+  /// Errors: as for Open(). LevelDB does not have this function.
   static Status OpenForReading(const Options& options, const std::string& name, DB** dbptr);
 
   DB() = default;
@@ -85,59 +92,65 @@ class DB {
   DB& operator=(const DB&) = delete;
   virtual ~DB();
 
-  // Put() and Delete() have bodies, for derived classes to call: a Write() of one change.
+  // Put() and Delete() have bodies, which derived classes may call: a Write() of one change.
 
-  /// The key has the value. IOError without effect if there is no space.
+  /// Sets the value of `key`. Returns IOError, without effect, if there is no space.
   virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) = 0;
-  /// The key is gone; OK as well if it was not there.
+  /// Removes the entry for `key`, if any. Returns OK even if `key` does not exist.
   virtual Status Delete(const WriteOptions& options, const Slice& key) = 0;
-  /// All changes of the batch at once, in their order. Corruption, without effect, if the batch is
-  /// damaged.
+  /// Applies all changes of the batch atomically, in order. Returns Corruption, without effect, if
+  /// the batch is damaged.
   virtual Status Write(const WriteOptions& options, WriteBatch* updates) = 0;
-  /// The key's value; NotFound, and *value as it was, if it has none.
+  /// Copies the value of `key` to *value. Returns NotFound, and leaves *value unchanged, if `key`
+  /// does not exist.
   virtual Status Get(const ReadOptions& options, const Slice& key, std::string* value) = 0;
-  /// Over what the store holds at the call, or the snapshot of the options, whatever is written
-  /// afterwards; nowhere at first. Holds no lock and no copy of the data. The caller deletes it,
-  /// before the store. Never null.
+  /// Returns an iterator over the contents of the store at the time of the call, or of
+  /// `options.snapshot` if it is set. Later writes are not visible. The iterator is initially
+  /// invalid; a Seek function positions it. It holds no lock and no copy of the data. Never returns
+  /// nullptr. Requires: the caller deletes the iterator before the store.
   virtual Iterator* NewIterator(const ReadOptions& options) = 0;
-  /// What the store holds now, to be read later; its space is kept until ReleaseSnapshot(). Never
-  /// null: where there is no space for it, reading it says so.
+  /// Returns a snapshot of the current contents. The store keeps the space of the snapshot's data
+  /// until ReleaseSnapshot(). Never returns nullptr. If there is no space for the snapshot, reads
+  /// from it return an error.
   virtual const Snapshot* GetSnapshot() = 0;
   virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
-  /// What the store says about itself, as text; false for a property that it does not have.
+  /// Sets *value to the text of a property. Returns false if the store does not have the property.
   ///   "leveldb.num-files-at-level<N>"    1 at level 0, otherwise 0
-  ///   "leveldb.stats", "leveldb.sstables"  for people
+  ///   "leveldb.stats", "leveldb.sstables"  descriptions for people
   ///   "leveldb.approximate-memory-usage" bytes of ordinary memory: copies of the data on a disk,
-  ///                                      and what writes take
-  ///   "outlast.ring-bytes"               of these, what the last writes take until others follow
-  ///   "outlast.keys"                     how many there are
-  ///   "outlast.comparator"               the name of the order of keys
-  ///   "outlast.live-bytes"               of one copy: keys and values, with what the store adds
-  ///   "outlast.retained-bytes"           what snapshots and iterators keep, until CompactRange()
-  ///                                      or writes after their end give it back
-  ///   "outlast.data-bytes"               both together
-  ///   "outlast.free-bytes"               what is left of StoreOptions::capacity_bytes
-  ///   "outlast.file-bytes"               what the files take of the file system
-  ///   "outlast.log-bytes"                of these, what the log on a disk takes
-  ///   "outlast.guarantee"                what survives what, in a few sentences
+  ///                                      and the memory of writes
+  ///   "outlast.ring-bytes"               part of it that the latest writes occupy until later
+  ///                                      writes replace them
+  ///   "outlast.keys"                     number of keys
+  ///   "outlast.comparator"               name of the comparator
+  ///   "outlast.live-bytes"               bytes of keys and values in one copy, with the overhead
+  ///                                      of the store
+  ///   "outlast.retained-bytes"           bytes kept for snapshots and iterators, until
+  ///                                      CompactRange() or writes after their end release them
+  ///   "outlast.data-bytes"               sum of live and retained bytes
+  ///   "outlast.free-bytes"               rest of StoreOptions::capacity_bytes
+  ///   "outlast.file-bytes"               bytes that the files occupy in the file system
+  ///   "outlast.log-bytes"                part of it that the log on a disk occupies
+  ///   "outlast.guarantee"                description of the crashes that the data survive
   virtual bool GetProperty(const Slice& property, std::string* value) = 0;
-  /// sizes[i]: about how many bytes the keys and values in range[i] have together. Exact where
-  /// they are few.
+  /// Sets sizes[i] to the approximate number of bytes of the keys and values in range[i]. The
+  /// number is exact if the range contains few keys.
   virtual void GetApproximateSizes(const Range* range, int n, uint64_t* sizes) = 0;
-  /// Gives back the space that released snapshots have kept; of all keys, whatever the range is.
-  /// Null: before or beyond all keys.
+  /// Releases the space of released snapshots, for all keys; the range is ignored.
+  /// `begin == nullptr` means before all keys; `end == nullptr` means after all keys.
   virtual void CompactRange(const Slice* begin, const Slice* end) = 0;
 };
 
-/// Removes the files of the store `name`, with what repairs of it have kept, and its directory if
-/// nothing else is in it. OK if there is none. IOError if it is open.
+/// Removes the files of the store `name` and the files that its repairs have kept. Removes the
+/// directory if it contains nothing else. Returns OK if there is no store, and IOError if the store
+/// is open.
 Status DestroyDB(const std::string& name, const Options& options);
-/// Makes of a store that does not open any more, or is damaged, one of what can still be read.
-/// The files that it replaces are kept, as they were, in the folder `lost` of its directory, each
-/// time under another name; the caller removes them when it misses nothing. LOG tells what was kept
-/// and what was lost. Takes space for a second store. Nothing has changed where it fails. It may be
-/// cut off at any time: Open() and RepairDB() find the old store or the new one. Corruption if
-/// nothing can be read.
+/// Rebuilds a damaged store from the data that can still be read. Moves the replaced files,
+/// unchanged, to the directory `lost` inside the store's directory, each time under a new name. The
+/// caller may remove them when no data are missing. LOG lists the kept and the lost data.
+/// Requires space for a second store. If RepairDB() fails, nothing has changed. If a crash
+/// interrupts it, Open() and RepairDB() find either the old store or the new one.
+/// Errors: Corruption if no data can be read.
 Status RepairDB(const std::string& dbname, const Options& options);
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -1,4 +1,4 @@
-// LevelDB's files as text: there are none here.
+// LevelDB's function that prints its files, which a store does not have.
 #pragma once
 
 #include "env.hpp"
@@ -9,8 +9,8 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// NotSupported: the store has none of the files that LevelDB's function shows. `outlast db dump`
-/// shows a store.
+/// Returns NotSupported: a store has none of the files that LevelDB's function prints. The command
+/// `outlast db dump` prints a store.
 Status DumpFile(Env* env, const std::string& fname, WritableFile* dst);
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -1,7 +1,7 @@
-// What a store wants of the system: directories, locks, messages, threads.
+// The interface between a store and the operating system: directories, locks, messages, threads.
 //
-// A program may bring its own Env. A store uses it for its directory, its lock and its log of
-// messages; its data lies in a file that it maps itself.
+// A program may supply its own Env. A store uses it for its directory, its lock and its info log.
+// The store maps its data file itself.
 #pragma once
 
 #include "namespace.hpp"
@@ -22,9 +22,10 @@ class RandomAccessFile;
 class SequentialFile;
 class WritableFile;
 
-/// The system. Statuses: NotFound where there is no such file, IOError for what else the system
-/// refuses; the sentence names the path and the reason.
+/// The operating system, as a store sees it.
 ///
+/// Errors: NotFound if a file does not exist, IOError for every other failure of a system call. The
+/// message contains the path and the reason.
 /// Names and the order of virtual functions are those of LevelDB 1.23.
 /// Thread-safety: all members may be called concurrently.
 class Env {
@@ -34,21 +35,23 @@ class Env {
   Env& operator=(const Env&) = delete;
   virtual ~Env();
 
-  /// The operating system's. Lives as long as the process; do not delete it.
+  /// Returns the Env of the operating system. The object exists until the process ends and must not
+  /// be deleted.
   static Env* Default();
 
-  // Open a file; *result belongs to the caller, null if that failed.
+  // Open a file and set *result to it, or to nullptr after a failure. The caller owns *result.
   virtual Status NewSequentialFile(const std::string& fname, SequentialFile** result) = 0;
   virtual Status NewRandomAccessFile(const std::string& fname, RandomAccessFile** result) = 0;
-  /// Empty, whether it was there or not.
+  /// Creates an empty file, or truncates an existing one.
   virtual Status NewWritableFile(const std::string& fname, WritableFile** result) = 0;
-  /// To be written behind what it holds. Unless an Env has it: NotSupported.
+  /// Opens a file for writing at its end. The default implementation returns NotSupported.
   virtual Status NewAppendableFile(const std::string& fname, WritableFile** result);
 
   virtual bool FileExists(const std::string& fname) = 0;
-  /// The names in a directory, "." and ".." too if the system has them.
+  /// Sets *result to the names in a directory, including "." and ".." if the system lists them.
   virtual Status GetChildren(const std::string& dir, std::vector<std::string>* result) = 0;
-  // An Env has one of each two; the other one calls it.
+  // RemoveFile() and DeleteFile() call each other, and so do RemoveDir() and DeleteDir(). An Env
+  // must override one function of each pair.
   virtual Status RemoveFile(const std::string& fname);
   virtual Status DeleteFile(const std::string& fname);
   virtual Status CreateDir(const std::string& dirname) = 0;
@@ -57,26 +60,26 @@ class Env {
   virtual Status GetFileSize(const std::string& fname, uint64_t* file_size) = 0;
   virtual Status RenameFile(const std::string& src, const std::string& target) = 0;
 
-  /// Locks a file, which it creates, against everybody else, in this process too. Does not wait:
-  /// IOError if somebody has it.
+  /// Creates and locks a file, also against other callers in this process. Does not block. Returns
+  /// IOError if the file is locked.
   virtual Status LockFile(const std::string& fname, FileLock** lock) = 0;
-  /// `lock`: of LockFile(); it is deleted.
+  /// Unlocks the file and deletes `lock`. Requires: `lock` comes from LockFile().
   virtual Status UnlockFile(FileLock* lock) = 0;
 
-  /// function(arg) is called once, later, on a thread of the Env's.
+  /// Arranges one later call of function(arg) on a thread of the Env.
   virtual void Schedule(void (*function)(void* arg), void* arg) = 0;
-  /// The same on a new thread, which ends with it.
+  /// Calls function(arg) on a new thread, which ends when the function returns.
   virtual void StartThread(void (*function)(void* arg), void* arg) = 0;
 
-  /// A directory for tests, the same each time, which exists at return.
+  /// Sets *path to a directory for tests. It is the same at each call and exists at return.
   virtual Status GetTestDirectory(std::string* path) = 0;
   virtual Status NewLogger(const std::string& fname, Logger** result) = 0;
-  /// Microseconds since some moment.
+  /// Returns the number of microseconds since a fixed point in time.
   virtual uint64_t NowMicros() = 0;
   virtual void SleepForMicroseconds(int micros) = 0;
 };
 
-/// Read from its beginning. Used by one thread at a time.
+/// A file that is read from its beginning. Requires: one thread at a time uses it.
 class SequentialFile {
  public:
   SequentialFile() = default;
@@ -84,13 +87,14 @@ class SequentialFile {
   SequentialFile& operator=(const SequentialFile&) = delete;
   virtual ~SequentialFile();
 
-  /// At most `n` bytes, fewer only at the end, as *result, which may lie in scratch[0, n).
+  /// Reads up to `n` bytes; fewer only at the end of the file. Sets *result to the bytes, which may
+  /// be in scratch[0, n).
   virtual Status Read(size_t n, Slice* result, char* scratch) = 0;
-  /// Goes on `n` bytes, to the end at most.
+  /// Skips `n` bytes, or the rest of the file if that is shorter.
   virtual Status Skip(uint64_t n) = 0;
 };
 
-/// Read anywhere. Thread-safety: all members may be called concurrently.
+/// A file that is read at any offset. Thread-safety: all members may be called concurrently.
 class RandomAccessFile {
  public:
   RandomAccessFile() = default;
@@ -98,11 +102,11 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
   virtual ~RandomAccessFile();
 
-  /// As SequentialFile's, from `offset` on.
+  /// Reads up to `n` bytes from `offset`. The result is as for SequentialFile::Read().
   virtual Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const = 0;
 };
 
-/// Written from its beginning or its end on. Used by one thread at a time.
+/// A file that is written sequentially. Requires: one thread at a time uses it.
 class WritableFile {
  public:
   WritableFile() = default;
@@ -112,13 +116,13 @@ class WritableFile {
 
   virtual Status Append(const Slice& data) = 0;
   virtual Status Close() = 0;
-  /// The system has what was appended.
+  /// Passes the appended data to the operating system. They survive the death of the process.
   virtual Status Flush() = 0;
-  /// The device has it.
+  /// Makes the appended data durable on the device.
   virtual Status Sync() = 0;
 };
 
-/// Where messages go. Thread-safety: all members may be called concurrently.
+/// The destination of log messages. Thread-safety: all members may be called concurrently.
 class Logger {
  public:
   Logger() = default;
@@ -126,11 +130,11 @@ class Logger {
   Logger& operator=(const Logger&) = delete;
   virtual ~Logger();
 
-  /// One message, as of std::printf.
+  /// Writes one message, formatted as by std::printf.
   virtual void Logv(const char* format, std::va_list ap) = 0;
 };
 
-/// That a file is locked.
+/// The lock of a file.
 class FileLock {
  public:
   FileLock() = default;
@@ -139,18 +143,18 @@ class FileLock {
   virtual ~FileLock();
 };
 
-/// One message; none if `info_log` is null.
+/// Writes one message to `info_log`, or none if `info_log` is nullptr.
 void Log(Logger* info_log, const char* format, ...) __attribute__((__format__(__printf__, 2, 3)));
 
-/// The file holds `data`, not synced with its device. If that failed there is no such file.
+/// Writes `data` to the file without a sync. Removes the file after a failure.
 Status WriteStringToFile(Env* env, const Slice& data, const std::string& fname);
-/// All that the file holds.
+/// Sets *data to the contents of the file.
 Status ReadFileToString(Env* env, const std::string& fname, std::string* data);
 
-/// Hands everything on to another Env, apart from what a derived class does itself.
+/// Forwards each call to another Env, except the calls that a derived class overrides.
 class EnvWrapper : public Env {
  public:
-  /// `t` is not deleted with it.
+  /// Does not take ownership of `t`.
   explicit EnvWrapper(Env* t) : target_(t) {}
   ~EnvWrapper() override;
 

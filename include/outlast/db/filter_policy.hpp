@@ -1,4 +1,4 @@
-// Which keys cannot be in a set, in a few bits for each that is.
+// Filters, such as Bloom filters, that exclude absent keys with a few bits per key.
 #pragma once
 
 #include "namespace.hpp"
@@ -9,7 +9,7 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class Slice;
 
-/// How such filters are made and asked. The store does not ask one: it finds its keys in memory.
+/// Creates and queries filters. The store does not use filters, because its keys are in memory.
 ///
 /// Names and the order of virtual functions are those of LevelDB 1.23.
 /// Thread-safety: all members may be called concurrently.
@@ -17,16 +17,16 @@ class FilterPolicy {
  public:
   virtual ~FilterPolicy();
 
-  /// Another one for filters that mean something else.
+  /// Returns the name of the policy. Policies with incompatible filters must have different names.
   virtual const char* Name() const = 0;
-  /// Appends a filter of keys[0, n) to *dst.
+  /// Appends a filter of the keys keys[0, n) to *dst.
   virtual void CreateFilter(const Slice* keys, int n, std::string* dst) const = 0;
-  /// True if the key is among those of which `filter` was made; otherwise, mostly, false.
+  /// Returns true if `key` is among the keys of `filter`. For other keys it should return false.
   virtual bool KeyMayMatch(const Slice& key, const Slice& filter) const = 0;
 };
 
-/// Bloom's: with 10 bits for each key it says true for one of a hundred keys that are not there.
-/// The caller deletes it, after the stores that have it in their options.
+/// Returns a policy for Bloom filters. With 10 bits per key, about 1 % of the absent keys match.
+/// The caller must delete the policy, after the stores that have it in their options.
 const FilterPolicy* NewBloomFilterPolicy(int bits_per_key);
 
 }  // namespace OUTLAST_DB_NAMESPACE

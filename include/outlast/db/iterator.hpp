@@ -1,4 +1,4 @@
-// A place in an ordered sequence of keys and values.
+// An iterator over an ordered sequence of keys and values.
 #pragma once
 
 #include "namespace.hpp"
@@ -7,7 +7,7 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// At a key, or nowhere.
+/// A position in a sequence: either at an entry (valid) or at none (invalid).
 ///
 /// Layout, names and the order of virtual functions are those of LevelDB 1.23.
 /// Thread-safety: const members may be called concurrently, others by one thread at a time.
@@ -16,26 +16,30 @@ class Iterator {
   Iterator();
   Iterator(const Iterator&) = delete;
   Iterator& operator=(const Iterator&) = delete;
-  /// Calls what RegisterCleanup() was given.
+  /// Calls the functions of RegisterCleanup().
   virtual ~Iterator();
 
-  /// Is it at a key?
+  /// Returns true if the iterator is at an entry.
   virtual bool Valid() const = 0;
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;
-  /// To the first key that is not before `target`, or nowhere.
+  /// Moves to the first key that is not before `target`. If there is none, the iterator becomes
+  /// invalid.
   virtual void Seek(const Slice& target) = 0;
-  // To the next key, or the one before, or nowhere. Valid() before.
+  // Move to the next or the previous key. If there is none, the iterator becomes invalid. Require:
+  // Valid().
   virtual void Next() = 0;
   virtual void Prev() = 0;
-  // Valid until the iterator moves. Valid() before.
+  // Return the key or the value of the current entry. The bytes exist until the iterator moves.
+  // Require: Valid().
   virtual Slice key() const = 0;
   virtual Slice value() const = 0;
-  /// What went wrong, if something did.
+  /// Returns the error of the iterator if one occurred, otherwise OK.
   virtual Status status() const = 0;
 
   using CleanupFunction = void (*)(void* arg1, void* arg2);
-  /// function(arg1, arg2) is called when the iterator is destroyed. There may be several.
+  /// Registers a call of function(arg1, arg2) at the destruction of the iterator. May be called
+  /// several times.
   void RegisterCleanup(CleanupFunction function, void* arg1, void* arg2);
 
  private:
@@ -46,12 +50,12 @@ class Iterator {
     cleanup* next = nullptr;
   };
 
-  cleanup first_;  // without a function: there is none
+  cleanup first_;  // its function is null if no cleanup is registered
 };
 
-/// Over nothing.
+/// Returns an iterator over an empty sequence.
 Iterator* NewEmptyIterator();
-/// Over nothing, with a status.
+/// Returns an iterator over an empty sequence whose status() is `status`.
 Iterator* NewErrorIterator(const Status& status);
 
 }  // namespace OUTLAST_DB_NAMESPACE

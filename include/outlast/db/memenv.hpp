@@ -7,9 +7,9 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class Env;
 
-/// Keeps files, and stores that are opened with it, in ordinary memory until it is deleted; has the
-/// rest of `base_env`, which outlives it. The caller deletes it, after its stores. A file that is
-/// not there is an IOError, as in LevelDB.
+/// Returns an Env that keeps its files and its stores in ordinary memory until it is deleted. It
+/// forwards other calls to `base_env`. An access to a missing file returns IOError, as in LevelDB.
+/// Requires: `base_env` outlives the Env. The caller deletes the Env after its stores.
 Env* NewMemEnv(Env* base_env);
 
 }  // namespace OUTLAST_DB_NAMESPACE

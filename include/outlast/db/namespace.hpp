@@ -1,5 +1,5 @@
-// Where the store's classes are declared. A program has them in outlast::db. The library that
-// stands in for LevelDB's compiles the same sources with another name.
+// The namespace of the store's classes: outlast::db for programs. The drop-in library for LevelDB
+// compiles the same sources with another namespace.
 #pragma once
 
 #ifndef OUTLAST_DB_NAMESPACE

@@ -1,4 +1,4 @@
-// What a store is opened, read and written with.
+// Options for opening, reading and writing a store.
 #pragma once
 
 #include "namespace.hpp"
@@ -15,30 +15,30 @@ class FilterPolicy;
 class Logger;
 class Snapshot;
 
-/// Accepted without effect: values are kept as they are.
+/// Compression of values. Accepted without effect: the store does not compress.
 enum CompressionType { kNoCompression = 0x0, kSnappyCompression = 0x1 };
 
-/// How a store is opened. What tunes LevelDB's files and caches is accepted without effect: the
-/// store has neither. docs/guides/leveldb.md names each member.
+/// Options for DB::Open(). Options that tune LevelDB's files and caches are accepted without
+/// effect, because the store has neither. docs/doors/07-store-table.md describes each member.
 ///
 /// Layout, names and defaults are those of LevelDB 1.23.
 struct Options {
-  /// BytewiseComparator() and Env::Default(); the rest as below.
+  /// Sets BytewiseComparator(), Env::Default() and the defaults below.
   Options();
 
-  /// The order of keys. Has to be the same, by its name, each time; lives as long as the store is
-  /// open.
+  /// Comparator that defines the order of keys. Requires: a comparator of the same name at each
+  /// opening, which outlives the open store.
   const Comparator* comparator;
-  /// Create the store if there is none. Otherwise that is an InvalidArgument.
+  /// If true, Open() creates a missing store. If false, Open() returns InvalidArgument for it.
   bool create_if_missing = false;
-  /// A store that exists is an InvalidArgument.
+  /// If true, Open() returns InvalidArgument if the store exists.
   bool error_if_exists = false;
-  /// Check the whole store when it is opened, and each value that is read.
+  /// If true, Open() checks the whole store, and each read verifies the checksum of the value.
   bool paranoid_checks = false;
-  /// For the directory, the lock, the log of messages and their paths. Data goes past it, into a
-  /// file that is mapped; with NewMemEnv() into ordinary memory.
+  /// The store uses `env` only for the directory, the lock, the info log and their paths. Data are
+  /// stored in a memory-mapped file and bypass `env`. An Env of NewMemEnv() keeps them in memory.
   Env* env;
-  /// Gets messages about the store; null: a file LOG in its directory does.
+  /// Receives messages about the store. If nullptr, the file LOG in the store's directory does.
   Logger* info_log = nullptr;
   size_t write_buffer_size = 4 * 1024 * 1024;        // bytes; without effect
   int max_open_files = 1000;                         // without effect
@@ -51,41 +51,43 @@ struct Options {
   const FilterPolicy* filter_policy = nullptr;       // without effect
 };
 
-/// How data is read. Layout, names and defaults are those of LevelDB 1.23.
+/// Options for reads. Layout, names and defaults are those of LevelDB 1.23.
 struct ReadOptions {
-  /// Compare each value that is read with its checksum; a difference is a Corruption.
+  /// If true, each read verifies the checksum of the value and returns Corruption if it differs.
   bool verify_checksums = false;
   bool fill_cache = true;  // without effect
-  /// What to read from; null: what is there at the call.
+  /// Snapshot to read from. If nullptr, reads return the contents at the time of the call.
   const Snapshot* snapshot = nullptr;
 };
 
-/// How data is written. Layout, names and defaults are those of LevelDB 1.23.
+/// Options for writes. Layout, names and defaults are those of LevelDB 1.23.
 struct WriteOptions {
-  /// Durable at return, as far as the medium of the store reaches. Without it, too, where that
-  /// costs nothing more: on persistent memory and on tmpfs. On a disk a write without it survives
-  /// the death of the process at return, and is durable StoreOptions::window later: a crash of the
-  /// machine takes away at most what was written in that time, all from some moment on.
+  /// If true, the write is durable at return, to the extent that the store's medium is durable. On
+  /// persistent memory and on tmpfs this also holds if `sync` is false, because it costs nothing.
+  /// On a disk, a write without `sync` survives the death of the process as soon as it returns. It
+  /// is durable after StoreOptions::window. A crash of the machine loses at most the writes of that
+  /// time, and if it loses a write it also loses all later writes.
   bool sync = false;
 };
 
-// ---- Ours ----
+// ---- Not in LevelDB ----
 
-/// What LevelDB's options have no place for.
+/// Options of Outlast that LevelDB does not have.
 struct StoreOptions {
-  /// How long a write without `sync` may wait for the disk.
+  /// Maximum time between the return of a write without `sync` and its durability on a disk.
   std::chrono::microseconds window{10'000};
-  /// How many bytes of data, with what the store adds to them, it can ever hold; decided when it is
-  /// created: a store that has less does not open. Its file is sparse and takes space
-  /// as it fills. 0: what it has, or, when it is created, what the file system has room for then,
-  /// but 1 GiB at least and 64 GiB at most.
+  /// Maximum size of the data in bytes, including the overhead of the store. Fixed at creation:
+  /// Open() rejects an existing store with a smaller capacity. The file is sparse and occupies
+  /// space as it fills. 0 accepts the capacity of an existing store. A new store then gets the free
+  /// space of the file system, but at least 1 GiB and at most 64 GiB.
   size_t capacity_bytes = 0;
-  /// How many copies of the data there may be, from 2 to 64; on a disk decided at each opening,
-  /// elsewhere when it is created: a store that has another number does not open then, unless this
-  /// is 4, which asks for nothing. With twice as many as threads that write, no writer waits for
-  /// another one, wherever that stops; with one more than these only for one that stops at a few
-  /// places (tx/redo_opt.hpp). Those that are needed take space: two, where one thread writes; on
-  /// persistent memory and tmpfs of the file, on a disk of memory, besides the one in the file.
+  /// Maximum number of copies of the data, from 2 to 64. Most programs should keep the default.
+  /// With at least 2 * N copies for N writing threads, writes are wait-free. With N + 1 copies, a
+  /// writer can wait only for a thread that stops at one of a few places (tx/redo.hpp). Only the
+  /// copies in use occupy space; one writing thread uses two. On persistent memory and tmpfs the
+  /// copies are in the file. On a disk they are in memory, in addition to the one in the file. On a
+  /// disk, the number is chosen at each opening. Elsewhere it is fixed at creation: Open() rejects
+  /// an existing store with another number, unless this option has its default, 4.
   unsigned replicas = 4;
 };
 

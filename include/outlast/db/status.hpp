@@ -1,4 +1,4 @@
-// What an operation of the store answers.
+// The result of an operation of the store.
 #pragma once
 
 #include "namespace.hpp"
@@ -9,22 +9,22 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// Success, or a kind of failure and a sentence. A success allocates nothing.
+/// Success, or the kind of a failure with a message. A success allocates no memory.
 ///
-/// Layout and names are those of LevelDB 1.23: programs have compiled both in.
+/// Layout and names are those of LevelDB 1.23, because compiled programs depend on both.
 /// Thread-safety: const members may be called concurrently.
 class Status {
  public:
-  /// Success.
+  /// Creates a success.
   Status() noexcept = default;
   Status(const Status& same) : state_(same.state_ == nullptr ? nullptr : CopyState(same.state_)) {}
-  /// `from` is a success then.
+  /// Moves the status; `from` becomes a success.
   Status(Status&& from) noexcept : state_(std::exchange(from.state_, nullptr)) {}
   Status& operator=(const Status& same) {
     if (this != &same) *this = Status(same);
     return *this;
   }
-  /// `from` has what this was.
+  /// Moves the status; `from` receives the previous status of this object.
   Status& operator=(Status&& from) noexcept {
     std::swap(state_, from.state_);
     return *this;
@@ -32,7 +32,7 @@ class Status {
   ~Status() { delete[] state_; }
 
   static Status OK() { return {}; }
-  // The sentence is `msg`, or "msg: msg2" if msg2 has bytes.
+  // The message is `msg`, or "msg: msg2" if `msg2` is not empty.
   static Status NotFound(const Slice& msg, const Slice& msg2 = Slice()) {
     return {kNotFound, msg, msg2};
   }
@@ -56,7 +56,7 @@ class Status {
   [[nodiscard]] bool IsNotSupportedError() const { return code() == kNotSupported; }
   [[nodiscard]] bool IsInvalidArgument() const { return code() == kInvalidArgument; }
 
-  /// The kind and the sentence, for people. "OK" for a success.
+  /// Returns the kind and the message as text, or "OK" for a success.
   [[nodiscard]] std::string ToString() const;
 
  private:
@@ -74,8 +74,8 @@ class Status {
 
   [[nodiscard]] Code code() const { return state_ == nullptr ? kOk : static_cast<Code>(state_[4]); }
 
-  // Null for a success. Otherwise the number of bytes of the sentence in four bytes of the
-  // machine's order, the code in one, the sentence.
+  // Null for a success. Otherwise: the length of the message (four bytes in the machine's order),
+  // the code (one byte) and the message.
   const char* state_ = nullptr;
 };
 

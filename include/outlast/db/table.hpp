@@ -1,4 +1,4 @@
-// LevelDB's sorted tables: there are none here.
+// LevelDB's class for sorted tables, which the store does not have.
 #pragma once
 
 #include "iterator.hpp"
@@ -11,20 +11,20 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class RandomAccessFile;
 
-/// Refused: the store has no such files, and Open() opens none. Layout and names are those of
-/// LevelDB 1.23.
+/// A sorted table of LevelDB. Not supported: the store has no such files. Layout and names are
+/// those of LevelDB 1.23.
 class Table {
  public:
-  /// NotSupported, and *table is null.
+  /// Sets *table to nullptr and returns NotSupported.
   static Status Open(const Options& options, RandomAccessFile* file, uint64_t file_size,
                      Table** table);
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
   ~Table();
 
-  /// Over nothing; NotSupported.
+  /// Returns an iterator over an empty sequence whose status is NotSupported.
   Iterator* NewIterator(const ReadOptions& options) const;
-  /// 0.
+  /// Returns 0.
   uint64_t ApproximateOffsetOf(const Slice& key) const;
 
  private:

@@ -1,4 +1,4 @@
-// Makes LevelDB's sorted tables: there are none here.
+// LevelDB's class that builds sorted tables, which the store does not have.
 #pragma once
 
 #include "namespace.hpp"
@@ -12,8 +12,8 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class WritableFile;
 
-/// Refused: writes nothing, and status() says so from the beginning. Layout and names are those of
-/// LevelDB 1.23.
+/// A builder of LevelDB's sorted tables. Not supported: it writes nothing, and status() returns
+/// NotSupported from the beginning. Layout and names are those of LevelDB 1.23.
 ///
 /// Thread-safety: const members may be called concurrently, others by one thread at a time.
 class TableBuilder {
@@ -23,18 +23,18 @@ class TableBuilder {
   TableBuilder& operator=(const TableBuilder&) = delete;
   ~TableBuilder();
 
-  /// NotSupported.
+  /// Returns NotSupported.
   Status ChangeOptions(const Options& options);
-  // Nothing.
+  // Add() and Flush() do nothing.
   void Add(const Slice& key, const Slice& value);
   void Flush();
-  /// NotSupported.
+  /// Returns NotSupported.
   Status status() const;
-  /// NotSupported.
+  /// Returns NotSupported.
   Status Finish();
-  /// Nothing.
+  /// Does nothing.
   void Abandon();
-  // 0.
+  // Both return 0.
   uint64_t NumEntries() const;
   uint64_t FileSize() const;
 

@@ -1,4 +1,4 @@
-// Several reads and writes of a store as one step.
+// Transactions: several reads and writes of a store as one atomic step.
 //
 //   const auto pay = [&](Transaction& t) {  // may run several times
 //     std::string balance;
@@ -8,17 +8,18 @@
 //   };
 //   Status status = RunTransaction(db, WriteOptions(), pay);
 //
-// LevelDB has none: a batch of its writes at once, but not upon what was read.
+// LevelDB has batches of writes, but no writes that depend on reads.
 //
-// When to use: what is written follows from what was read. When not to: writes that follow from
-// nothing are a WriteBatch; reads alone are a snapshot. Where many transactions write the same few
-// keys most of them are repeated.
+// When to use: the written values depend on the values read. When not to: for writes that do not
+// depend on reads, use a WriteBatch; for reads alone, use a snapshot. If many transactions write
+// the same few keys, most of them are repeated.
 //
-// How: optimistic. Reads note what they found, writes are kept until Commit(). That is one update
-// of the store, which compares what was noted with what is there, and makes all changes or none.
-// So transactions are serializable, together with all other writes of the store: each is as if it
-// had run alone at the moment of its Commit(). A key that was changed and changed back is no
-// conflict, and neither is a key that was written and not read.
+// How: transactions are optimistic. A transaction records the results of its reads, and buffers its
+// writes until Commit(). Commit() is one update of the store. It compares the recorded results with
+// the current contents, and applies all changes or none. Transactions are therefore serializable,
+// together with all other writes of the store: each has the effect of running alone at the time of
+// its Commit(). A key that was changed and changed back is no conflict. A key that was written but
+// not read is no conflict either.
 #pragma once
 
 #include "namespace.hpp"
@@ -34,44 +35,54 @@ namespace OUTLAST_DB_NAMESPACE {
 
 class DB;
 
-/// Reads and writes that happen together, or not at all.
+/// Reads and writes that take effect atomically, or not at all.
 ///
-/// Thread-safety: a transaction is used by one thread at a time, any number of them at once.
-/// Progress: reads as DB's; a Commit() that does not commit has met a change that somebody made.
-/// It holds no lock: to drop it costs nothing and takes nothing back from others.
-/// Memory: all that it has read and written, until it ends.
+/// Thread-safety: one thread at a time may use a transaction. Any number of transactions may run
+/// concurrently.
+/// Progress: reads are as for DB. If a Commit() does not commit, another write has changed the data
+/// that the transaction has read. A transaction holds no lock; its destruction costs nothing and
+/// does not affect other transactions.
+/// Memory: the transaction keeps everything that it has read and written until it ends.
 class Transaction {
  public:
-  /// `db`: of DB::Open(), outlives it; with another one all that has a status answers
-  /// InvalidArgument. `options.snapshot`: reads see that, instead of what is there at each of them;
-  /// it outlives the transaction too.
+  /// Begins a transaction on `db`. If `options.snapshot` is set, reads return the contents of the
+  /// snapshot; otherwise each read returns the current contents.
+  /// Requires: `db` and the snapshot outlive the transaction. `db` was opened by DB::Open();
+  /// otherwise each function that returns a status returns InvalidArgument.
   explicit Transaction(DB* db, const ReadOptions& options = ReadOptions());
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
 
-  /// As DB::Get(), with its own writes. The same key has the same value each time. Without a
-  /// snapshot what several keys had may be of several moments; then it does not commit.
+  /// Reads as DB::Get() does, and includes the transaction's own writes. Repeated reads of a key
+  /// return the same value. Without a snapshot, the values of several keys may be from different
+  /// points in time; the transaction then does not commit.
   Status Get(const Slice& key, std::string* value);
-  /// Calls visit(key, value) in ascending order for the keys from `from` on and before `*to` (null:
-  /// to the end), of one moment, with its own writes, until it answers false. What was visited, and
-  /// that there is nothing between, is a part of what has been read: so a key that somebody else
-  /// adds there is a conflict. `visit` throws nothing; it may read and write.
+  /// Calls visit(key, value) in ascending order for the keys from `from` (inclusive) to `*to`
+  /// (exclusive), until it returns false. If `to` is nullptr, the range has no end. The entries are
+  /// from one point in time and include the transaction's own writes. The visited range, including
+  /// the absence of other keys in it, belongs to the read set. A key that another write adds to the
+  /// range is therefore a conflict. Requires: `visit` does not throw. It may read and write in the
+  /// transaction.
   Status Scan(const Slice& from, const Slice* to,
               const std::function<bool(const Slice& key, const Slice& value)>& visit);
-  // Seen by its own reads at once, and by others after Commit().
+  // Set or remove a key. The transaction's own reads see the change immediately, other threads
+  // after Commit().
   void Put(const Slice& key, const Slice& value);
   void Delete(const Slice& key);
 
-  /// Is what was read still there? A transaction that has written nothing is serializable if so,
-  /// and always if it has read from a snapshot.
+  /// Sets *holds to true if the store still contains everything that was read. If it does, a
+  /// transaction without writes is serializable. A transaction that has read from a snapshot,
+  /// without writes, always is.
   Status Holds(bool* holds);
-  /// Makes all changes, if what was read is still there: *committed tells. Durable at return as
-  /// `options` says, as a write of the store. The transaction is as new afterwards.
-  /// Errors, without effect: InvalidArgument, a key or value has more than 1 GiB; IOError, there is
-  /// no space. Where the device fails it is as after a write of the store.
+  /// Applies all changes atomically if the store still contains everything that was read. Sets
+  /// *committed to true if the changes were applied. Durability is as for a write of the store with
+  /// `options`. Afterwards the transaction is empty, as a new one.
+  /// Errors: InvalidArgument if a key or value is longer than 1 GiB, and IOError if there is no
+  /// space, both without effect. After a failure of the device the state is as after a failed write
+  /// of the store.
   Status Commit(const WriteOptions& options, bool* committed);
-  /// Forgets what was read and written.
+  /// Discards the recorded reads and the buffered writes.
   void Clear();
 
  private:
@@ -82,10 +93,11 @@ class Transaction {
   std::unique_ptr<state> state_;
 };
 
-/// Calls f(transaction) and commits, with a new one each time until it has committed. f may run
-/// several times, and on values that do not belong together: it computes and does nothing else.
-/// If f answers with a failure, and what it has read is there, that is the answer, and nothing is
-/// written.
+/// Calls f(transaction) and commits, with a new transaction each time, until a commit succeeds. If
+/// `f` returns an error and the store still contains everything that `f` has read, returns that
+/// error and writes nothing.
+/// Requires: `f` has no side effects except on the transaction, because it may run several times.
+/// Its reads may return values from different points in time.
 Status RunTransaction(DB* db, const WriteOptions& options,
                       const std::function<Status(Transaction&)>& f);
 

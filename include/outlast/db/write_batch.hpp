@@ -1,4 +1,4 @@
-// Several changes that are made at once.
+// Batches of changes that a store applies atomically.
 //
 //   WriteBatch batch;
 //   batch.Delete("old");
@@ -17,13 +17,13 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// Puts and deletions in an order: of two for one key the later one counts.
+/// A sequence of puts and deletions. The last change for a key determines its value.
 ///
-/// Layout and names are those of LevelDB 1.23; what the bytes mean is ours.
+/// Layout and names are those of LevelDB 1.23. The format of the bytes is Outlast's own.
 /// Thread-safety: const members may be called concurrently, others by one thread at a time.
 class WriteBatch {
  public:
-  /// Is told of each change, in their order.
+  /// Receives each change of a batch, in order.
   class Handler {
    public:
     virtual ~Handler();
@@ -31,49 +31,54 @@ class WriteBatch {
     virtual void Delete(const Slice& key) = 0;
   };
 
-  /// Empty.
+  /// Creates an empty batch.
   WriteBatch();
   WriteBatch(const WriteBatch&) = default;
   WriteBatch& operator=(const WriteBatch&) = default;
   ~WriteBatch();
 
-  /// The key shall have the value. Both are copied.
+  /// Adds a change that sets the value of `key`. Copies both.
   void Put(const Slice& key, const Slice& value);
-  /// The key shall be gone, if it is there.
+  /// Adds a change that removes the entry for `key`, if any.
   void Delete(const Slice& key);
   void Clear();
-  /// Bytes that the batch takes: of its keys and values, and a few for each of them. As LevelDB's.
+  /// Returns the number of bytes of the batch: its keys and values, and a few bytes for each of
+  /// them, as in LevelDB.
   size_t ApproximateSize() const;
-  /// The changes of `source` follow those that are here. `source` may be this one.
+  /// Appends the changes of `source`, which may be this batch.
   void Append(const WriteBatch& source);
-  /// Corruption if the batch was damaged; the changes before have been told then.
+  /// Calls `handler` for each change, in order. Returns Corruption if the batch is damaged; the
+  /// handler has then received the changes before the damage.
   Status Iterate(Handler* handler) const;
 
-  // ---- Ours ----
+  // ---- Not in LevelDB ----
 
-  /// Is told of ranges besides.
+  /// Receives deletions of ranges in addition to the other changes.
   class RangeHandler : public Handler {
    public:
     ~RangeHandler() override;
     virtual void DeleteRange(const Slice& begin, const Slice& end) = 0;
   };
 
-  /// All keys from `begin` on and before `end` shall be gone. A write takes time for each of them.
+  /// Adds a change that removes all keys from `begin` (inclusive) to `end` (exclusive). The time of
+  /// the write grows with the number of keys in the range.
   void DeleteRange(const Slice& begin, const Slice& end);
-  /// As of a Handler, for which a deletion of a range is NotSupported.
+  /// Calls `handler` for each change, in order. The other Iterate() returns NotSupported for a
+  /// deletion of a range.
   Status Iterate(RangeHandler* handler) const;
-  /// A place after some of the changes.
+  /// A position in the sequence of changes.
   struct Mark {
     std::size_t bytes = 0;
     std::uint64_t count = 0;  ///< of changes
   };
-  /// After the changes that are here.
+  /// Returns the position after the last change.
   Mark mark() const;
-  /// Forgets the changes that came after `to`, which was the mark(), and no Clear() since.
+  /// Removes the changes after `to`. Requires: `to` was returned by mark(), and Clear() was not
+  /// called since.
   void return_to(const Mark& to);
-  /// The changes as bytes that from_bytes() understands, valid until the batch changes.
+  /// Returns the changes as bytes for from_bytes(). The bytes exist until the batch changes.
   std::string_view bytes() const { return rep_; }
-  /// Of bytes that may be damaged: Iterate() finds out.
+  /// Creates a batch from the result of bytes(). The bytes may be damaged; Iterate() detects that.
   static WriteBatch from_bytes(std::string_view bytes);
 
  private:

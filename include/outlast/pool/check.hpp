@@ -1,4 +1,4 @@
-// Judging pools that nobody may have opened properly: read-only, whatever the bytes are.
+// Checks of pool images and files. They only read, and accept arbitrary bytes.
 #pragma once
 
 #include <outlast/pool/format.hpp>
@@ -13,43 +13,45 @@
 
 namespace outlast::pool_format {
 
-/// Judges a whole pool image: header, state slots, roots, page runs, regions. Reads `image` only,
-/// which is aligned to a page; accepts any bytes. No line of a page from `used_pages` on is
-/// looked at.
+/// Checks a whole pool image: header, state slots, roots, page runs and regions. Accepts any bytes.
+/// Does not read the page lines from index `used_pages` on. Requires: `image` is aligned to a page.
 [[nodiscard]] std::vector<finding> check_image(
     std::span<const std::byte> image,
     std::uint32_t used_pages = std::numeric_limits<std::uint32_t>::max());
 
-/// The same for the first `bytes` of an open file that holds a pool. Holes of its tables are not
-/// read: on a file system in memory that would fill them.
+/// Checks the first `bytes` bytes of an open file that contains a pool. Does not read holes in the
+/// tables, because on a file system in memory a read would fill them.
 [[nodiscard]] std::vector<finding> check_open_file(int fd, std::uint64_t bytes,
                                                    std::uint32_t used_pages);
 
-/// A pool file, or DAX device, mapped for reading: it is neither locked nor changed, and takes no
-/// more space than before whatever is read of its header and tables.
+/// A read-only mapping of a pool file or DAX device. It neither locks nor changes the file. Reads
+/// of the header and the tables do not make the file occupy more space.
 class file_view {
  public:
-  /// Throws error{not_found, not_a_pool, io_failure}.
+  /// Maps the file `path`. Throws error{not_found, not_a_pool, io_failure}.
   explicit file_view(const std::string& path);
   ~file_view();
   file_view(const file_view&) = delete;
   file_view& operator=(const file_view&) = delete;
 
-  /// The whole file.
+  /// Returns the whole file.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {base_, size_}; }
-  /// Bytes that the file takes on its file system; all of a device.
+  /// Returns the bytes that the file occupies on its file system. A device counts in full.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_; }
-  /// No page from here on is in use, as far as that can be told without reading every line.
+  /// Returns a page number from which no page is in use. The number may be too large, because not
+  /// every page line is read.
   [[nodiscard]] std::uint32_t used_pages() const;
-  /// Some process has the pool open, as far as /proc/locks tells; `holder` is its id or 0.
+  /// Returns true if /proc/locks lists a process that has the pool open. holder() returns the id of
+  /// that process, or 0.
   [[nodiscard]] bool in_use() const noexcept { return holder_ != 0; }
   [[nodiscard]] int holder() const noexcept { return holder_; }
-  /// Which file the pool is open in, or was when its process ended: if a domain that maps the file
-  /// has recorded it since the last close.
+  /// Returns the identity of the file in which the pool is open, or was open when its process
+  /// ended. Returns nothing if no domain that maps the file has recorded it since the last close.
   [[nodiscard]] std::optional<file_identity> opened_in() const;
-  /// The pool is a copy of one that was not closed.
+  /// Returns true if the pool is a copy of a pool that was not closed.
   [[nodiscard]] bool torn_by_copying() const;
-  /// What the file would survive: process, adr or cache_persistent.
+  /// Returns the domain that describes the crashes that the file would survive: process, adr or
+  /// cache_persistent.
   [[nodiscard]] std::string guarantee() const;
 
  private:
@@ -63,7 +65,7 @@ class file_view {
   int holder_ = 0;
 };
 
-/// `check_image` of a file. Throws like file_view.
+/// Checks the pool in a file, as check_image() does. Throws the errors of file_view.
 [[nodiscard]] std::vector<finding> check_file(const std::string& path);
 
 }  // namespace outlast::pool_format

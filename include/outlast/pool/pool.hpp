@@ -1,35 +1,35 @@
-// Named, typed roots in a file: the bytes that survive.
+// A pool: a file with named, typed roots whose contents survive the process.
 //
 //   auto pool = outlast::pool::open_or_create("/var/lib/app/state.pool");
 //   ... objects of the higher layers attach their roots by name ...
 //   pool.close();
 //
-// A pool is one file, mapped at an address of its own that stays the same from run to run; or a DAX
-// device without a file system (/dev/dax0.0), of which everything said of files holds, but that
-// it is there before and after: there is no pool on it until one is created over what it holds.
-// Objects in it are found by the names of their roots. Each object is recovered when it is
-// attached after a crash. How much survives what depends on the file and on the domain;
-// guarantee() says it in words.
+// A pool is one file, mapped at an address that stays the same in each run. A pool can also be a
+// DAX device without a file system (/dev/dax0.0). The device exists before the pool; the creation
+// of a pool overwrites its contents. All other statements about files also apply to devices. A
+// program finds an object in a pool by the name of its root. After a crash, an object is recovered
+// when it is attached. The file and the domain determine the crashes that the data survive;
+// guarantee() describes them.
 //
-// Which domain? `outlast::pool` finds out when it opens the file. `basic_pool<domain::process>`
-// and the others fix the instructions at compile time; what is written under one can be opened
-// under all.
+// Domains: `outlast::pool` chooses the domain when it opens the file. `basic_pool<domain::process>`
+// and other instances fix the instructions at compile time. A pool that was written under one
+// domain can be opened under every other one.
 //
-// Closing. close() saves what makes the next opening fast and marks the pool clean. A pool that is
-// destroyed without close() stays dirty, as after a kill: nothing is lost, and the next opening
-// recovers. Destructors write nothing.
+// Closing: close() saves data that make the next opening fast, and marks the pool clean. A pool
+// that is destroyed without close() stays dirty, as after a kill. No data are lost, and the next
+// opening recovers the pool. Destructors write nothing.
 //
-// fork(). The child has no part in its parent's pools: their memory is not mapped there, every call
-// throws error{forked}, and the lock stays with the parent.
+// After a fork(), the child cannot use the pools of its parent. Their memory is not mapped in the
+// child, every call throws error{forked}, and the parent keeps the lock.
 //
-// Internals: docs/formats/pool.md says what each byte of the file means. Two copies of the state
-// (mark, boot, size, base address) in lines of their own; a directory of roots whose entries
-// change by single 8-byte stores; a table of regions; a line per page for the allocator.
-// Everything persistent goes through the domain. The bodies are compiled once for each usual
-// domain, in the library; a program with a domain of its own includes outlast/pool/any_domain.hpp.
+// Internals: docs/formats/pool.md describes each byte of the file. It has two copies of the state
+// (mark, boot, size, base address) in lines of their own. A directory of roots changes by single
+// 8-byte stores. A table describes the regions, and a line per page serves the allocator. Every
+// persistent access goes through the domain. The library contains the bodies for the usual domains.
+// A program with its own domain includes outlast/pool/any_domain.hpp.
 //
-// When not to use: for data that must be read by other programs or moved to machines of another
-// byte order; export it.
+// When not to use: for data that other programs must read, or that move to machines of another byte
+// order. Export such data.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>
@@ -72,18 +72,19 @@ template <domain::persistence_domain D>
 class root_directory;
 }  // namespace pool_impl
 
-/// One pool.
+/// An open pool.
 ///
-/// Thread-safety: all members may be called concurrently, except close() and destruction, during
-/// which nothing else may use the pool or an object in it. All of it is control plane: calls take
-/// a mutex, and may throw `error`; after close() they throw error{closed}, in a forked child
-/// error{forked}.
+/// Thread-safety: all members may be called concurrently, except close() and the destructor. During
+/// these no other call may use the pool or an object in it.
+/// Progress: all members belong to the control plane. Calls lock a mutex.
+/// Errors: calls may throw `error`. They throw error{closed} after close(), and error{forked} in a
+/// forked child.
 /// Invariants:
 ///   I1  nothing of the pool changes before its dirty mark is durable, and the mark is clean only
 ///       after everything else is durable.
-///   I2  one of the two state slots is intact at any moment, and says what the last change said or
-///       what the one before did.
-///   I3  an entry of the directory is free, or its identity is complete and its pages carry its
+///   I2  one of the two state slots is always intact, and contains the last state or the one before
+///       it.
+///   I3  an entry of the directory is free, or its identity is complete and its pages contain its
 ///       index.
 template <domain::persistence_domain D>
 class basic_pool {
@@ -91,28 +92,29 @@ class basic_pool {
   using root_state = outlast::root_state;
   using attached_root = outlast::attached_root;
 
-  /// Creates a pool. Never replaces a file. Crash-safe: the complete pool is there, durably, or no
-  /// file. On a DAX device replaces whatever is no pool, not even a damaged one, and is crash-safe
-  /// too: a complete pool or none. Throws error{already_exists, no_space, too_small, bad_argument,
-  /// read_only, not_found, already_open, address_taken, refused}.
+  /// Creates a pool. Never replaces a file. On a DAX device, replaces any contents that are not a
+  /// pool; it does not replace a damaged pool. After a crash there is either the complete pool or
+  /// none, and no file. The pool is durable at return. Throws error{already_exists, no_space,
+  /// too_small, bad_argument, read_only, not_found, already_open, address_taken, refused}.
   [[nodiscard]] static basic_pool create(const std::string& path, const pool_options& options = {});
 
-  /// Opens a pool and marks it dirty, durably. A DAX device without a pool is error{not_found}; an
-  /// option that the pool cannot meet is error{bad_argument}, which names both values.
-  /// Throws error{not_found, not_a_pool, truncated,
-  /// header_damaged, newer_version, foreign_machine, already_open, read_only, address_taken,
-  /// torn_by_machine_crash, torn_by_copying, corrupted, refused, bad_argument, no_space}, and then
-  /// has changed nothing, but that what a killed opener left may have reached the device; where the
-  /// size that was asked for has no room, a pool that was not closed may stay as another kill
-  /// leaves it.
+  /// Opens a pool and marks it dirty, durably.
+  /// Throws error{not_found, not_a_pool, truncated, header_damaged, newer_version, foreign_machine,
+  /// already_open, read_only, address_taken, torn_by_machine_crash, torn_by_copying, corrupted,
+  /// refused, bad_argument, no_space}. A DAX device without a pool causes not_found. An option that
+  /// does not match the pool causes bad_argument, with both values in the message. After an error
+  /// the pool is unchanged, with two exceptions. Stores of a killed process may have been written
+  /// back to the device. After no_space for `size_bytes`, a pool that was not closed may be in the
+  /// state that another kill leaves.
   [[nodiscard]] static basic_pool open(const std::string& path, const pool_options& options = {});
 
-  /// Opens the pool if the file exists, otherwise creates it; also while others do the same. On a
-  /// DAX device that holds no pool create() decides.
+  /// Opens the pool if the file exists; otherwise creates it. Several threads and processes may
+  /// call it concurrently. For a DAX device without a pool it acts as create().
   [[nodiscard]] static basic_pool open_or_create(const std::string& path,
                                                  const pool_options& options = {});
 
-  /// The same without exceptions: null and the reason where it fails.
+  /// Creates a pool without exceptions. After a failure, returns nullptr and sets `failed`. The
+  /// next two functions do the same for open() and open_or_create().
   [[nodiscard]] static std::unique_ptr<basic_pool> try_create(const std::string& path,
                                                               const pool_options& options,
                                                               std::error_code& failed);
@@ -123,12 +125,13 @@ class basic_pool {
                                                                       const pool_options& options,
                                                                       std::error_code& failed);
 
-  /// A pool in the caller's memory, aligned to a page, which outlives it: for the simulator,
-  /// tests and scratch data. `fresh`: formats it, otherwise attaches what is there, which works
-  /// wherever the memory lies as far as the roots can be relocated. There is no file, no lock and
-  /// no boot id. A fresh pool fills the memory, unless options.capacity_bytes is set: then it fills
-  /// options.size_bytes and can grow until it fills the memory. With options.reserve_volatile_twin
-  /// the memory is twice `bytes`, the second half for the twins.
+  /// Creates or opens a pool in the caller's memory, for the simulator, tests and scratch data.
+  /// There is no file, no lock and no boot id. If `fresh` is true, formats the memory; otherwise
+  /// attaches the pool in it. An existing pool may be at a new address if its roots can be
+  /// relocated. A fresh pool fills the memory, unless options.capacity_bytes is set. In that case
+  /// its size is options.size_bytes, and it can grow until it fills the memory.
+  /// Requires: `memory` is aligned to a page and outlives the pool. With
+  /// options.reserve_volatile_twin it has twice `bytes`; the second half is for the twins.
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});
@@ -136,122 +139,131 @@ class basic_pool {
   basic_pool(const basic_pool&) = delete;
   basic_pool& operator=(const basic_pool&) = delete;
 
-  /// Releases mapping and lock and writes nothing: without close() the pool stays dirty.
+  /// Releases the mapping and the lock. Writes nothing: without close() the pool stays dirty.
   ~basic_pool();
 
   /// Runs the on_close() functions, newest first, destroys the services, makes everything durable,
-  /// marks the pool clean, and lets go of the file. Objects in the pool must be closed or idle. A
-  /// second call does nothing. If something throws, the pool is closed and stays dirty.
+  /// marks the pool clean, and releases the file. A second call does nothing. If a step throws, the
+  /// pool is closed and stays dirty. Requires: objects in the pool are closed or idle.
   void close();
 
-  /// Lets the pool fill `size_bytes`, at most its capacity. Durable at return. A smaller size
-  /// than now changes nothing. Throws error{bad_argument, no_space}.
+  /// Grows the pool to `size_bytes`, at most its capacity. Does nothing if the pool is larger.
+  /// Durable at return. Throws error{bad_argument, no_space}.
   void grow(std::size_t size_bytes);
 
-  /// Returns free pages to the file system, in stretches of 256 KiB or more. close() returns those
-  /// that this process has freed, and drop_root() too where the pool has no log. A free block that
-  /// shares its pages with others stays with its root. Other threads may use the pool meanwhile. A
-  /// pool with a log makes a checkpoint first. Throws corruption, error{io_failure}, out_of_space,
-  /// std::bad_alloc.
+  /// Returns free pages to the file system, in ranges of 256 KiB or more. A free block that shares
+  /// its pages with other blocks stays with its root. A pool with a log makes a checkpoint first.
+  /// Other threads may use the pool during the call. close() also returns the pages that this
+  /// process has freed, and so does drop_root() if the pool has no log. Throws corruption,
+  /// error{io_failure}, out_of_space, std::bad_alloc.
   void trim();
 
-  /// What survives what, in one sentence.
+  /// Returns a sentence about the crashes that the data of this pool survive.
   [[nodiscard]] std::string guarantee() const;
-  /// What really survives: process, adr, cache_persistent, file, logged_file or simulated.
+  /// Returns the domain whose guarantee the pool has: process, adr, cache_persistent, file,
+  /// logged_file or simulated.
   [[nodiscard]] domain::kind survives() const noexcept { return effective_; }
-  /// Throws error{refused} unless operations may be durable one by one: on the domains `file` and
-  /// `logged_file` that costs a device sync each and has to be asked for
-  /// (options.per_operation_device_sync). For structures whose operations wait, before they attach
-  /// their roots; those of the library call it.
+  /// Throws error{refused} if the pool does not permit operations that are durable at return. The
+  /// domains `file` and `logged_file` permit them only with options.per_operation_device_sync,
+  /// because each operation costs a device sync. A structure with such operations must call this
+  /// function before it attaches its root. The structures of the library do so.
   void require_per_operation_durability() const;
 
-  /// "" for a pool in memory.
+  /// Returns the path of the file, or "" for a pool in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::size_t size_bytes() const {
     return state_size_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return fixed_.capacity_bytes; }
-  /// How many addresses from base() on belong to the pool, grown as far as it can.
+  /// Returns the number of bytes from base() that the pool has when it has grown to its capacity.
   [[nodiscard]] std::size_t address_space_bytes() const noexcept {
     return pool_format::file_bytes_for(fixed_.capacity_bytes, fixed_.capacity_bytes);
   }
-  /// Damage is to be gone around where that can be done.
+  /// Returns true if recovery must skip damaged parts where that is possible.
   [[nodiscard]] bool salvages() const noexcept { return options_.salvage; }
   [[nodiscard]] bool twin_on_media() const noexcept { return options_.twin_on_media; }
-  /// The address of byte 0 of the pool.
+  /// Returns the address of byte 0 of the pool.
   [[nodiscard]] std::uintptr_t base() const noexcept {
     return reinterpret_cast<std::uintptr_t>(base_);
   }
   [[nodiscard]] const std::array<std::uint8_t, 16>& uuid() const noexcept { return fixed_.uuid; }
-  /// The pool was not closed properly the last time.
+  /// Returns true if the last user of the pool did not close it.
   [[nodiscard]] bool was_dirty() const noexcept { return was_dirty_; }
   [[nodiscard]] page_space<D>& pages() noexcept { return *pages_; }
 
   // ---- Roots ----
 
-  /// Finds or creates the root `name` and takes possession of it until detach_root().
-  /// `fingerprint` identifies the type, `type_name` says it to people. A fresh root vanishes in a
-  /// crash before publish_root(). Durable at return. Throws error{root_type_mismatch,
-  /// already_open, address_taken, roots_exhausted, bad_argument} and corruption.
+  /// Finds or creates the root `name` and attaches it until detach_root(). `fingerprint` identifies
+  /// the type; `type_name` is its name in messages. Durable at return, but a crash before
+  /// publish_root() removes a new root. Throws error{root_type_mismatch, already_open,
+  /// address_taken, roots_exhausted, bad_argument} and corruption.
   [[nodiscard]] attached_root attach_root(std::string_view name, std::string_view type_name,
                                           std::uint64_t fingerprint, bool relocatable);
-  /// Makes a fresh root exist: its object, in this pool and durable, is found by its name from
-  /// now on. Durable at return.
+  /// Publishes a new root: from now on `object` is found by the name of the root. Durable at
+  /// return.
+  /// Requires: `object` is in this pool and is durable.
   void publish_root(std::uint16_t index, const void* object);
-  /// Every pointer of the root is now relative to base(), durably. Durable at return.
+  /// Records that every pointer of the root is relative to base(). Durable at return. Requires: the
+  /// pointers are durable.
   void root_relocated(std::uint16_t index);
-  /// Gives up possession. `occupancy_saved`: the next attach may trust the saved occupancy. A
-  /// root that was not published is removed with all its pages. May be repeated: at close(), for
-  /// a root whose object went earlier. Durable at return.
+  /// Detaches a root. If `occupancy_saved` is true, the next attach may use the saved occupancy. A
+  /// root that was not published is removed with all its pages. May be repeated, for example at
+  /// close() for a root whose object was destroyed earlier. Durable at return.
   void detach_root(std::uint16_t index, bool occupancy_saved);
-  /// Removes a root and all its pages, once the on_drop() functions have let go of it. Operations
-  /// on other roots may run meanwhile; buffered ones are waited for. Durable at return; a crash
-  /// inside it is completed at the next opening. Throws error{not_found, already_open} while an
-  /// object uses the root, and what those functions throw.
+  /// Calls the on_drop() functions, and then removes the root and all its pages. Operations on
+  /// other roots may run during the call; it waits for buffered operations. Durable at return. If a
+  /// crash interrupts the removal, the next opening completes it. Throws error{not_found} if there
+  /// is no such root, error{already_open} while an object uses the root, and the exceptions of the
+  /// on_drop() functions.
   void drop_root(std::string_view name);
   [[nodiscard]] std::vector<root_info> roots() const;
 
   // ---- Regions ----
 
-  /// Reserves a region; its content is zero-filled or arbitrary, and must be committed before it is
-  /// written if it has 2 MiB or more. Durable at return. Throws out_of_space, error{already_exists,
-  /// refused, roots_exhausted, bad_argument}.
+  /// Reserves a region. Its contents are zeros or arbitrary bytes. A region of 2 MiB or more must
+  /// be committed before it is written. Durable at return. Throws out_of_space,
+  /// error{already_exists, refused, roots_exhausted, bad_argument}.
   region_info reserve_region(std::string_view name, region_kind kind, std::size_t bytes,
                              unsigned replicas = 1);
   [[nodiscard]] std::optional<region_info> find_region(std::string_view name) const;
   [[nodiscard]] std::vector<region_info> regions() const;
-  /// Makes bytes of a replica exist on the file system. Throws out_of_space, error{not_found,
-  /// bad_argument}. May be repeated.
+  /// Allocates space on the file system for bytes of a replica. May be repeated. Throws
+  /// out_of_space, error{not_found, bad_argument}.
   void commit_region(std::string_view name, unsigned replica, std::size_t offset,
                      std::size_t bytes);
-  /// The bytes of a region's first replica as the file has them, which need not be in this
-  /// process's memory, nor take space there. Throws error{not_found, io_failure}, std::bad_alloc.
+  /// Returns a copy of the first replica of a region, read from the file. The region does not have
+  /// to be resident in memory, and does not become so. Throws error{not_found, io_failure},
+  /// std::bad_alloc.
   [[nodiscard]] base::anonymous_memory read_region(std::string_view name) const;
-  /// Gives the file system back what the bytes take, if it can. They hold anything afterwards, and
-  /// must be committed before they are written again. Throws error{not_found, bad_argument}.
+  /// Returns the space of the bytes to the file system, if it supports that. Afterwards the
+  /// contents are arbitrary, and the bytes must be committed before they are written again. Throws
+  /// error{not_found, bad_argument}.
   void uncommit_region(std::string_view name, unsigned replica, std::size_t offset,
                        std::size_t bytes);
 
-  // ---- Life ----
+  // ---- Events ----
 
-  /// `action` runs at close(), before the services are destroyed and the pool is marked clean; the
-  /// newest first. It may write to the pool.
+  /// Registers an action that close() runs before it destroys the services and marks the pool
+  /// clean. The newest action runs first. It may write to the pool.
   void on_close(std::function<void()> action);
-  /// `action` runs when the root of that name is about to be dropped: whoever keeps a root attached
-  /// though no object uses it gives it up, with detach_root(). It may throw, and the root stays.
+  /// Registers an action that drop_root() calls with the name of the root before it removes the
+  /// root. A service that keeps an unused root attached must call detach_root() in it. If the
+  /// action throws, the root is not removed.
   void on_drop(std::function<void(std::string_view)> action);
-  /// `action(size_bytes)` runs before the pool grows to that size. It may throw, and the pool stays
-  /// as it is.
+  /// Registers an action that is called with the new size before the pool grows. If the action
+  /// throws, the pool does not grow.
   void on_grow(std::function<void(std::size_t)> action);
-  /// `action` runs in the child of a fork(), in which the pool's memory does not exist.
+  /// Registers an action that runs in the child after a fork(). The pool's memory does not exist
+  /// there.
   void on_fork_child(std::function<void()> action);
-  /// The pool's one `S`, made by S(basic_pool&) on first use, destroyed at close() or
-  /// destruction, the newest first. A service's destructor writes nothing persistent. In a forked
-  /// child it never runs.
+  /// Returns the pool's only object of type `S`. The first call creates it with S(basic_pool&).
+  /// close() or the destructor of the pool destroys the services, newest first. In a forked child
+  /// their destructors never run. Requires: the destructor of `S` writes no persistent data.
   template <class S>
   [[nodiscard]] S& service();
 
-  /// Judges header, state, roots, page runs and regions; reads only. The pool must be quiescent.
+  /// Checks the header, the state, the roots, the page runs and the regions. Only reads. Requires:
+  /// no other call uses the pool.
   [[nodiscard]] std::vector<pool_format::finding> check() const;
 
  private:
@@ -272,7 +284,7 @@ class basic_pool {
   using free_pages = typename page_space<D>::free_pages;
 
   static constexpr bool is_native = std::is_base_of_v<domain::native, D>;
-  /// Throws error{refused} where the pool's domain cannot work.
+  /// Throws error{refused} if the domain cannot be used for `path`.
   static void require_place(const std::string& path);
   [[nodiscard]] static pool_detail::opened_pool open_or_create_file(const std::string& path,
                                                                     const pool_options& options);
@@ -292,7 +304,8 @@ class basic_pool {
   void mark_dirty();
   void mark_clean(std::uint32_t high_water);
   void require_salvageable() const;
-  /// `high_water`: no page from there on was in use at the clean close, if there was one.
+  /// Opens the page space. Returns the number of pages that may have been used. After a clean
+  /// close, no page from `high_water` on was in use.
   [[nodiscard]] std::uint32_t open_pages(std::uint32_t high_water);
   [[nodiscard]] std::uint64_t require_range(std::string_view name, unsigned replica,
                                             std::size_t offset, std::size_t bytes) const;
@@ -307,7 +320,7 @@ class basic_pool {
   void write_slot(pool_format::state_slot& slot, const pool_format::state_slot& value);
   void sync_data() const;
   void require_usable() const;
-  /// With the mutex. Throws as require_usable().
+  /// Locks the mutex and returns the lock. Throws the errors of require_usable().
   [[nodiscard]] std::unique_lock<std::recursive_mutex> usable_alone() const;
   void run_close_actions();
   [[nodiscard]] std::vector<std::function<void(std::string_view)>> actions_before_drop() const;
@@ -378,7 +391,7 @@ S& basic_pool<D>::service() {
   return result;
 }
 
-/// The pool that finds out by itself what its file needs.
+/// A pool that chooses the instructions for its file when it is opened.
 using pool = basic_pool<domain::native>;
 
 }  // namespace outlast

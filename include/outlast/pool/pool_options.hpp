@@ -1,3 +1,4 @@
+// Options for creating and opening a pool.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -8,55 +9,61 @@
 
 namespace outlast {
 
-/// How a pool is created or opened. What is fixed at creation is compared when the pool is opened:
-/// a wish that it cannot meet is refused (errc::bad_argument), before anything changes. An option
-/// that has its default is no wish.
+/// Options for creating or opening a pool. Some options are fixed at creation. If an existing pool
+/// does not match such an option, open() throws errc::bad_argument before it changes anything. An
+/// option with its default value matches every pool.
 struct pool_options {
-  /// Space that the pool may fill. The file is sparse: it takes space as the pool fills. Rounded up
-  /// to whole pages. A pool that is opened with more than it has grows, up to its capacity; one
-  /// that has more stays as it is.
+  /// Size of the pool in bytes, rounded up to whole pages. The file is sparse and occupies space as
+  /// the pool fills. open() grows a smaller pool to this size, up to its capacity. It does not
+  /// change a larger pool.
   std::size_t size_bytes = std::size_t{64} << 20;
-  /// The limit of grow(): address space that is reserved. 0: four times the size, at least 1 GiB,
-  /// and on a DAX device at most all of it. There it is rounded up to the device's alignment. Fixed
-  /// at creation: a larger one is refused.
+  /// Maximum size for grow(), in bytes. The pool reserves address space for it. 0 means four times
+  /// the size, but at least 1 GiB, and on a DAX device at most the size of the device. On a DAX
+  /// device the capacity is rounded up to the device's alignment. Fixed at creation: open() rejects
+  /// a capacity larger than the pool's.
   std::size_t capacity_bytes = 0;
-  /// Where to map the pool, a multiple of 2 MiB and of a DAX device's alignment. 0: chosen at
-  /// creation, and the same ever after as long as that range is free. Another address than before
-  /// at open() moves the pool: its roots are relocated as they are attached.
+  /// Address of the mapping, a multiple of 2 MiB and of a DAX device's alignment. 0 means an
+  /// address that create() chooses and that later openings use again if the range is free. A
+  /// different address at open() moves the pool; each root is relocated when it is attached.
   std::uintptr_t base_address = 0;
-  /// Open a pool that a machine crash may have torn (errc::torn_by_machine_crash): every root is
-  /// recovered, and data may be lost without notice.
+  /// If true, open() accepts a pool that a machine crash may have torn
+  /// (errc::torn_by_machine_crash). Every root is recovered. Data may be lost without notice.
   bool salvage = false;
-  /// Open the copy of a pool that was not closed when it was copied (errc::torn_by_copying): if it
-  /// was open at that moment, its pages are of different ages. Every root is recovered, and data
-  /// may be lost without notice. So does `salvage`.
+  /// If true, open() accepts a copy of a pool that was not closed when it was copied
+  /// (errc::torn_by_copying). If the pool was in use during the copy, the pages of the copy are of
+  /// different ages. Every root is recovered. Data may be lost without notice. `salvage` implies
+  /// this option.
   bool open_torn = false;
-  /// Under `logged_file`: the space of the log, rounded up to pages. A checkpoint empties it when
-  /// it is full; a batch that is larger makes it longer. 0: a quarter of the pool's size, but
-  /// 16 MiB at least and 1 GiB at most.
+  /// Size of the redo log in bytes, rounded up to pages. Only for the domain `logged_file`. A
+  /// checkpoint empties a full log. A batch that is larger than the log extends it. 0 means a
+  /// quarter of the pool's size, but at least 16 MiB and at most 1 GiB.
   std::size_t log_bytes = 0;
-  /// Under `logged_file`: up to which the log may grow, where a checkpoint would write much more
-  /// than it holds: pages of which little has changed. A longer log makes these rarer, and an
-  /// opening after a crash slower. 0: it stays as it is.
+  /// Maximum size of the redo log in bytes. Only for the domain `logged_file`. The log grows if a
+  /// checkpoint would write much more than the log contains, because pages have few changes. A
+  /// longer log makes checkpoints rarer, and an opening after a crash slower. 0 means that the log
+  /// does not grow.
   std::size_t most_log_bytes = 0;
-  /// Under `file` and `logged_file`: accept policies that sync with the device in each operation.
+  /// If true, the domains `file` and `logged_file` accept policies that sync with the device in
+  /// each operation.
   bool per_operation_device_sync = false;
-  /// Reserve address space for volatile twins of regions (twice the capacity). Fixed at creation:
-  /// refused where a pool has none.
+  /// If true, the pool reserves address space for volatile twins of regions: twice the capacity in
+  /// total. Fixed at creation: open() rejects the option if the pool has no such space.
   bool reserve_volatile_twin = false;
-  /// Keep the second replica of mirrored roots in a nameless file beside the pool's, not in memory:
-  /// where both are on persistent memory and memory is short. For this opening.
+  /// If true, the second replica of mirrored roots is in an unnamed file in the pool's directory,
+  /// not in memory. Useful if the pool is on persistent memory and ordinary memory is short.
+  /// Applies to this opening only.
   bool twin_on_media = false;
-  /// Of a fresh pool in memory: that holds zeros, as what the system gives does. Of the pool's
-  /// tables, which have 64 bytes for each page that it could have, only what is used is touched.
+  /// If true, the memory of a fresh pool in memory contains zeros, as memory from the operating
+  /// system does. The pool then touches only the used part of its tables, which have 64 bytes for
+  /// each possible page.
   bool memory_holds_zeros = false;
-  /// The permissions of the pool's file when it is created. The owner's 0600 must be among them. 0:
-  /// those of any file that the process creates, 0666 less its umask. An opening is refused where
-  /// the file grants more than this. A redo log has the permissions and, where the process may set
-  /// them, the owner and the group of its pool.
+  /// Permissions of a new pool file. They must include 0600. 0 means 0666 without the bits of the
+  /// process's umask. open() rejects a file that grants more permissions than this. A redo log gets
+  /// the permissions of its pool, and also its owner and group if the process may set them.
   unsigned file_mode = 0;
-  /// The instructions to use, whatever the mapping is; so does the environment variable
-  /// OUTLAST_DOMAIN. Never changes what guarantee() says. For pools of the domain `native`.
+  /// Domain whose instructions a pool of the domain `native` uses, independently of the mapping.
+  /// The environment variable OUTLAST_DOMAIN has the same effect. Does not change the result of
+  /// guarantee().
   std::optional<domain::kind> force_domain = std::nullopt;
 };
 

@@ -1,4 +1,4 @@
-// Regions: large, sparse parts of a pool that their owner lays out itself.
+// Regions: large, sparse parts of a pool whose layout their owner defines.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace outlast {
 
-/// What a region is for. The values are part of the format.
+/// Purpose of a region. The values are part of the format.
 enum class region_kind : std::uint32_t {
-  volatile_twin = 1,  ///< persistent, with a twin in ordinary memory at a fixed distance
+  volatile_twin = 1,  ///< persistent, with a volatile twin at a fixed distance
   replicas = 2,       ///< several persistent copies at a fixed stride
   log = 3,            ///< written in sequence, truncated after a checkpoint
-  checkpoint = 4,     ///< a snapshot that a log continues
+  checkpoint = 4,     ///< a snapshot; the changes after it are in a log
 };
 
 [[nodiscard]] std::string_view name_of(region_kind kind) noexcept;
@@ -24,10 +24,10 @@ struct region_info {
   region_kind kind;
   std::uint16_t index;
   unsigned replicas;
-  std::size_t bytes;         ///< of one replica
-  std::size_t stride_bytes;  ///< from one replica to the next
-  std::byte* address;        ///< of the first replica
-  std::byte* volatile_twin;  ///< zero-filled at every open; null for the other kinds
+  std::size_t bytes;         ///< size of one replica
+  std::size_t stride_bytes;  ///< distance from one replica to the next
+  std::byte* address;        ///< address of the first replica
+  std::byte* volatile_twin;  ///< zero-filled at every open; nullptr for the other kinds
 
   [[nodiscard]] std::byte* replica(unsigned i) const noexcept { return address + i * stride_bytes; }
 };

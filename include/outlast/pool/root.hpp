@@ -1,4 +1,4 @@
-// Roots: objects of a pool that are found by a name.
+// Roots: named objects of a pool.
 #pragma once
 
 #include <array>
@@ -7,24 +7,24 @@
 
 namespace outlast {
 
-/// What attach_root() found.
+/// State in which attach_root() found a root.
 enum class root_state {
-  fresh,           ///< created just now: build the object, then publish_root()
+  fresh,           ///< new: the caller builds the object and then calls publish_root()
   clean,           ///< closed properly: the saved occupancy of its blocks is valid
   needs_recovery,  ///< not closed properly: find its blocks by tracing or scanning
 };
 
-/// A root that was attached.
+/// The result of attach_root().
 struct attached_root {
   std::uint16_t index;
   root_state state;
-  std::uint64_t object_offset;  ///< from the pool's base; 0 if fresh
-  /// The base address that absolute pointers stored in this root's blocks are relative to. If it is
-  /// not base(), rewrite them and call root_relocated().
+  std::uint64_t object_offset;  ///< offset from the pool's base; 0 if fresh
+  /// Base address of the absolute pointers in this root's blocks. If it is not base(), the caller
+  /// must rewrite the pointers and call root_relocated().
   std::uintptr_t pointers_base;
-  /// After a relocation that a crash interrupted: further bases that pointers may be relative to,
-  /// base() perhaps among them; 0 = none. The ranges at different bases are disjoint, so a
-  /// pointer tells by its value which one it belongs to.
+  /// Other possible bases of pointers, after a relocation that a crash interrupted. They may
+  /// include base(); 0 means none. The ranges at different bases are disjoint, so the value of a
+  /// pointer determines its base.
   std::array<std::uintptr_t, 2> other_bases;
 };
 

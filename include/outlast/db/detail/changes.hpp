@@ -1,5 +1,5 @@
-// Changes of a store as an operation carries them: in bytes of its own, since it may run when its
-// caller has gone.
+// A batch of changes to a store. It owns its bytes, because another thread may execute the batch
+// after the caller has returned.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace outlast::store_detail {
 
-/// Bytes of a checksum behind each value of a store.
+/// Size of the checksum that follows each value of a store, in bytes.
 inline constexpr std::size_t checksum_bytes = 4;
 
-/// Of a value under its key.
+/// Returns the checksum of a value and its key.
 [[nodiscard]] std::uint32_t checksum_of(std::string_view key, std::string_view value) noexcept;
 
-/// A value as it was put, and whether its checksum says the same.
+/// A value, and whether it matches its checksum.
 struct checked_value {
   std::string_view value;
   bool is_intact;
 };
 
-/// The value in what is stored under a key: docs/formats/store.md.
+/// Returns the value part of the bytes stored for a key (docs/formats/store.md).
 [[nodiscard]] inline std::string_view value_in(std::string_view stored) noexcept {
   return stored.substr(0, stored.size() < checksum_bytes ? 0 : stored.size() - checksum_bytes);
 }
@@ -33,7 +33,7 @@ struct checked_value {
   return there == checksum_of(key, value_in(stored));
 }
 
-/// Puts, and erasures of keys and ranges of keys, in an order. Volatile.
+/// A sequence of puts, erasures of keys and erasures of ranges of keys. Volatile.
 /// Thread-safety: const members may be called concurrently.
 class changes {
  public:
@@ -43,7 +43,7 @@ class changes {
     bytes_.append(reinterpret_cast<const char*>(&checksum), checksum_bytes);
   }
   void erase(std::string_view key) { append(an_erasure, key, {}); }
-  /// All keys from `from` on and before `to`.
+  /// Adds the erasure of all keys from `from` (inclusive) to `to` (exclusive).
   void erase_range(std::string_view from, std::string_view to) {
     append(an_erasure_of_a_range, from, to);
   }
@@ -51,7 +51,7 @@ class changes {
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_.size(); }
 
-  /// Calls put(key, stored value), erase(key) or erase_range(from, to) for each, in their order.
+  /// Calls put(key, stored value), erase(key) or erase_range(from, to) for each change, in order.
   template <class Put, class Erase, class EraseRange>
   void for_each(Put&& put, Erase&& erase, EraseRange&& erase_range) const {
     for (std::size_t at = 0; at < bytes_.size();) {
@@ -76,7 +76,7 @@ class changes {
     }
   }
 
-  /// What a change takes besides its key and value, at most.
+  /// Maximum overhead of a change in bytes, in addition to its key and value.
   static constexpr std::size_t bytes_besides = 16 + checksum_bytes;
 
  private:

@@ -1,5 +1,5 @@
-// A durable ordered map of byte strings in one file: what LevelDB's classes stand on, without their
-// names, so that it is compiled once for all of these.
+// A durable ordered map of byte strings in one file. LevelDB's classes are built on it. It does not
+// use their namespace, so that it is compiled only once.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>
@@ -20,13 +20,13 @@ namespace outlast::store_detail {
 
 enum class answer { found, absent, damaged };
 
-/// A key, and its value with the checksum.
+/// A key, and its stored bytes: the value with the checksum.
 struct entry_view {
   std::string_view key;
   std::string_view stored;
 };
 
-/// A place among the keys of one moment. Used by one thread at a time.
+/// A position among the keys of a snapshot. Requires: one thread at a time uses it.
 class cursor {
  public:
   cursor() = default;
@@ -35,17 +35,17 @@ class cursor {
   virtual ~cursor() = default;
 
   [[nodiscard]] virtual bool is_valid() const = 0;
-  /// Valid until it moves; is_valid() before.
+  /// Returns the current entry, which exists until the cursor moves. Requires: is_valid().
   [[nodiscard]] virtual entry_view here() const = 0;
   virtual void seek_to_first() = 0;
   virtual void seek_to_last() = 0;
-  /// To the first key that is not less than `key`.
+  /// Moves to the first key that is not before `key`.
   virtual void seek(std::string_view key) = 0;
   virtual void next() = 0;
   virtual void prev() = 0;
 };
 
-/// What a store held at one moment. Ends before the store.
+/// A snapshot of a store. Requires: it is destroyed before the store.
 /// Thread-safety: all members may be called concurrently.
 class moment {
  public:
@@ -54,182 +54,193 @@ class moment {
   moment& operator=(const moment&) = delete;
   virtual ~moment() = default;
 
-  /// As store::get().
+  /// Reads from the snapshot, as store::get() does from the store.
   [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) const = 0;
-  /// Nowhere at first.
+  /// Returns a cursor that is initially invalid.
   [[nodiscard]] virtual std::unique_ptr<cursor> iterate() const = 0;
 };
 
-/// How a store is opened.
+/// Options for opening a store.
 struct store_options {
   std::string file;
   key_order order;
-  /// By which another order is known; at most 1 MiB.
+  /// Name of the order, stored with the data. At most 1 MiB.
   std::string order_name;
   bool may_create = false;
   std::chrono::microseconds window{0};
-  std::size_t capacity_bytes = 0;  ///< of a replica; when it is created
-  /// A store that is there has that capacity at least, or is refused.
+  std::size_t capacity_bytes = 0;  ///< capacity of a replica; for a new store
+  /// If true, an existing store with a smaller capacity is rejected.
   bool asks_for_capacity = false;
   unsigned replicas = 4;
-  std::size_t page_bytes = 4096;  ///< of the heap in a replica; when it is created
-  unsigned file_mode = 0;         ///< when it is created, as pool_options::file_mode
-  /// Open a file that a crash of the machine may have torn.
+  std::size_t page_bytes = 4096;  ///< page size of a replica's heap; for a new store
+  unsigned file_mode = 0;         ///< pool_options::file_mode; for a new store
+  /// If true, a file that a machine crash may have torn is accepted.
   bool salvage = false;
-  /// Of a store that is opened to be read: whatever the order of its keys is called. They come as
-  /// they lie, which is in their order, and what has to compare keys is refused.
+  /// If true, a store that is opened for reading may have an order of any name. Cursors return the
+  /// keys in their stored order. An operation that must compare keys is rejected.
   bool any_order = false;
 };
 
-/// What can still be read of a store.
+/// The numbers of entries that a repair has found.
 struct rescue_counts {
-  std::uint64_t keys = 0;            ///< that were kept
-  std::uint64_t damaged_values = 0;  ///< whose keys were not kept
-  std::uint64_t missing_keys = 0;    ///< that the store counts, and that were not found
+  std::uint64_t keys = 0;            ///< keys that were kept
+  std::uint64_t damaged_values = 0;  ///< damaged values, whose keys were not kept
+  std::uint64_t missing_keys = 0;    ///< keys that the store counts and that were not found
 };
 
-/// What the space of one copy is used for, in bytes.
+/// Use of the space of one copy, in bytes.
 struct space_use {
-  std::size_t live = 0;      ///< keys and values, with what the store adds to them
-  std::size_t retained = 0;  ///< what moments see alone, and those did that collect() has not met
-  std::size_t free = 0;      ///< the rest of what the store has room for
+  std::size_t live = 0;      ///< keys and values, with the overhead of the store
+  std::size_t retained = 0;  ///< data that only snapshots use, or used before the last collect()
+  std::size_t free = 0;      ///< the rest of the capacity
 };
 
 /// An open store.
 ///
-/// Thread-safety: all members may be called concurrently, but close().
-/// Progress: tx::redo_opt's. Durability: where the medium is memory or persistent memory, all that
-/// returned; on a disk what `sync` asks for, and the rest within the window. Kills lose nothing.
-/// Errors: members throw `error` and, without effect, out_of_space and std::bad_alloc.
+/// Thread-safety: all members may be called concurrently, except close().
+/// Progress: the same as that of tx::redo_opt.
+/// Durability: in memory and on persistent memory, every write is durable at return. On a disk, a
+/// write with `sync` is durable at return, and other writes are durable after
+/// store_options::window. A killed process loses no write.
+/// Errors: members throw `error`. They also throw out_of_space and std::bad_alloc, without effect.
 class engine {
  public:
   engine() = default;
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
-  /// Writes nothing: without close() the file stays as a kill would leave it.
+  /// Writes nothing. Without close() the file is in the state that a kill leaves.
   virtual ~engine() = default;
 
-  /// `sync`: durable at return, and with it all that returned before.
+  /// Sets the value of `key`. If `sync` is true, this write and all earlier ones are durable at
+  /// return.
   virtual void put(std::string_view key, std::string_view value, bool sync) = 0;
   virtual void erase(std::string_view key, bool sync) = 0;
-  /// All at once.
+  /// Applies all changes atomically.
   virtual void apply(changes&& all, bool sync) = 0;
-  /// The same if the read_set hold then; otherwise nothing, and false.
+  /// Applies all changes atomically if the store still matches `read`. Otherwise returns false,
+  /// without effect.
   [[nodiscard]] virtual bool apply_if(read_set&& read, changes&& all, bool sync) = 0;
   [[nodiscard]] virtual bool holds(const read_set& read) = 0;
-  /// What has returned by now is durable at return.
+  /// Makes all writes durable that returned before the call.
   virtual void sync() = 0;
-  /// `verify`: compares the checksum, and answers `damaged` if it is another. Changes `value` only
-  /// if it is found.
+  /// Copies the value of `key` to `value`, which changes only if the key is found. If `verify` is
+  /// true and the checksum does not match, returns `damaged`.
   [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) = 0;
   [[nodiscard]] virtual std::unique_ptr<moment> now() = 0;
 
   [[nodiscard]] virtual key_order order() const = 0;
   [[nodiscard]] virtual std::size_t keys() = 0;
-  /// About how many bytes the keys from `from` on and before `to` have, with their values.
+  /// Returns the approximate number of bytes of the keys from `from` (inclusive) to `to`
+  /// (exclusive) and their values.
   [[nodiscard]] virtual std::uint64_t bytes_between(std::string_view from, std::string_view to) = 0;
-  /// Gives back what ended moments have kept.
+  /// Releases the space of ended snapshots.
   virtual void collect() = 0;
-  /// What is wrong with it; "" if nothing is. Visits everything.
+  /// Checks the whole store. Returns a description of the damage, or "" if there is none.
   [[nodiscard]] virtual std::string check() = 0;
-  /// Puts all keys that can still be read, and whose values are intact, into `to`. Believes no
-  /// pointer that it follows.
+  /// Puts all readable keys with intact values into `to`. Validates each pointer before it is
+  /// followed.
   virtual rescue_counts rescue(engine& to) = 0;
-  /// What it was opened with, and a store like it is made with.
+  /// Returns the options of this store. They create an equal store.
   [[nodiscard]] virtual store_options shape() const = 0;
-  /// What survives what, in a few sentences.
+  /// Returns a description of the crashes that the data survive.
   [[nodiscard]] virtual std::string guarantee() const = 0;
-  /// Visits what says where pages are in use, and what is retained.
+  /// Returns the use of the space. Visits the metadata of pages and the retained blocks.
   [[nodiscard]] virtual space_use space() = 0;
-  /// Bytes of one copy of the data, with what the store adds to them and what it retains. As
-  /// space().
+  /// Returns the bytes of one copy of the data, with the overhead of the store and with retained
+  /// data. Costs as much as space().
   [[nodiscard]] std::size_t data_bytes() {
     const space_use all = space();
     return all.live + all.retained;
   }
-  /// Bytes that its files take of the file system; 0 for a store in ordinary memory.
+  /// Returns the bytes that the files occupy in the file system, or 0 for a store in memory.
   [[nodiscard]] virtual std::size_t file_bytes() const = 0;
-  /// The same of its log alone.
+  /// Returns the bytes that the log occupies in the file system.
   [[nodiscard]] virtual std::size_t log_bytes() const = 0;
-  /// Bytes of ordinary memory that copies of the data take, and writes.
+  /// Returns the bytes of ordinary memory that copies of the data and writes occupy.
   [[nodiscard]] virtual std::size_t volatile_bytes() = 0;
-  /// Bytes of ordinary memory that the last writes take alone, until others have followed.
+  /// Returns the bytes of ordinary memory that the latest writes occupy until later ones replace
+  /// them.
   [[nodiscard]] virtual std::size_t ring_bytes() const = 0;
-  /// Everything is durable at return, and the next opening is fast. Nothing else is called after.
+  /// Makes everything durable and the next opening fast. Requires: no other call during or after
+  /// it.
   virtual void close() = 0;
 };
 
-/// Where a store lies, and so how it is durable.
+/// Kind of the medium of a store, which determines its durability.
 enum class medium {
   memory,  ///< a file system in memory, or persistent memory: stores to a mapping survive
-  disk,    ///< a device that has to be synced with
+  disk,    ///< a device; data are durable after a sync
 };
 
-/// What lies under a directory. Throws error{io_failure, not_found}.
+/// Returns the medium of a directory. Throws error{io_failure, not_found}.
 [[nodiscard]] medium medium_of(const std::string& directory);
-/// Bytes of data for which a store is made there if nobody says: what is free, but 1 GiB at least
-/// and 64 GiB at most. Throws as medium_of().
+/// Returns the default capacity in bytes of a new store in a directory: the free space of the file
+/// system, but at least 1 GiB and at most 64 GiB. Throws the errors of medium_of().
 [[nodiscard]] std::size_t capacity_for(const std::string& directory);
 
-/// Opens or creates. Throws what basic_pool::open() and create() throw; error{newer_version},
-/// error{bad_argument} for another order's, error{root_type_mismatch}, corruption.
+/// Opens or creates a store. Throws the errors of basic_pool::open() and create(),
+/// error{newer_version}, error{bad_argument} if the store has another order,
+/// error{root_type_mismatch}, corruption.
 [[nodiscard]] std::unique_ptr<engine> open_store(const store_options& wanted, medium on);
 
-/// Opens a store to be read: its files stay as they are, and what a crash has left to be completed
-/// is completed in memory. Writes throw error{read_only}. `examine`: check() examines its pool,
-/// too. Throws as open_store(), error{not_found}.
+/// Opens a store for reading. Does not change its files; after a crash, recovery takes place in
+/// memory. Writes throw error{read_only}. If `examine` is true, check() also checks the pool.
+/// Throws the errors of open_store(), and error{not_found}.
 [[nodiscard]] std::unique_ptr<engine> open_to_read(const store_options& wanted, medium on,
-                                                   bool examine = false);
+                                                  bool examine = false);
 
-/// The file of the store's log, which is beside its own while it is open, and after a crash.
+/// Returns the path of the store's log. The log exists while the store is open, and after a crash.
 [[nodiscard]] std::string log_of(const std::string& file);
 
-/// What rescue_store() did.
+/// The result of rescue_store().
 struct rescue_report {
   rescue_counts found;
-  std::string was_wrong;              ///< "": nothing was
-  std::vector<std::string> left_out;  ///< what of the files could not be used, in sentences
-  std::string kept;                   ///< where the files are that were replaced
+  std::string was_wrong;              ///< the damage; "" if there was none
+  std::vector<std::string> left_out;  ///< descriptions of the unusable parts of the files
+  std::string kept;                   ///< directory of the replaced files
 };
-/// Makes another store of what can be read of one that may be damaged, in `aside`, and puts it in
-/// its place; the files that it replaces are kept, as they were, in the folder `lost` beside it.
-/// Until then it changes nothing. After a crash settle_store() makes of it the old store or the
-/// new one. Throws as open_to_read(), corruption if nothing can be read, error{no_space} if there
-/// is no room for a second store.
+/// Builds a new store in `aside` from the readable data of a store that may be damaged, and then
+/// replaces the old one. Moves the replaced files, unchanged, to the folder `lost` in the same
+/// directory. Changes nothing before the replacement. After a crash, settle_store() restores the
+/// old store or completes the new one. Throws the errors of open_to_read(), corruption if no data
+/// can be read, error{no_space} if there is no space for a second store.
 rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
 
-/// Where the files are that repairs of the store in `file` have replaced.
+/// Returns the directory of the files that repairs of the store in `file` have replaced.
 [[nodiscard]] std::string kept_files_of(const std::string& file);
-/// The files there that a repair has put there, as paths.
+/// Returns the paths of the files in that directory that come from repairs.
 [[nodiscard]] std::vector<std::string> list_kept_files(const std::string& file);
-/// A new store that a repair has completed, while it takes the place of the old one.
+/// Returns the path of a repaired store that is complete and has not yet replaced the old one.
 [[nodiscard]] std::string completed_of(const std::string& file);
-/// Is that the name of a file that a crash has left before it got its own?
+/// Returns true if `name` is the temporary name of a file whose creation a crash has interrupted.
 [[nodiscard]] bool is_unfinished_file(std::string_view name);
-/// Completes, or takes back, what a crash has cut off: removes `leftovers`, the files of stores
-/// that were never completed, and others beside them that were not, and what a repair of the store
-/// in `file` has left, which may not be there. The caller is alone. Throws error{io_failure}.
+/// Completes or undoes the steps that a crash has interrupted. Removes `leftovers`, the files of
+/// incomplete stores, other incomplete files in their directories, and the remains of a repair of
+/// the store in `file`, which may be missing. Throws error{io_failure}. Requires: no other thread
+/// or process uses the store.
 void settle_store(const std::string& file, const std::vector<std::string>& leftovers);
 
-/// Is told how many keys of about how many are done.
+/// Called with the number of keys processed and an estimate of the total.
 using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-/// Makes the store `wanted` of what `from` holds at one moment, closes it, and answers how many
-/// keys that are. Others may write meanwhile. Its capacity may exceed that of `wanted`: the same
-/// keys may take more space in it. Then `tell` counts from zero again. Throws what
-/// these throw, and corruption at a value that is not intact. `make` makes an empty store, `remove`
-/// removes one that did not get everything.
+/// Creates the store `wanted` with the contents of `from` at one point in time, closes it, and
+/// returns its number of keys. Other threads may write to `from` during the call. `make` creates an
+/// empty store; `remove` removes an incomplete one. The capacity may exceed that of `wanted`,
+/// because the same keys may need more space in the new store. In that case `tell` counts from zero
+/// again. Throws the errors of these functions, and corruption if a value does not match its
+/// checksum.
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
                          const std::function<void()>& remove, const progress_told& tell = {});
 
-/// The file of a store in ordinary memory.
+/// The file of a store in memory.
 struct memory_file {
   base::anonymous_memory memory;
-  std::size_t bytes = 0;  ///< 0: no store was made in it
+  std::size_t bytes = 0;  ///< 0 if no store was created in it
 };
-/// Opens the store in a `file` that outlives it, or makes one. Throws as open_store().
+/// Opens the store in `file`, or creates one. Throws the errors of open_store(). Requires: `file`
+/// outlives the store.
 [[nodiscard]] std::unique_ptr<engine> open_memory_store(const store_options& wanted,
-                                                        memory_file& file);
+                                                       memory_file& file);
 
 }  // namespace outlast::store_detail

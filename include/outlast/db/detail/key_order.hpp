@@ -1,4 +1,5 @@
-// The order of a store's keys, which only this process knows.
+// The order of a store's keys. The function exists in this process only; the store records its
+// name.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +8,15 @@
 
 namespace outlast::store_detail {
 
-/// By unsigned bytes, or as somebody else says, who outlives it.
-/// Thread-safety: as that one; trivially copyable.
+/// An order by unsigned bytes, or by a function of the program. Trivially copyable.
+/// Requires: the argument of the function outlives the order.
+/// Thread-safety: the same as that of the function.
 class key_order {
  public:
-  /// Below, equal to or above 0.
+  /// Returns a negative number, zero or a positive number if `a` is before, equal to or after `b`.
   using comparison = int (*)(const void* who, std::string_view a, std::string_view b);
 
-  /// By unsigned bytes.
+  /// Creates the order by unsigned bytes.
   key_order() = default;
   key_order(const void* who, comparison compare) noexcept : who_(who), compare_(compare) {}
 
@@ -22,7 +24,7 @@ class key_order {
   [[nodiscard]] bool operator()(std::string_view a, std::string_view b) const {
     return is_by_bytes() ? a < b : compare_(who_, a, b) < 0;
   }
-  /// For separators of pages: a key behind `low` and not behind `high`, as short as is easily had.
+  /// Returns a short key that is after `low` and not after `high`. Pages use it as a separator.
   [[nodiscard]] std::string_view between(std::string_view low, std::string_view high) const {
     if (!is_by_bytes()) return high;
     const std::size_t shorter = std::min(low.size(), high.size());

@@ -1,4 +1,4 @@
-// What a transaction of a store has read, and what therefore has to be there when it is done.
+// The read set of a store's transaction, which must be unchanged when the transaction commits.
 #pragma once
 
 #include <outlast/db/detail/changes.hpp>
@@ -14,27 +14,28 @@
 
 namespace outlast::store_detail {
 
-/// Keys with their values, keys that were absent, and ranges with all that they held, in bytes of
-/// its own. Volatile.
+/// Keys with their values, absent keys, and ranges with all their entries. Owns its bytes.
+/// Volatile.
 /// Thread-safety: const members may be called concurrently.
 class read_set {
  public:
-  /// All keys from `from` on up to an end.
+  /// All keys from `from` to an end, with their values.
   struct range {
     std::string from;
-    std::optional<std::string> to;  ///< none: all that follow
-    bool with_to = false;           ///< is `to` a part of it?
+    std::optional<std::string> to;  ///< without a value, the range has no end
+    bool with_to = false;           ///< true if the range includes `to`
     std::vector<std::pair<std::string, std::string>> held;
   };
 
-  /// None: the key is absent.
+  /// Adds a key with its value. Without a value, the key must be absent.
   void expect(std::string_view key, std::optional<std::string> value) {
     points_.emplace_back(key, std::move(value));
   }
   void expect(range all) { ranges_.push_back(std::move(all)); }
   [[nodiscard]] bool empty() const noexcept { return points_.empty() && ranges_.empty(); }
 
-  /// Is all that in `content`, a tree's? Reads what it names, and one key behind each range.
+  /// Returns true if `content`, a tree, contains the same values. Reads the recorded keys and
+  /// ranges, and one key after each range.
   template <class Content>
   [[nodiscard]] bool hold_in(const Content& content, const key_order& order) const {
     return std::all_of(points_.begin(), points_.end(),

@@ -27,7 +27,7 @@ class reclaiming_stack {
   using cell = typename Policy::template cell<node*>;
 
   /// Stays with the pool until the pool is closed or the root is dropped.
-  struct session : outlast::durable::root_session<domain> {
+  struct session : outlast::roots::root_session<domain> {
     session(outlast::basic_pool<domain>& pool, const outlast::attached_root& root)
         : outlast::roots::root_session<domain>(pool, root),
           nodes(pool.template service<reclaimer>()) {

@@ -168,11 +168,11 @@ struct taken_pool {
 /// Locks the pool and brings in what a log beside it holds.
 taken_pool take(const arguments& given) {
   mapped_file file = mapped_file::open(given.pool);
-  parsed_header header = pool_detail::judge_header(file.first_page(), given.pool);
+  parsed_header header = pool_detail::validate_header(file.first_page(), given.pool);
   const std::uint64_t batches =
       pool_detail::batches_in_log(given.pool, header.fixed.uuid).value_or(0);
   pool_detail::found_log log = pool_detail::bring_in_log(file, header, false, false);
-  header = pool_detail::judge_header(file.first_page(), given.pool);
+  header = pool_detail::validate_header(file.first_page(), given.pool);
   const auto domain = static_cast<domain::kind>(header.state.domain_kind);
   if (header.dirty() && domain == domain::kind::process && !given.unclosed) {
     throw error(errc::refused, given.pool,

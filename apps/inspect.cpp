@@ -117,7 +117,7 @@ ordered_json describe_header(const parsed_header& header) {
           {"size_bytes", state.size_bytes},
           {"capacity_bytes", fixed.capacity_bytes},
           {"base_address", hexadecimal(state.base_address)},
-          {"volatile_twin_distance", fixed.volatile_twin_distance},
+          {"volatile_twin_distance", fixed.shadow_distance_in_memory},
           {"mark", header.dirty() ? "dirty" : "clean"},
           {"dirty_under_domain", header.dirty() ? pool_detail::name_of(kind) : ""},
           {"generation", state.generation},

@@ -4,8 +4,8 @@
 
 #include <outlast/base/hash.hpp>
 #include <outlast/durable/policy.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -66,12 +66,13 @@ class reclaiming_stack {
   using value_type = std::uint64_t;
 
   reclaiming_stack(pool_type& pool, std::string_view name)
-      : session_(pool.template service<outlast::roots::root_sessions<domain>>()
-                     .template attach<session>(name, {"reclaiming_stack", fingerprint(), false},
-                                               [](pool_type& in, const auto& root) {
-                                                 return std::make_shared<session>(in, root);
-                                               })) {}
-  ~reclaiming_stack() { session_->handle_gone(); }
+      : session_(
+            pool.template service<outlast::roots::root_sessions<domain>>().template attach<session>(
+                name, {"reclaiming_stack", fingerprint(), false},
+                [](pool_type& in, const auto& root) {
+                  return std::make_shared<session>(in, root);
+                })) {}
+  ~reclaiming_stack() { session_->release(); }
 
   void push(std::uint64_t value) {
     outlast::durable::with_room(session_->nodes, [&] {  // if it is full: reclaims, tries again

@@ -30,7 +30,7 @@ box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& ro
   outlast::durable::attach_replicas<policy>(pool, arena);  // must come first
   if (root.state == outlast::root_state::fresh) {
     void* const block = arena.allocate(sizeof(box_office), alignof(box_office));
-    auto* const office = new (seen<policy>(static_cast<std::byte*>(block))) box_office;
+    auto* const office = new (to_working<policy>(static_cast<std::byte*>(block))) box_office;
     outlast::domain::persist<policy::domain_type>(block, sizeof(box_office));
     pool.publish_root(root.index, block);
     return *office;
@@ -39,7 +39,7 @@ box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& ro
   auto recovery = arena.begin_recovery();  // frees all blocks that are not marked
   recovery.mark(block);
   recovery.finish();
-  return *seen<policy>(block);
+  return *to_working<policy>(block);
 }
 // [/quote]
 

@@ -23,24 +23,24 @@ class pool_memory {
     if (root_.state == outlast::root_state::fresh) {
       head_ = make(0, nullptr);
       outlast::domain::fence<domain>();
-      pool.publish_root(root_.index, original<policy>(head_));
+      pool.publish_root(root_.index, to_durable<policy>(head_));
       return;
     }
-    head_ = seen<policy>(reinterpret_cast<node*>(pool.base() + root_.object_offset));
+    head_ = to_working<policy>(reinterpret_cast<node*>(pool.base() + root_.object_offset));
     auto recovery = arena_.begin_recovery();  // frees all blocks that are not marked
     for (node* at = head_; at != nullptr; at = unmarked(at->next.load())) {
-      recovery.mark(original<policy>(at));
+      recovery.mark(to_durable<policy>(at));
       at->next.recover();
     }
     recovery.finish();
   }
   node* make(std::uint64_t key, node* next) {
     auto* const block = static_cast<node*>(arena_.allocate(sizeof(node), alignof(node)));
-    node* const fresh = new (seen<policy>(block)) node(key, next);
+    node* const fresh = new (to_working<policy>(block)) node(key, next);
     outlast::domain::flush<domain>(block, sizeof(node));  // the linking store waits for it
     return fresh;
   }
-  void unmake(node* never_linked) { arena_.deallocate(original<policy>(never_linked)); }
+  void unmake(node* never_linked) { arena_.deallocate(to_durable<policy>(never_linked)); }
   node& head() { return *head_; }
 
  private:

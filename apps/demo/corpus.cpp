@@ -16,24 +16,24 @@ namespace fs = std::filesystem;
   throw std::runtime_error("corpus file " + file.string() + ": " + why);
 }
 
-std::string read_file(const fs::path& file, std::size_t most_bytes) {
+std::string read_file(const fs::path& file, std::size_t max_bytes) {
   std::error_code code;
   const fs::file_status status = fs::status(file, code);
   if (!fs::exists(status)) refuse(file, "no such file");
   if (fs::is_directory(status)) refuse(file, "is a directory; name the files in it");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse(file, "cannot be read: " + std::generic_category().message(errno));
-  std::string text(most_bytes, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(most_bytes));
+  std::string text(max_bytes, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(max_bytes));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }
 
-void append(corpus& to, const fs::path& file, std::size_t most_bytes) {
-  const std::string text = read_file(file, most_bytes - to.text.size());
+void append(corpus& to, const fs::path& file, std::size_t max_bytes) {
+  const std::string text = read_file(file, max_bytes - to.text.size());
   if (text.empty()) return;
   to.text += text;
-  if (to.text.size() < most_bytes) to.text += '\n';  // words end with their file
+  if (to.text.size() < max_bytes) to.text += '\n';  // words end with their file
   ++to.files;
 }
 
@@ -73,11 +73,11 @@ std::vector<fs::path> default_files() {
 
 }  // namespace
 
-corpus read_corpus(const std::vector<fs::path>& files, std::size_t most_bytes) {
+corpus read_corpus(const std::vector<fs::path>& files, std::size_t max_bytes) {
   corpus result;
   for (const fs::path& file : files) {
     // A file is looked at even where no room is left: a wrong name is an error all the same.
-    append(result, file, most_bytes);
+    append(result, file, max_bytes);
   }
   if (!word_scanner(result.text).next()) {
     throw std::runtime_error("the corpus holds no word (a maximal run of the letters A-Z, a-z): " +
@@ -86,12 +86,12 @@ corpus read_corpus(const std::vector<fs::path>& files, std::size_t most_bytes) {
   return result;
 }
 
-corpus read_default_corpus(std::size_t most_bytes) {
+corpus read_default_corpus(std::size_t max_bytes) {
   corpus result;
   for (const fs::path& file : default_files()) {
     std::error_code code;
-    if (result.text.size() < most_bytes && fs::is_regular_file(file, code)) {
-      append(result, file, most_bytes);
+    if (result.text.size() < max_bytes && fs::is_regular_file(file, code)) {
+      append(result, file, max_bytes);
     }
   }
   if (!word_scanner(result.text).next()) {

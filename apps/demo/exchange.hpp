@@ -14,7 +14,7 @@
 
 namespace outlast::apps::demo {
 
-inline constexpr std::uint32_t most_threads = 64;
+inline constexpr std::uint32_t max_threads = 64;
 
 /// What a child is started for.
 enum class task : std::uint32_t {
@@ -81,7 +81,7 @@ struct exchange_header {
   std::uint64_t survivors_found = 0;
   figures measured;
   char message[1024]{};
-  acknowledgement acknowledged[most_threads];
+  acknowledgement acknowledged[max_threads];
 };
 
 /// The shared memory with its parts. A handle; thread-safe as far as the header's fields are.

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr int exit_lost = 1;
 constexpr int exit_error = 2;
 constexpr int exit_interrupted = 130;
-constexpr std::size_t most_text_bytes = 4 * 1024 * 1024;
+constexpr std::size_t max_text_bytes = 4 * 1024 * 1024;
 
 volatile std::sig_atomic_t interrupt_seen = 0;
 
@@ -128,8 +128,8 @@ demo::sabotage fault_named(const std::string& name) {
 }
 
 demo::corpus corpus_for(const std::vector<std::string>& files) {
-  if (files.empty()) return demo::read_default_corpus(most_text_bytes);
-  return demo::read_corpus({files.begin(), files.end()}, most_text_bytes);
+  if (files.empty()) return demo::read_default_corpus(max_text_bytes);
+  return demo::read_corpus({files.begin(), files.end()}, max_text_bytes);
 }
 
 void stop_on_interrupt() {
@@ -232,7 +232,7 @@ void add_options(CLI::App& program, demo_options& options) {
       ->allow_extra_args(false);  // a text may follow
   program
       .add_option("--threads", options.threads, "Ingesting threads (default: one per CPU, <= 4)")
-      ->check(CLI::Range(1U, demo::most_threads));
+      ->check(CLI::Range(1U, demo::max_threads));
   program.add_option(
       "--pool-dir", options.pool_dir,
       "Where pools are created and removed (default: the folder for temporary files)");

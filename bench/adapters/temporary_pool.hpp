@@ -50,7 +50,8 @@ class temporary_pool {
 
 /// A pool for a subject.
 [[nodiscard]] inline pool_options pool_options_for(const subject_options& options) {
-  return {.size_bytes = pool_bytes_for(options.mix.size), .twin_on_media = options.twin_on_media};
+  return {.size_bytes = pool_bytes_for(options.mix.size),
+          .shadow_on_media = options.shadow_on_media};
 }
 
 }  // namespace outlast::bench

@@ -190,7 +190,7 @@ void driver::run_errand(std::string_view name) {
     const memory_use memory = memory_use::of_this_process();
     said_(store_->describe() + "\nfiles: " + std::to_string(bytes_in(settings_.directory)) +
           " bytes; memory: " + std::to_string(memory.now_kib) + " KiB, at most " +
-          std::to_string(memory.most_kib) + " KiB, " + std::to_string(memory.anonymous_kib) +
+          std::to_string(memory.max_kib) + " KiB, " + std::to_string(memory.anonymous_kib) +
           " KiB of them without files");
     outcome of;
     of.benchmark = name;

@@ -57,11 +57,11 @@ class value_text {
   value_text(std::size_t value_bytes, double compression_ratio, std::uint64_t seed)
       : value_bytes_(value_bytes) {
     constexpr std::size_t piece_bytes = 100;
-    constexpr std::size_t least_bytes = std::size_t{1} << 20;
+    constexpr std::size_t min_bytes = std::size_t{1} << 20;
     xoshiro256 random(seed);
     const auto drawn_bytes = static_cast<std::size_t>(
         std::clamp(compression_ratio * piece_bytes, 1.0, static_cast<double>(piece_bytes)));
-    while (text_.size() < least_bytes || text_.size() < 2 * value_bytes) {
+    while (text_.size() < min_bytes || text_.size() < 2 * value_bytes) {
       std::string drawn(drawn_bytes, ' ');
       for (char& each : drawn) each = static_cast<char>(' ' + random.below('~' - ' ' + 1));
       for (std::size_t i = 0; i < piece_bytes; ++i) text_ += drawn[i % drawn_bytes];

@@ -11,8 +11,8 @@ void latencies::merge(const latencies& other) noexcept {
   count_ += other.count_;
   sum_ += other.sum_;
   sum_of_squares_ += other.sum_of_squares_;
-  least_ = std::min(least_, other.least_);
-  most_ = std::max(most_, other.most_);
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
 }
 
 double latencies::quantile_us(double q) const noexcept {
@@ -24,11 +24,11 @@ double latencies::quantile_us(double q) const noexcept {
     if (here > 0 && before + here >= wanted) {
       const double begins = beginning_of(i);
       const double ns = begins + (beginning_of(i + 1) - begins) * (wanted - before) / here;
-      return std::clamp(ns, static_cast<double>(least_), static_cast<double>(most_)) / 1e3;
+      return std::clamp(ns, static_cast<double>(min_), static_cast<double>(max_)) / 1e3;
     }
     before += here;
   }
-  return static_cast<double>(most_) / 1e3;
+  return static_cast<double>(max_) / 1e3;
 }
 
 void latencies::print(std::ostream& out) const {
@@ -38,8 +38,8 @@ void latencies::print(std::ostream& out) const {
   const auto flags = out.flags();
   out << std::fixed << std::setprecision(4) << "Count: " << count_ << "  Average: " << average / 1e3
       << "  StdDev: " << std::sqrt(variance) / 1e3 << '\n'
-      << "Min: " << (count_ == 0 ? 0.0 : static_cast<double>(least_) / 1e3)
-      << "  Median: " << quantile_us(0.5) << "  Max: " << static_cast<double>(most_) / 1e3 << '\n'
+      << "Min: " << (count_ == 0 ? 0.0 : static_cast<double>(min_) / 1e3)
+      << "  Median: " << quantile_us(0.5) << "  Max: " << static_cast<double>(max_) / 1e3 << '\n'
       << "Percentiles: P50: " << quantile_us(0.5) << " P75: " << quantile_us(0.75)
       << " P99: " << quantile_us(0.99) << " P99.9: " << quantile_us(0.999)
       << " P99.99: " << quantile_us(0.9999) << '\n'

@@ -21,8 +21,8 @@ class latencies {
     ++count_;
     sum_ += static_cast<double>(ns);
     sum_of_squares_ += static_cast<double>(ns) * static_cast<double>(ns);
-    least_ = std::min(least_, ns);
-    most_ = std::max(most_, ns);
+    min_ = std::min(min_, ns);
+    max_ = std::max(max_, ns);
   }
   void merge(const latencies& other) noexcept;
 
@@ -54,8 +54,8 @@ class latencies {
   std::uint64_t count_ = 0;
   double sum_ = 0;
   double sum_of_squares_ = 0;
-  std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t most_ = 0;
+  std::uint64_t min_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_ = 0;
 };
 
 }  // namespace outlast::bench

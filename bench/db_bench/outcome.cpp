@@ -64,7 +64,7 @@ memory_use memory_use::of_this_process() {
     std::uint64_t kib = 0;
     if (!(words >> name >> kib)) continue;
     if (name == "VmRSS:") use.now_kib = kib;
-    if (name == "VmHWM:") use.most_kib = kib;
+    if (name == "VmHWM:") use.max_kib = kib;
     if (name == "RssAnon:") use.anonymous_kib = kib;
   }
   return use;
@@ -144,7 +144,7 @@ std::string to_json(const outcome& of, const store_settings& settings, const eng
       {"file_bytes", of.file_bytes},
       {"data_bytes", of.data_bytes},
       {"vm_rss_kib", memory.now_kib},
-      {"vm_hwm_kib", memory.most_kib},
+      {"vm_hwm_kib", memory.max_kib},
       {"rss_anon_kib", memory.anonymous_kib},
       {"commit", build_commit()},
       {"build", build_description()},

@@ -39,7 +39,7 @@ struct outcome {
 /// KiB that this process has of memory, from /proc/self/status; of files mapped in memory too.
 struct memory_use {
   std::uint64_t now_kib = 0;        ///< VmRSS
-  std::uint64_t most_kib = 0;       ///< VmHWM
+  std::uint64_t max_kib = 0;        ///< VmHWM
   std::uint64_t anonymous_kib = 0;  ///< RssAnon: without what belongs to files
 
   [[nodiscard]] static memory_use of_this_process();

@@ -210,7 +210,7 @@ void reader::read_emulation(const toml::table& root, experiment& result) const {
   }
   if (const toml::node* const node = root.get("twin_on_media")) {
     if (!node->is_boolean()) fail(*node, "'twin_on_media' must be true or false");
-    result.twin_on_media = node->value_or(false);
+    result.shadow_on_media = node->value_or(false);
   }
 }
 

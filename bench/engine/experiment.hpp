@@ -41,7 +41,7 @@ struct experiment {
   std::vector<double> update_percents;
   std::vector<key_distribution> workloads;
   std::vector<unsigned> added_fence_ns = {0};  ///< over `slowed` domains: emulated media
-  bool twin_on_media = false;                  ///< as in pool_options: for mirrored policies
+  bool shadow_on_media = false;                ///< as in pool_options: for mirrored policies
   /// None: the process's own, which is the best one or what OUTLAST_FLUSH names.
   std::optional<hw::flush_instruction> flush_instruction = {};
   double seconds = 0.5;  ///< one timed run

@@ -79,7 +79,7 @@ std::string to_json(const record& measured) {
       {"update_percent", measured.update_percent},
       {"workload", measured.workload},
       {"added_fence_ns", measured.added_fence_ns},
-      {"twin_on_media", measured.twin_on_media},
+      {"twin_on_media", measured.shadow_on_media},
       {"mops", rounded(measured.mops)},
       {"ratio_to_transient", rounded(measured.ratio_to_transient)},
       {"flushes_per_op", rounded_or_null(measured.flushes_per_op)},
@@ -114,7 +114,7 @@ void print_row(std::ostream& out, const record& measured, const record* previous
     if (measured.added_fence_ns > 0) {
       out << ", fences " << measured.added_fence_ns << " ns slower where slowed";
     }
-    if (measured.twin_on_media) out << ", second replicas on the media";
+    if (measured.shadow_on_media) out << ", second replicas on the media";
     out << '\n';
   }
   const auto flags = out.flags();

@@ -221,7 +221,7 @@ class series {
 
  private:
   void build(const subject_factory& make, const workload& mix) {
-    target_ = make({mix, settings_->pool_directory, what_->twin_on_media});
+    target_ = make({mix, settings_->pool_directory, what_->shadow_on_media});
     const bool worth_threads = mix.size > settings_->rebuilt_up_to;
     const auto threads = worth_threads ? static_cast<unsigned>(usable_cpus().size()) : 1U;
     prefill(*target_, mix, prefill_seed, threads);
@@ -330,7 +330,7 @@ class interleaved_series {
                   .update_percent = where.mix.update_percent,
                   .workload = where.mix.distribution.name(),
                   .added_fence_ns = where.added_fence_ns,
-                  .twin_on_media = what_.twin_on_media,
+                  .shadow_on_media = what_.shadow_on_media,
                   .mops = median(one.mops()),
                   .spread = spread(one.mops()),
                   .ratio_to_transient = median(ratios),

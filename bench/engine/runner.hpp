@@ -35,7 +35,7 @@ struct record {
   double update_percent = 0;
   std::string workload;
   unsigned added_fence_ns = 0;
-  bool twin_on_media = false;
+  bool shadow_on_media = false;
   double mops = 0;                ///< median over repetitions, million operations per second
   double spread = 0;              ///< (p75 - p25) / median of it
   double ratio_to_transient = 0;  ///< median of the ratios to the twin in the same repetition

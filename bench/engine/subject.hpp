@@ -64,7 +64,7 @@ class subject {
 struct subject_options {
   workload mix;
   std::filesystem::path pool_directory;
-  bool twin_on_media = false;  ///< as in pool_options
+  bool shadow_on_media = false;  ///< as in pool_options
 };
 
 /// What an adapter offers: a set of 64-bit keys, and the operations of the workload.

@@ -36,7 +36,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::size_t value_bytes = 1024;
 
 template <class Value>
-using unwaited_queue = epoch::lockfree_queue<Value, counted>;
+using nonblocking_queue = epoch::lockfree_queue<Value, counted>;
 template <class Value>
 using strict_queue = lockfree::michael_scott_queue<
     Value, durable::flit<durable::tag::adjacent, durable::automatic, counted>>;
@@ -330,15 +330,16 @@ void measure_epoch_counts(const micro_settings& settings, const micro_sink& sink
   for (const operation_mix& mix : {operation_mix{0, 1, 1}, operation_mix{18, 1, 1}}) {
     const std::string where = "map " + mix.name() + ": ";
     count(settings, sink, *make_epoch_map<epoch::buffered<counted>>(setup), where + "montage", mix);
-    using unwaited_map = epoch::lockfree_hash_map<std::string, std::string, counted>;
-    count(settings, sink, *make_lock_free_map<unwaited_map>(setup), where + "lockfree", mix);
+    using nonblocking_map = epoch::lockfree_hash_map<std::string, std::string, counted>;
+    count(settings, sink, *make_lock_free_map<nonblocking_map>(setup), where + "lockfree", mix);
     count(settings, sink, *make_set_map<sets::link_free<counted>>(setup), where + "link_free", mix);
     count(settings, sink, *make_set_map<sets::soft<counted>>(setup), where + "soft", mix);
   }
   const std::filesystem::path& directory = settings.pool_directory;
   count(settings, sink, *make_epoch_queue<epoch::buffered<counted>, value_bytes>(directory),
         "queue: montage", {});
-  count(settings, sink, *make_queue<unwaited_queue, value_bytes>(directory), "queue: lockfree", {});
+  count(settings, sink, *make_queue<nonblocking_queue, value_bytes>(directory), "queue: lockfree",
+        {});
   count(settings, sink, *make_queue<strict_queue, value_bytes>(directory), "queue: flit", {});
 }
 

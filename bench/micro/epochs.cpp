@@ -20,9 +20,9 @@ namespace {
 
 using domain::adr;
 using flit = durable::flit<durable::tag::adjacent, durable::automatic, adr>;
-using unwaited_map = epoch::lockfree_hash_map<std::string, std::string, adr>;
+using nonblocking_map = epoch::lockfree_hash_map<std::string, std::string, adr>;
 template <class Value>
-using unwaited_queue = epoch::lockfree_queue<Value, adr>;
+using nonblocking_queue = epoch::lockfree_queue<Value, adr>;
 template <class Value>
 using strict_queue = lockfree::michael_scott_queue<Value, flit>;
 
@@ -65,7 +65,7 @@ class contest {
 void add_maps(contest& to, const map_setup& setup) {
   to.add("montage", make_epoch_map<epoch::buffered<adr>>(setup));
   to.add("twin", make_epoch_map<epoch::transient<adr>>(setup));
-  to.add("lockfree", make_lock_free_map<unwaited_map>(setup));
+  to.add("lockfree", make_lock_free_map<nonblocking_map>(setup));
   to.add("volatile", make_volatile_map(setup));
   to.add("link_free", make_set_map<sets::link_free<adr>>(setup));
   to.add("soft", make_set_map<sets::soft<adr>>(setup));
@@ -78,7 +78,7 @@ void add_queues(contest& to, const micro_settings& settings) {
   to.add("twin", make_epoch_queue<epoch::transient<adr>, Bytes>(directory));
   to.add("montage, one lock",
          make_epoch_queue<epoch::buffered<adr>, Bytes, epoch::queue_locks::one>(directory));
-  to.add("lockfree", make_queue<unwaited_queue, Bytes>(directory));
+  to.add("lockfree", make_queue<nonblocking_queue, Bytes>(directory));
   to.add("volatile", make_volatile_queue<Bytes>(directory));
   to.add("flit", make_queue<strict_queue, Bytes>(directory));
 }

@@ -21,7 +21,7 @@ namespace {
 
 /// Flit-counters have 16 bits and count at most one store per thread: one thread more could wrap
 /// one.
-constexpr std::size_t most_threads = 65'535;
+constexpr std::size_t max_threads = 65'535;
 
 [[noreturn]] void refuse() {
   throw error(errc::refused, "",
@@ -39,7 +39,7 @@ class registry {
  public:
   thread_context& acquire() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty() && contexts_.size() == most_threads) refuse();
+    if (free_.empty() && contexts_.size() == max_threads) refuse();
     if (!free_.empty()) {
       thread_context& context = contexts_[free_.top()];
       free_.pop();

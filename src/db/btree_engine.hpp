@@ -57,7 +57,7 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
   made.size_bytes = replicas + replicas / 32 + besides;  // a page has a line of 1/64 of it
   made.capacity_bytes = made.size_bytes;
   made.log_bytes = std::size_t{32} << 20;
-  made.most_log_bytes = std::size_t{256} << 20;
+  made.max_log_bytes = std::size_t{256} << 20;
   made.per_operation_device_sync = true;
   made.salvage = wanted.salvage;
   made.file_mode = wanted.file_mode;
@@ -100,7 +100,7 @@ class btree_engine final : public engine {
                bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
         image_(std::move(image)),
-        pool_(judged(std::move(pool), wanted)),
+        pool_(validated(std::move(pool), wanted)),
         all_(std::make_unique<managed>(*pool_, manager_name, options_for(*pool_, wanted),
                                        wanted.order, wanted.salvage)),
         facts_(all_->manager().template root<store_facts>("facts")),
@@ -175,7 +175,7 @@ class btree_engine final : public engine {
     if (image_ == nullptr) all_->collect();
   }
   std::string check() override;
-  rescue_counts rescue(engine& to) override;
+  repair_counts repair_into(engine& to) override;
   store_options shape() const override;
   std::string guarantee() const override {
     return image_ == nullptr ? all_->manager().guarantee() : image_->guarantee;
@@ -232,8 +232,8 @@ class btree_engine final : public engine {
   static constexpr const char* region_name = "tx:store";
 
   /// Throws error{bad_argument} where the store in the pool cannot be what is asked for.
-  static std::shared_ptr<basic_pool<D>> judged(std::shared_ptr<basic_pool<D>> pool,
-                                               const store_options& wanted);
+  static std::shared_ptr<basic_pool<D>> validated(std::shared_ptr<basic_pool<D>> pool,
+                                                  const store_options& wanted);
   /// What is there keeps its sizes. A region alone is what an interrupted creation has left.
   static tx::options options_for(const basic_pool<D>& in, const store_options& wanted) {
     const std::vector<root_info> roots = in.roots();
@@ -420,8 +420,8 @@ void btree_engine<D, Tree>::judge(const store_options& wanted) {
 }
 
 template <domain::persistence_domain D, class Tree>
-std::shared_ptr<basic_pool<D>> btree_engine<D, Tree>::judged(std::shared_ptr<basic_pool<D>> pool,
-                                                             const store_options& wanted) {
+std::shared_ptr<basic_pool<D>> btree_engine<D, Tree>::validated(std::shared_ptr<basic_pool<D>> pool,
+                                                                const store_options& wanted) {
   const std::optional<region_info> region = pool->find_region(region_name);
   if (!region) return pool;
   const auto refuse = [&wanted](const char* option, std::uint64_t asked, std::uint64_t has) {
@@ -455,14 +455,14 @@ store_options btree_engine<D, Tree>::shape() const {
 }
 
 template <domain::persistence_domain D, class Tree>
-rescue_counts btree_engine<D, Tree>::rescue(engine& to) {
+repair_counts btree_engine<D, Tree>::repair_into(engine& to) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   // A thread is in one operation at a time, and this one reads `*this` all the while.
   const auto write = [&to](changes all) {
     std::async(std::launch::async, [&] { to.apply(std::move(all), false); }).get();
   };
   const std::uint64_t most = shape().capacity_bytes;
-  rescue_counts found;
+  repair_counts found;
   all_->read([&](const tree& t) {
     found = {};
     changes some;

@@ -18,7 +18,7 @@ namespace core = ::outlast::store_detail;
 namespace {
 
 /// Nothing is in it but what an interrupted checkpoint, and a try to open that, have left.
-Status judge_emptiness(Env* env, const std::string& directory) {
+Status validate_emptiness(Env* env, const std::string& directory) {
   std::vector<std::string> there;
   Status status = env->GetChildren(directory, &there);
   if (!status.ok()) return status;
@@ -38,7 +38,7 @@ Status judge_emptiness(Env* env, const std::string& directory) {
 
 /// A closed store of what `from` holds, in the ordinary memory of an Env.
 void copy_in_memory(core::engine& from, store_keeper& keeper, const core::store_options& wanted,
-                    Env& env, const core::progress_told& tell) {
+                    Env& env, const core::progress_callback& tell) {
   std::shared_ptr<core::memory_file> memory;
   static_cast<void>(core::copy_store(
       from, wanted,
@@ -51,7 +51,7 @@ void copy_in_memory(core::engine& from, store_keeper& keeper, const core::store_
 
 /// The same on a file system, written aside and renamed.
 void copy_in_files(core::engine& from, core::store_options wanted, const store_paths& paths,
-                   core::medium on, const core::progress_told& tell) {
+                   core::medium on, const core::progress_callback& tell) {
   wanted.file = paths.copied;
   core::settle_store(paths.data, {paths.copied});
   static_cast<void>(core::copy_store(
@@ -66,12 +66,12 @@ void copy_in_files(core::engine& from, core::store_options wanted, const store_p
   }
 }
 
-Status copy_to(db_impl& from, const std::string& directory, const core::progress_told& tell) {
+Status copy_to(db_impl& from, const std::string& directory, const core::progress_callback& tell) {
   Env* const env = from.env();
   const store_paths paths(directory);
   const directory_lock lock(env, paths.lock);
   if (!lock.status().ok()) return lock.status();
-  Status status = judge_emptiness(env, directory);  // others may have been faster
+  Status status = validate_emptiness(env, directory);  // others may have been faster
   if (!status.ok()) return status;
   core::store_options wanted = from.in().shape();
   wanted.may_create = true;
@@ -92,13 +92,13 @@ Status copy_to(db_impl& from, const std::string& directory, const core::progress
 
 }  // namespace
 
-Status Checkpoint(DB* db, const std::string& directory, const core::progress_told& tell) {
+Status Checkpoint(DB* db, const std::string& directory, const core::progress_callback& tell) {
   db_impl* const opened = opened_of(db);
   if (opened == nullptr) return not_opened("Checkpoint()");
   db_impl& from = *opened;
   Env* const env = from.env();
   const bool is_made = env->CreateDir(directory).ok();
-  Status status = is_made ? Status() : judge_emptiness(env, directory);
+  Status status = is_made ? Status() : validate_emptiness(env, directory);
   if (!status.ok()) return status;
   status = copy_to(from, directory, tell);
   if (status.ok() && is_made && keeper_of(env) == nullptr) {

@@ -44,7 +44,7 @@ std::unique_ptr<moment> now_of(engine& of) {
 }
 
 /// `arriving`: the order of `to` is that; null: `to` has an order of its own.
-std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progress_told& tell) {
+std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progress_callback& tell) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
   const std::unique_ptr<moment> now = now_of(from);
@@ -80,7 +80,7 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progres
 
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
-                         const std::function<void()>& remove, const progress_told& tell) {
+                         const std::function<void()>& remove, const progress_callback& tell) {
   arrival arriving;
   const bool is_unordered = std::exchange(wanted.any_order, false);
   if (is_unordered) wanted.order = arriving.order();

@@ -61,7 +61,7 @@ Status DB::Delete(const WriteOptions& options, const Slice& key) {
 
 Snapshot::~Snapshot() = default;
 
-Status judge_length(std::string_view key, std::string_view value) {
+Status validate_length(std::string_view key, std::string_view value) {
   // One operation is kept in memory several times.
   constexpr std::size_t longest = std::size_t{1} << 30;
   if (key.size() <= longest && value.size() <= longest) return {};
@@ -155,15 +155,15 @@ class collector final : public WriteBatch::RangeHandler {
   explicit collector(std::size_t bytes) { all_.reserve(bytes); }
 
   void Put(const Slice& key, const Slice& value) override {
-    if (status_.ok()) status_ = judge_length(key.view(), value.view());
+    if (status_.ok()) status_ = validate_length(key.view(), value.view());
     if (status_.ok()) all_.put(key.view(), value.view());
   }
   void Delete(const Slice& key) override {
-    if (status_.ok()) status_ = judge_length(key.view());
+    if (status_.ok()) status_ = validate_length(key.view());
     if (status_.ok()) all_.erase(key.view());
   }
   void DeleteRange(const Slice& begin, const Slice& end) override {
-    if (status_.ok()) status_ = judge_length(begin.view(), end.view());
+    if (status_.ok()) status_ = validate_length(begin.view(), end.view());
     if (status_.ok()) all_.erase_range(begin.view(), end.view());
   }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
@@ -221,13 +221,13 @@ db_impl::~db_impl() {
 }
 
 Status db_impl::Put(const WriteOptions& options, const Slice& key, const Slice& value) {
-  Status status = judge_length(key.view(), value.view());
+  Status status = validate_length(key.view(), value.view());
   if (!status.ok()) return status;
   return guarded([&] { in_->put(key.view(), value.view(), options.sync); });
 }
 
 Status db_impl::Delete(const WriteOptions& options, const Slice& key) {
-  Status status = judge_length(key.view());
+  Status status = validate_length(key.view());
   if (!status.ok()) return status;
   return guarded([&] { in_->erase(key.view(), options.sync); });
 }

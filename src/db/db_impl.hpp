@@ -39,7 +39,7 @@ struct store_paths {
 };
 
 /// InvalidArgument if one is longer than a store keeps.
-[[nodiscard]] Status judge_length(std::string_view key, std::string_view value = {});
+[[nodiscard]] Status validate_length(std::string_view key, std::string_view value = {});
 
 /// The lock on a store's directory, given back at the end.
 class directory_lock {

@@ -89,17 +89,17 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
   const ssize_t got = try_to_read(fd_.get(), 0, first.data(), first.size());
   if (got < 0) pool_detail::fail(file, "read the file", errno);
   first.resize(static_cast<std::size_t>(got));
-  const parsed_header header = pool_detail::judge_header(first, file);
+  const parsed_header header = pool_detail::validate_header(first, file);
   bytes_ = base::round_up(std::max<std::size_t>(bytes_, page_bytes), page_bytes);
   try {
     bring_in(header, salvage);
-    const parsed_header now = pool_detail::judge_header({base_, bytes_}, file);
+    const parsed_header now = pool_detail::validate_header({base_, bytes_}, file);
     if (now.file_bytes() > bytes_) {
       throw error(errc::truncated, file,
                   "the file has " + std::to_string(bytes_) + " bytes and the pool needs " +
                       std::to_string(now.file_bytes()) + "; its end was cut off; restore a backup");
     }
-    judge_copy(now, salvage);
+    validate_copy(now, salvage);
     if (!pool_detail::torn_by_machine_crash(now)) return;
     if (!salvage) {
       throw error(errc::torn_by_machine_crash, file,
@@ -118,7 +118,7 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
 file_image::~file_image() { release(); }
 
 /// Refuses a copy of a store that was open.
-void file_image::judge_copy(const parsed_header& header, bool salvage) {
+void file_image::validate_copy(const parsed_header& header, bool salvage) {
   const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
     std::memset(to, 0, size);
     if (try_to_read(fd_.get(), offset, to, size) < 0) {
@@ -268,7 +268,7 @@ std::string file_image::guarantee() const {
 void file_image::bring_in_file(bool salvage) {
   const std::uint64_t length = length_of(file_, fd_.get());
   const bool reads = salvage && on_ == medium::disk;  // a mapping dies of what cannot be read
-  constexpr std::uint64_t least_hole = std::uint64_t{64} << 10;
+  constexpr std::uint64_t min_hole = std::uint64_t{64} << 10;
   std::uint64_t begin = 0;
   while (begin < length) {
     const off_t data = ::lseek(fd_.get(), static_cast<off_t>(begin), SEEK_DATA);
@@ -280,7 +280,7 @@ void file_image::bring_in_file(bool salvage) {
       if (at < 0) break;
       to = static_cast<std::uint64_t>(at);
       at = ::lseek(fd_.get(), at, SEEK_DATA);
-      if (at < 0 || static_cast<std::uint64_t>(at) - to > least_hole) break;
+      if (at < 0 || static_cast<std::uint64_t>(at) - to > min_hole) break;
     }
     from = from / page_bytes * page_bytes;
     to = base::round_up(to, page_bytes);
@@ -317,8 +317,9 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
 }
 
 /// Refuses a file of another moment than its log's. `end`: the log's last batch and one more.
-void file_image::judge_moment(const log_reading& log, std::uint64_t end,
-                              const parsed_header& header, const std::string& path, bool salvage) {
+void file_image::validate_moment(const log_reading& log, std::uint64_t end,
+                                 const parsed_header& header, const std::string& path,
+                                 bool salvage) {
   const page_generations has = generations_of({base_, pool_format::page_bytes});
   if (!pool_detail::is_newer_than_log(has, log, end)) return;
   const std::string newer =
@@ -377,7 +378,7 @@ void file_image::bring_in_batches(pool_detail::log_reader& log, const parsed_hea
     }
   }
   if (log.newest_after_end() == 0) {
-    judge_moment(log.reading(), log.sequence(), header, path, salvage);
+    validate_moment(log.reading(), log.sequence(), header, path, salvage);
     return;
   }
   const std::string what = "batch " + std::to_string(log.sequence()) + " of the redo log '" + path +

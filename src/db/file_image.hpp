@@ -47,7 +47,7 @@ class file_image {
   using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
 
   void bring_in(const pool_format::parsed_header& header, bool salvage);
-  void judge_copy(const pool_format::parsed_header& header, bool salvage);
+  void validate_copy(const pool_format::parsed_header& header, bool salvage);
   [[nodiscard]] std::vector<root_bases> recorded_bases(
       const pool_format::parsed_header& header) const;
   void reserve(const pool_format::parsed_header& header, const std::vector<root_bases>& recorded);
@@ -63,9 +63,9 @@ class file_image {
                              const std::string& path, bool salvage);
   void bring_in_batches(pool_detail::log_reader& log, const pool_format::parsed_header& header,
                         const std::string& path, bool salvage);
-  void judge_moment(const pool_format::log_reading& log, std::uint64_t end,
-                    const pool_format::parsed_header& header, const std::string& path,
-                    bool salvage);
+  void validate_moment(const pool_format::log_reading& log, std::uint64_t end,
+                       const pool_format::parsed_header& header, const std::string& path,
+                       bool salvage);
 
   std::string file_;
   medium on_;

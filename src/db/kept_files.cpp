@@ -30,7 +30,7 @@ namespace outlast::store_detail {
 namespace {
 
 constexpr std::string_view kept_suffix = ".pool";
-constexpr std::size_t least_digits = 6;
+constexpr std::size_t min_digits = 6;
 
 /// A store's file that a repair has replaced. Its log, if it has one, is beside it.
 struct kept_store {
@@ -42,7 +42,7 @@ struct kept_store {
 std::optional<std::uint64_t> number_in(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const std::string_view rest = name.substr(digits);
-  if (digits < least_digits || digits > 18) return std::nullopt;
+  if (digits < min_digits || digits > 18) return std::nullopt;
   if (rest != kept_suffix && rest != log_of(std::string(kept_suffix))) return std::nullopt;
   return std::strtoull(std::string(name.substr(0, digits)).c_str(), nullptr, 10);
 }

@@ -82,7 +82,7 @@ bool holds_store(Env* env, const store_paths& paths) {
 }
 
 /// May the store be opened, or made, as the options say?
-Status judge_presence(const std::string& name, const Options& options) {
+Status validate_presence(const std::string& name, const Options& options) {
   const store_paths paths(name);
   if (!holds_store(options.env, paths)) {
     if (options.env->FileExists(paths.foreign)) {
@@ -126,7 +126,7 @@ core::store_options core_options(const std::string& name, const Options& options
   return wanted;
 }
 
-Status judge_options(const Options& options, const StoreOptions& more) {
+Status validate_options(const Options& options, const StoreOptions& more) {
   if (options.comparator == nullptr || options.env == nullptr) {
     return Status::InvalidArgument("a store wants a comparator and an Env");
   }
@@ -134,12 +134,12 @@ Status judge_options(const Options& options, const StoreOptions& more) {
     return Status::InvalidArgument("a store has from 2 to 64 replicas, not " +
                                    std::to_string(more.replicas));
   }
-  constexpr std::size_t most_bytes = std::size_t{1} << 46;  // of what a process can address
-  if (more.capacity_bytes > most_bytes / more.replicas) {
+  constexpr std::size_t max_bytes = std::size_t{1} << 46;  // of what a process can address
+  if (more.capacity_bytes > max_bytes / more.replicas) {
     return Status::InvalidArgument("capacity_bytes is " + std::to_string(more.capacity_bytes) +
                                    "; with " + std::to_string(more.replicas) +
                                    " replicas it is at most " +
-                                   std::to_string(most_bytes / more.replicas));
+                                   std::to_string(max_bytes / more.replicas));
   }
   if (more.window.count() < 0) return Status::InvalidArgument("a window is not negative");
   return {};
@@ -183,7 +183,7 @@ Status finish_opening(const std::string& name, const Options& options, locked_di
 
 /// What a repair did, for people.
 void tell_of_repair(Logger* to, const std::string& name, const Status& status,
-                    const core::rescue_report& report) {
+                    const core::repair_report& report) {
   const auto number = [](std::uint64_t of) { return static_cast<unsigned long long>(of); };
   Log(to, "%s: %s; %llu keys kept%s%s", name.c_str(),
       status.ok() ? "repaired" : status.ToString().c_str(), number(report.found.keys),
@@ -233,16 +233,16 @@ Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
 Status DB::Open(const Options& options, const StoreOptions& more, const std::string& name,
                 DB** dbptr) {
   *dbptr = nullptr;
-  Status status = judge_options(options, more);
+  Status status = validate_options(options, more);
   if (!status.ok()) return status;
-  status = judge_presence(name, options);  // before anything is made
+  status = validate_presence(name, options);  // before anything is made
   if (!status.ok()) return status;
   if (options.create_if_missing) status = make_directory(name, options.env);
   if (!status.ok()) return status;
   locked_directory directory;
   status = lock_directory(name, options.env, directory);
   if (!status.ok()) return status;
-  status = judge_presence(name, options);  // others may have been faster
+  status = validate_presence(name, options);  // others may have been faster
   if (!status.ok()) return status;
   begin_messages(name, options, directory);
   std::shared_ptr<core::memory_file> memory;
@@ -262,7 +262,7 @@ Status DB::OpenForReading(const Options& options, const std::string& name, DB** 
   Options existing = options;
   existing.create_if_missing = false;
   existing.error_if_exists = false;
-  Status status = judge_presence(name, existing);
+  Status status = validate_presence(name, existing);
   if (!status.ok()) return status;
   locked_directory directory;
   status = lock_directory(name, options.env, directory);
@@ -344,11 +344,11 @@ Status RepairDB(const std::string& dbname, const Options& options) {
   Status status = lock_directory(dbname, options.env, directory);
   if (!status.ok()) return status;
   begin_messages(dbname, options, directory);
-  core::rescue_report report;
+  core::repair_report report;
   status = guarded([&] {
     core::store_options wanted = core_options(dbname, options, StoreOptions());
     wanted.may_create = false;
-    report = core::rescue_store(wanted, core::medium_of(dbname), paths.rescued);
+    report = core::repair_store(wanted, core::medium_of(dbname), paths.rescued);
   });
   tell_of_repair(directory.messages, dbname, status, report);
   return status;

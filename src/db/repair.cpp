@@ -22,12 +22,12 @@ namespace {
 
 }  // namespace
 
-rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside) {
+repair_report repair_store(const store_options& wanted, medium on, const std::string& aside) {
   settle_store(wanted.file, {aside});
   store_options damaged = wanted;
   damaged.salvage = true;
   damaged.may_create = false;
-  rescue_report report;
+  repair_report report;
   try {
     auto image = std::make_unique<read_image>(wanted.file, on, true);
     report.left_out = image->memory.left_out();
@@ -40,7 +40,8 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
     sound.salvage = false;
     fill_new_store(
         sound, [&](const store_options& made) { return open_store(made, on); },
-        [&](engine& to) { report.found = from->rescue(to); }, [&] { remove_store_files(aside); });
+        [&](engine& to) { report.found = from->repair_into(to); },
+        [&] { remove_store_files(aside); });
     if (report.found.keys == 0 && !(report.was_wrong.empty() && report.left_out.empty())) {
       throw corruption(wanted.file,
                        "nothing in it can be read: " +

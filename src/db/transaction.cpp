@@ -149,7 +149,7 @@ class Transaction::state {
   }
 
   void write(std::string_view key, std::optional<std::string> value) {
-    if (status_.ok()) status_ = judge_length(key, value ? std::string_view(*value) : "");
+    if (status_.ok()) status_ = validate_length(key, value ? std::string_view(*value) : "");
     if (!status_.ok()) return;
     // Made before the older one goes: without memory for it that stays.
     writes made(written_.key_comp());

@@ -52,7 +52,7 @@ std::atomic<int> error_to_report{0};
 std::atomic<std::uint64_t> syncs_so_far{0};
 std::atomic<std::uint64_t> pages_so_far{0};
 std::atomic<std::uint64_t> reports_so_far{0};
-constinit file_device* stand_in_device = nullptr;  // null: the real one
+constinit file_device* replacement_device = nullptr;  // null: the real one
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
@@ -85,7 +85,7 @@ file_pool* find_pool(std::uintptr_t address) noexcept {
 
 /// Nothing if the real device is to be asked: there is no stand-in, or no pool in the range.
 std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
-  if (stand_in_device == nullptr) return std::nullopt;
+  if (replacement_device == nullptr) return std::nullopt;
   std::string path;
   std::uint64_t offset = 0;
   {
@@ -95,7 +95,7 @@ std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
     path = pool->path;
     offset = first - pool->base;
   }
-  return (*stand_in_device)(path, offset, size);
+  return (*replacement_device)(path, offset, size);
 }
 
 int sync_range(std::uintptr_t first, std::size_t size) {
@@ -113,7 +113,7 @@ int sync_range(std::uintptr_t first, std::size_t size) {
 /// what it costs is the device's answer, and what else is dirty between them is written anyway.
 /// A stand-in is given what was noted and no more: it is there to find what was not.
 std::uintptr_t end_of_pool(std::uintptr_t address) {
-  if (stand_in_device != nullptr) return 0;
+  if (replacement_device != nullptr) return 0;
   const std::lock_guard lock(pools_mutex());
   const file_pool* const pool = find_pool(address);
   return pool == nullptr ? 0 : pool->base + pool->size;
@@ -254,7 +254,7 @@ void file::fail_next_syncs(unsigned count, int error_number) noexcept {
 
 void replace_file_device(file_device stand_in) {
   file_device* const made = stand_in ? new file_device(std::move(stand_in)) : nullptr;
-  delete std::exchange(stand_in_device, made);
+  delete std::exchange(replacement_device, made);
 }
 
 }  // namespace outlast::domain

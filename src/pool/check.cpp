@@ -33,7 +33,7 @@ namespace outlast {
 
 std::string_view name_of(region_kind kind) noexcept {
   switch (kind) {
-    case region_kind::volatile_twin: return "volatile_twin";
+    case region_kind::shadow_copy: return "volatile_twin";
     case region_kind::replicas: return "replicas";
     case region_kind::log: return "log";
     case region_kind::checkpoint: return "checkpoint";
@@ -296,7 +296,7 @@ class sparse_mapping {
   [[nodiscard]] const std::byte* release() noexcept { return std::exchange(base_, nullptr); }
 
  private:
-  static constexpr unsigned most_mappings = 4096;  // of 65,530 that a process may have
+  static constexpr unsigned max_mappings = 4096;  // of 65,530 that a process may have
 
   [[noreturn]] void fail_to_map() const {
     throw error(errc::io_failure, path_,
@@ -305,7 +305,7 @@ class sparse_mapping {
   }
 
   void show_part(std::uint64_t first, std::uint64_t end) {
-    if (++mappings_ <= most_mappings) return map_part(first, end);
+    if (++mappings_ <= max_mappings) return map_part(first, end);
     for (std::uint64_t at = first; at < end;) {
       const ssize_t got = ::pread(fd_, base_ + at, end - at, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;

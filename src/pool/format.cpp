@@ -39,8 +39,8 @@ bool layout_is_sound(const static_header& fixed) noexcept {
          fixed.line_table_offset == expected.line_table_offset &&
          fixed.line_table_bytes == expected.line_table_bytes &&
          fixed.first_data_offset == expected.first_data_offset &&
-         (fixed.volatile_twin_distance == 0 ||
-          fixed.volatile_twin_distance == fixed.capacity_bytes);
+         (fixed.shadow_distance_in_memory == 0 ||
+          fixed.shadow_distance_in_memory == fixed.capacity_bytes);
 }
 
 bool state_is_sound(const state_slot& state, const static_header& fixed) noexcept {
@@ -53,7 +53,7 @@ bool state_is_sound(const state_slot& state, const static_header& fixed) noexcep
            state.high_water_page >= fixed.first_data_offset / page_bytes));
 }
 
-std::optional<header_problem> judge_identity(const static_header& fixed) {
+std::optional<header_problem> validate_identity(const static_header& fixed) {
   if (fixed.magic_word != magic) {
     return header_problem{errc::not_a_pool,
                           "this is no Outlast pool: the file does not begin with the magic bytes "
@@ -66,7 +66,7 @@ std::optional<header_problem> judge_identity(const static_header& fixed) {
   return std::nullopt;
 }
 
-std::optional<header_problem> judge_checksum(const header_page& page) {
+std::optional<header_problem> validate_checksum(const header_page& page) {
   const bool foreign = page.fixed.endian != endian_tag;
   const std::uint64_t stored = foreign ? swap_bytes(page.fixed.checksum) : page.fixed.checksum;
   if (stored != header_checksum(page)) {
@@ -84,7 +84,7 @@ std::optional<header_problem> judge_checksum(const header_page& page) {
   return std::nullopt;
 }
 
-std::optional<header_problem> judge_version(const static_header& fixed) {
+std::optional<header_problem> validate_version(const static_header& fixed) {
   if (fixed.format_version != version) {
     return header_problem{errc::newer_version,
                           "the pool has format version " + std::to_string(fixed.format_version) +
@@ -106,7 +106,7 @@ std::optional<header_problem> judge_version(const static_header& fixed) {
   return std::nullopt;
 }
 
-std::optional<header_problem> judge_features(const static_header& fixed) {
+std::optional<header_problem> validate_features(const static_header& fixed) {
   const std::uint64_t unknown =
       (fixed.incompatible_features & ~known_incompatible_features) |
       (fixed.read_only_compatible_features & ~known_read_only_compatible_features);
@@ -124,10 +124,10 @@ std::optional<header_problem> judge_features(const static_header& fixed) {
 }
 
 std::optional<header_problem> judge(const header_page& page) {
-  if (auto problem = judge_identity(page.fixed)) return problem;
-  if (auto problem = judge_checksum(page)) return problem;
-  if (auto problem = judge_version(page.fixed)) return problem;
-  return judge_features(page.fixed);
+  if (auto problem = validate_identity(page.fixed)) return problem;
+  if (auto problem = validate_checksum(page)) return problem;
+  if (auto problem = validate_version(page.fixed)) return problem;
+  return validate_features(page.fixed);
 }
 
 header_reading choose_state(const header_page& page) {
@@ -252,7 +252,7 @@ header_reading read_header(std::span<const std::byte> bytes) {
   const std::size_t available = bytes.size() < sizeof page ? bytes.size() : sizeof page;
   std::memcpy(static_cast<void*>(&page), bytes.data(), available);
   if (available >= sizeof(std::uint64_t) && page.fixed.magic_word != magic) {
-    return refuse(errc::not_a_pool, judge_identity(page.fixed)->sentence);
+    return refuse(errc::not_a_pool, validate_identity(page.fixed)->sentence);
   }
   if (available < sizeof page) {
     return refuse(errc::truncated, "the file ends after " + std::to_string(available) +

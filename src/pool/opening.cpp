@@ -84,7 +84,7 @@ bool usable_beside(std::uintptr_t address, const std::vector<std::uintptr_t>& re
 }
 
 std::uint64_t reserve_bytes_of(const static_header& fixed) noexcept {
-  return fixed.volatile_twin_distance + fixed.capacity_bytes;
+  return fixed.shadow_distance_in_memory + fixed.capacity_bytes;
 }
 
 void reserve_for_move(mapped_file& file, std::uintptr_t address, std::uint64_t reserve_bytes,
@@ -188,13 +188,13 @@ void require_fitting_device(const mapped_file& file, const parsed_header& header
 }
 
 /// Of a file or device.
-parsed_header judge_file(const mapped_file& file) {
+parsed_header validate_file(const mapped_file& file) {
   const std::vector<std::byte> first = file.first_page();
   if (file.is_device() && !holds_pool(first)) {
     throw error(errc::not_found, file.path(),
                 "there is no pool on this device; create() makes one over what it holds");
   }
-  return judge_header(first, file.path());
+  return validate_header(first, file.path());
 }
 
 bool has_log(const parsed_header& header) {
@@ -258,7 +258,7 @@ void require_possible(const pool_options& options, const mapped_file& file,
                 ", fixed when it was created; leave the option out, or create another pool and "
                 "copy the data");
   }
-  if (options.reserve_volatile_twin && header.fixed.volatile_twin_distance == 0) {
+  if (options.reserve_shadow_copy && header.fixed.shadow_distance_in_memory == 0) {
     refuse_wish(path, "reserve_volatile_twin", "set", "no place for twins",
                 ", which is fixed when it is created; create another pool and copy the data");
   }
@@ -308,7 +308,7 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   if (sizes.capacity_bytes < sizes.size_bytes) {
     throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
   }
-  if (options.reserve_volatile_twin) sizes.twin_distance = sizes.capacity_bytes;
+  if (options.reserve_shadow_copy) sizes.shadow_distance = sizes.capacity_bytes;
   return sizes;
 }
 
@@ -333,7 +333,7 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
   page.fixed.line_table_offset = tables.line_table_offset;
   page.fixed.line_table_bytes = tables.line_table_bytes;
   page.fixed.first_data_offset = tables.first_data_offset;
-  page.fixed.volatile_twin_distance = sizes.twin_distance;
+  page.fixed.shadow_distance_in_memory = sizes.shadow_distance;
   page.fixed.created_base = base;
   set_text(page.fixed.creator, "outlast 0.1.0");
   page.slot_0.generation = 1;
@@ -360,7 +360,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
   mapped_file file = mapped_file::create(path, page, bytes, options.file_mode);
   unfinished_pool created;
   if (!device) created = unfinished_pool(path, file.descriptor(), logged);
-  opened_pool result{std::move(file), judge_header(std::as_bytes(std::span(&page, 1)), path),
+  opened_pool result{std::move(file), validate_header(std::as_bytes(std::span(&page, 1)), path),
                      false};
   result.created = std::move(created);
   pool_options choose = options;
@@ -374,7 +374,7 @@ opened_pool create_pool_file(const std::string& path, const pool_options& option
 
 opened_pool open_pool_file(const std::string& path, const pool_options& options, bool logged) {
   mapped_file file = mapped_file::open(path);
-  parsed_header header = judge_file(file);
+  parsed_header header = validate_file(file);
   require_permissions(options, file);
   require_fitting_device(file, header);
   const bool copied = is_copy(file, header, options);
@@ -384,7 +384,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
     require_allowed_length(path, "open the pool", header.file_bytes());
   }
   found_log log = bring_in_log(file, header, logged, options.salvage);
-  header = judge_header(file.first_page(), path);
+  header = validate_header(file.first_page(), path);
   require_whole(file, header);
   require_possible(options, file, header);
   const bool torn = log.missing || torn_by_machine_crash(header);
@@ -402,7 +402,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   return result;
 }
 
-parsed_header judge_header(std::span<const std::byte> bytes, const std::string& path) {
+parsed_header validate_header(std::span<const std::byte> bytes, const std::string& path) {
   header_reading reading = read_header(bytes);
   if (reading.problem) {
     if (reading.problem->code == errc::corrupted) throw corruption(path, reading.problem->sentence);

@@ -7,7 +7,7 @@ outlast_sources(outlast_core pool
   file/machine.cpp
   file/mapped_file.cpp
   file/page_cache.cpp
-  file/twin.cpp
+  file/shadow_copy.cpp
   format.cpp
   instances.cpp
   journal/found_log.cpp

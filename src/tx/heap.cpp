@@ -18,7 +18,7 @@ constexpr std::size_t recent_unit = 8;
 
 /// Of the free runs of a list so many are looked at, and so many more once one fits: thousands may
 /// be a page too small. Where no pages are left that were never in use, all are looked at.
-constexpr std::uint32_t most_looked_at = 32;
+constexpr std::uint32_t max_looked_at = 32;
 constexpr std::uint32_t looked_at_besides = 4;
 constexpr std::uint32_t all_of_them = ~std::uint32_t{0};
 
@@ -61,8 +61,8 @@ void heap::format(std::size_t page_bytes) {
 
 std::string heap::damage(const heap_header& header, std::size_t bytes) {
   const std::uint32_t shift = header.page_shift;
-  if (shift >= 64 || std::uint64_t{1} << shift > most_page_bytes ||
-      std::uint64_t{1} << shift < least_page_bytes) {
+  if (shift >= 64 || std::uint64_t{1} << shift > max_page_bytes ||
+      std::uint64_t{1} << shift < min_page_bytes) {
     return "names pages of 2^" + std::to_string(shift) + " bytes";
   }
   if (bytes < sizeof(heap_header) ||
@@ -91,7 +91,7 @@ void heap::require_header() const {
   const std::uint32_t shift = header_.page_shift;
   const std::size_t first = header_.first_page;
   const std::size_t pages = header_.pages;
-  const bool is_right = shift < 32 && std::size_t{1} << shift <= most_page_bytes &&
+  const bool is_right = shift < 32 && std::size_t{1} << shift <= max_page_bytes &&
                         first <= in_.bytes() && pages <= (in_.bytes() - first) >> shift &&
                         header_.touched <= pages &&
                         sizeof(heap_header) + pages * sizeof(page_state) <= first;
@@ -133,7 +133,7 @@ void heap::require_run(page_index first, page_index pages) const {
 }
 
 heap::page_index heap::take_run(page_index pages) {
-  if (const page_index found = find_run(pages, most_looked_at); found != no_page) return found;
+  if (const page_index found = find_run(pages, max_looked_at); found != no_page) return found;
   if (pages <= header_.pages - header_.touched) return touch_run(pages);
   settle();
   if (const page_index found = find_run(pages, all_of_them); found != no_page) return found;
@@ -247,7 +247,7 @@ void* heap::allocate(std::size_t bytes, std::size_t align) {
                       " bytes is larger than its region of " + std::to_string(in_.bytes()));
   }
   const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), align);
-  if (wanted <= std::min(alloc::largest_small, most_pages_of_small * page_bytes())) {
+  if (wanted <= std::min(alloc::largest_small, max_pages_of_small * page_bytes())) {
     return allocate_small(alloc::class_of(wanted), align);
   }
   const auto pages = static_cast<page_index>((wanted + page_bytes() - 1) >> header_.page_shift);

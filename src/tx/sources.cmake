@@ -1,4 +1,4 @@
 outlast_sources(outlast_library tx
+  commit_records.cpp
   heap.cpp
-  transition_records.cpp
 )

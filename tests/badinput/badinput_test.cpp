@@ -69,7 +69,7 @@ class bad_input : public ::testing::Test {
  protected:
   [[nodiscard]] std::string file() const { return directory_.file("pool"); }
   /// Writes the good pool with its header changed and sealed again.
-  void spoil(const std::function<void(header_page&)>& change) {
+  void corrupt_bytes(const std::function<void(header_page&)>& change) {
     if (good_.empty()) good_ = good_pool(directory_.file("good"));
     std::string bytes = good_;
     header_page page{};
@@ -192,16 +192,16 @@ TEST_F(bad_input, both_state_slots_damaged) {
 }
 
 TEST_F(bad_input, a_newer_version) {
-  spoil([](header_page& page) { page.fixed.format_version = 2; });
+  corrupt_bytes([](header_page& page) { page.fixed.format_version = 2; });
   expect_refused(file(), errc::newer_version);
 }
 
 TEST_F(bad_input, an_unknown_feature) {
-  spoil([](header_page& page) { page.fixed.incompatible_features = 4; });
+  corrupt_bytes([](header_page& page) { page.fixed.incompatible_features = 4; });
   expect_refused(file(), errc::newer_version);
-  spoil([](header_page& page) { page.fixed.read_only_compatible_features = 4; });
+  corrupt_bytes([](header_page& page) { page.fixed.read_only_compatible_features = 4; });
   expect_refused(file(), errc::newer_version);
-  spoil([](header_page& page) { page.fixed.compatible_features = 4; });
+  corrupt_bytes([](header_page& page) { page.fixed.compatible_features = 4; });
   EXPECT_NO_THROW(pool::open(file()).close());
 }
 
@@ -219,20 +219,20 @@ TEST_F(bad_input, the_other_byte_order) {
 }
 
 TEST_F(bad_input, another_word_size_and_other_pages) {
-  spoil([](header_page& page) { page.fixed.word_size_bytes = 4; });
+  corrupt_bytes([](header_page& page) { page.fixed.word_size_bytes = 4; });
   expect_refused(file(), errc::foreign_machine);
-  spoil([](header_page& page) { page.fixed.page_size_bytes = 16384; });
+  corrupt_bytes([](header_page& page) { page.fixed.page_size_bytes = 16384; });
   expect_refused(file(), errc::foreign_machine);
 }
 
 TEST_F(bad_input, sizes_that_contradict_each_other) {
-  spoil([](header_page& page) { page.fixed.line_table_offset += 4096; });
+  corrupt_bytes([](header_page& page) { page.fixed.line_table_offset += 4096; });
   expect_refused(file(), errc::corrupted);
-  spoil([](header_page& page) { page.fixed.root_count = 1u << 30; });
+  corrupt_bytes([](header_page& page) { page.fixed.root_count = 1u << 30; });
   expect_refused(file(), errc::corrupted);
-  spoil([](header_page& page) { page.fixed.capacity_bytes = ~std::uint64_t{0}; });
+  corrupt_bytes([](header_page& page) { page.fixed.capacity_bytes = ~std::uint64_t{0}; });
   expect_refused(file(), errc::corrupted);
-  spoil([](header_page& page) {
+  corrupt_bytes([](header_page& page) {
     page.slot_0.size_bytes = page.slot_1.size_bytes = std::uint64_t{1} << 50;
     seal(page.slot_0);
     seal(page.slot_1);
@@ -333,11 +333,11 @@ TEST_F(bad_input, a_damaged_page_line_in_a_pool_that_was_killed) {
 
 TEST_F(bad_input, a_region_that_lies_outside_of_the_pool) {
   pool_options with_twin = tiny;
-  with_twin.reserve_volatile_twin = true;
+  with_twin.reserve_shadow_copy = true;
   std::size_t entry = 0;
   {
     auto target = pool::create(file(), with_twin);
-    (void)target.reserve_region("twin", region_kind::volatile_twin, 4096);
+    (void)target.reserve_region("twin", region_kind::shadow_copy, 4096);
     target.close();
   }
   std::string bytes = test::whole_file(file());

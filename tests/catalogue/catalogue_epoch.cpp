@@ -155,8 +155,8 @@ void add(list& to, const std::string& name, scope within, const Arguments&... ar
 }
 /// The same of a structure that is non-blocking.
 template <class Structure, class... Options>
-void add_unwaited(list& to, const std::string& name, const clock_point& point, scope within,
-                  const Options&... options) {
+void add_nonblocking(list& to, const std::string& name, const clock_point& point, scope within,
+                     const Options&... options) {
   add<buffered_map_subject<Structure>, Structure>(to, name, within,
                                                   parts_of<Structure>(point, options...));
   to.back().blocks = false;
@@ -187,9 +187,9 @@ void add_epoch(list& to) {
   add<buffered_map_subject<modified_map>, map>(
       to, "epoch_hash_map_modified", {},
       parts_of<modified_map>({}, epoch::map_options{.buckets = 2, .load = 4}));
-  structure_parts<two_maps> with_room = parts_of<two_maps>({});
-  with_room.memory_bytes = std::size_t{512} << 10;
-  add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, with_room);
+  structure_parts<two_maps> retry_after_reclaim = parts_of<two_maps>({});
+  retry_after_reclaim.memory_bytes = std::size_t{512} << 10;
+  add<buffered_map_subject<two_maps>, two_maps>(to, "epoch_two_maps", {}, retry_after_reclaim);
   add<buffered_sequence_subject<queue>, queue>(
       to, "epoch_queue", few_values, sequence_oracle::discipline::queue, parts_of<queue>({}));
   add<buffered_sequence_subject<stack>, stack>(
@@ -202,18 +202,18 @@ void add_epoch(list& to) {
   sets::table_options growing;
   growing.buckets = 1;
   growing.growth_check_interval = 1;
-  add_unwaited<lockfree_list>(to, "epoch_lockfree_list", {}, {});
-  add_unwaited<lockfree_list>(to, "epoch_lockfree_list_updates", {.buffer = 64}, one_key);
-  add_unwaited<lockfree_map>(to, "epoch_lockfree_map", {}, {}, sets::table_options{});
-  add_unwaited<lockfree_map>(to, "epoch_lockfree_map_growing", {.writes = each_operation},
-                             {.threads = 2, .operations = 4, .keys = 8, .prefill = 3}, growing);
-  add_unwaited<lockfree_map_of_strings>(to, "epoch_lockfree_map_strings", {}, {},
-                                        sets::table_options{});
+  add_nonblocking<lockfree_list>(to, "epoch_lockfree_list", {}, {});
+  add_nonblocking<lockfree_list>(to, "epoch_lockfree_list_updates", {.buffer = 64}, one_key);
+  add_nonblocking<lockfree_map>(to, "epoch_lockfree_map", {}, {}, sets::table_options{});
+  add_nonblocking<lockfree_map>(to, "epoch_lockfree_map_growing", {.writes = each_operation},
+                                {.threads = 2, .operations = 4, .keys = 8, .prefill = 3}, growing);
+  add_nonblocking<lockfree_map_of_strings>(to, "epoch_lockfree_map_strings", {}, {},
+                                           sets::table_options{});
   add<buffered_sequence_subject<lockfree_queue>, lockfree_queue>(
       to, "epoch_lockfree_queue", few_values, sequence_oracle::discipline::queue,
       parts_of<lockfree_queue>({}));
   to.back().blocks = false;
-  add_unwaited<ordered_map>(to, "epoch_ordered_map", {}, {}, sets::skiplist_options{});
+  add_nonblocking<ordered_map>(to, "epoch_ordered_map", {}, {}, sets::skiplist_options{});
 }
 
 void add_one_lock_queue(list& to) {

@@ -15,7 +15,7 @@ constexpr std::uint64_t page_bytes = pool_format::page_bytes;
 /// The size of a region tells the value, below 4095: one page, two, or three.
 std::size_t bytes_of(std::uint64_t value) { return value % 3 * page_bytes + value + 1; }
 unsigned replicas_of(std::uint64_t value) { return 1 + value % 2; }
-constexpr std::uint64_t most_pages = 6;  // of a region with its replica
+constexpr std::uint64_t max_pages = 6;  // of a region with its replica
 
 std::uint64_t value_of(const region_info& region) {
   const std::uint64_t value = region.bytes % page_bytes - 1;
@@ -58,7 +58,7 @@ class region_world final : public world {
     try {
       reserve(key, value);
     } catch (const out_of_space&) {
-      pool_->grow(pool_->size_bytes() + most_pages * page_bytes);
+      pool_->grow(pool_->size_bytes() + max_pages * page_bytes);
       reserve(key, value);
     }
     return true;

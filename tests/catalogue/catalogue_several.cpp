@@ -255,10 +255,10 @@ void add_several_roots(list& to) {
                                            epoch::reclamation::tick, few);
   add_buffered_beside<map, buffered_stack>(to, "epoch_hash_map_workers_beside_others",
                                            epoch::reclamation::workers, few);
-  using unwaited =
+  using nonblocking =
       epoch::lockfree_hash_map<number, number, simulated, base::default_hash<number>, eager_epochs>;
-  add_buffered_beside<unwaited, stack<eager_epochs>>(to, "epoch_lockfree_map_beside_others",
-                                                     epoch::reclamation::tick, table_of(2));
+  add_buffered_beside<nonblocking, stack<eager_epochs>>(to, "epoch_lockfree_map_beside_others",
+                                                        epoch::reclamation::tick, table_of(2));
 }
 
 }  // namespace outlast::verify::detail

@@ -62,26 +62,26 @@ class mirrored_memory {
     if (root_.state == root_state::fresh) {
       head_ = make(0, nullptr);
       domain::fence<D>();
-      pool.publish_root(root_.index, durable::original<mirror_policy>(head_));
+      pool.publish_root(root_.index, durable::to_durable<mirror_policy>(head_));
       return;
     }
-    head_ =
-        durable::seen<mirror_policy>(reinterpret_cast<Node*>(pool.base() + root_.object_offset));
+    head_ = durable::to_working<mirror_policy>(
+        reinterpret_cast<Node*>(pool.base() + root_.object_offset));
     auto recovery = arena_.begin_recovery();
     for (Node* at = head_; at != nullptr; at = unmarked(at->next.load())) {
-      recovery.mark(durable::original<mirror_policy>(at));
+      recovery.mark(durable::to_durable<mirror_policy>(at));
       at->next.recover();
     }
     recovery.finish();
   }
   Node* make(std::uint64_t key, Node* next) {
     auto* const block = static_cast<Node*>(arena_.allocate(sizeof(Node), alignof(Node)));
-    Node* const fresh = ::new (durable::seen<mirror_policy>(block)) Node(key, next);
+    Node* const fresh = ::new (durable::to_working<mirror_policy>(block)) Node(key, next);
     if (FlushesNodes) domain::flush<D>(block, sizeof(Node));
     return fresh;
   }
   void unmake(Node* never_linked) {
-    arena_.deallocate(durable::original<mirror_policy>(never_linked));
+    arena_.deallocate(durable::to_durable<mirror_policy>(never_linked));
   }
   Node& head() { return *head_; }
 

@@ -118,7 +118,7 @@ class treiber_stack {
             name, {"treiber_stack", 1}, [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
-  ~treiber_stack() { session_->handle_gone(); }
+  ~treiber_stack() { session_->release(); }
   treiber_stack(const treiber_stack&) = delete;
   treiber_stack& operator=(const treiber_stack&) = delete;
 

@@ -102,7 +102,7 @@ int run(const std::string& what, const std::string& path, std::uint64_t least) {
 }
 
 /// What lay on the device is gone, and what is there looks like nothing.
-int spoil(const std::string& device) {
+int corrupt_bytes(const std::string& device) {
   constexpr std::size_t bytes = std::size_t{64} << 20;
   const int fd = ::open(device.c_str(), O_RDWR | O_CLOEXEC);
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   const std::string domain = argv[2];
   const std::uint64_t least = argc > 4 ? std::stoull(argv[4]) : 0;
   try {
-    if (std::string(argv[1]) == "spoil") return spoil(argv[3]);
+    if (std::string(argv[1]) == "spoil") return corrupt_bytes(argv[3]);
     if (domain == "native") return run<outlast::domain::native>(argv[1], argv[3], least);
     if (domain == "file") return run<outlast::domain::file>(argv[1], argv[3], least);
     if (domain == "logged_file") return run<outlast::domain::logged_file>(argv[1], argv[3], least);

@@ -87,7 +87,7 @@ class pool_subject final : public subject {
     add("regions", [of] { return of->regions(); });
     add("find_region", [of] { return of->find_region("other"); });
     add("reserve_region", [of] {
-      return of->reserve_region("other", region_kind::volatile_twin, std::size_t{1} << 12);
+      return of->reserve_region("other", region_kind::shadow_copy, std::size_t{1} << 12);
     });
     add("on_close", [of] { return of->on_close([] {}), 0; });
     add("close", [of] { return of->close(), 0; });

@@ -75,8 +75,8 @@ class damage {
 
 /// The pool is opened in memory, and attaching the structure to it is refused.
 template <class Map>
-void expect_corrupt(const damage& spoilt, const char* name) {
-  const auto image = prepare(spoilt.input());
+void expect_corrupt(const damage& corrupted, const char* name) {
+  const auto image = prepare(corrupted.input());
   const mapping memory(home_address, seed_bytes);
   std::copy(image.begin(), image.end(), memory.data());
   const auto target = pool::in_memory(memory.data(), seed_bytes, false);
@@ -85,7 +85,7 @@ void expect_corrupt(const damage& spoilt, const char* name) {
 
 TEST(FuzzDefects, twins_so_far_away_that_the_address_space_wraps_around) {
   damage wrapped("list");
-  wrapped.as_file().set(offsetof(static_header, volatile_twin_distance),
+  wrapped.as_file().set(offsetof(static_header, shadow_distance_in_memory),
                         std::uint64_t{0} - seed_bytes + page_bytes);
   EXPECT_EQ(wrapped.outcome_of(), outcome::refused);
 }
@@ -119,7 +119,7 @@ TEST(FuzzDefects, a_twin_in_a_pool_without_room_for_twins) {
   damage twin("regions killed");
   const std::uint64_t at = damage::region(0, offsetof(region_identity, kind));
   twin.set(at, (twin.word(at) & ~std::uint64_t{0xffffffff}) |
-                   static_cast<std::uint64_t>(region_kind::volatile_twin));
+                   static_cast<std::uint64_t>(region_kind::shadow_copy));
   EXPECT_EQ(twin.outcome_of(), outcome::refused);
 }
 

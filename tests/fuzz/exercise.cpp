@@ -70,7 +70,7 @@ class in_memory final : public medium {
 
   [[nodiscard]] std::unique_ptr<pool> open() override {
     pool_options options;
-    options.reserve_volatile_twin = twins_;
+    options.reserve_shadow_copy = twins_;
     return pool::in_memory(memory_.data(), original_.size(), false, options);
   }
 
@@ -175,8 +175,8 @@ void look_around(pool& in) {
       (void)bytes[0];
       (void)bytes[region.bytes - 1];
     }
-    if (region.volatile_twin != nullptr) {
-      std::fill_n(region.volatile_twin, region.bytes, std::byte{1});
+    if (region.shadow_copy != nullptr) {
+      std::fill_n(region.shadow_copy, region.bytes, std::byte{1});
     }
   }
 }

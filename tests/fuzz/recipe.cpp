@@ -14,7 +14,7 @@ using namespace pool_format;
 
 constexpr std::size_t head_bytes = 4;
 constexpr std::size_t edit_bytes = 12;
-constexpr std::size_t most_edits = 64;
+constexpr std::size_t max_edits = 64;
 constexpr std::size_t longest_file = seed_bytes + 128 * 512;
 
 enum flag : std::uint8_t {
@@ -195,7 +195,7 @@ recipe decode(std::span<const std::uint8_t> bytes) {
     result.raw.assign(raw.begin(), raw.end());
     return result;
   }
-  const std::size_t edits = std::min(rest.size() / edit_bytes, most_edits);
+  const std::size_t edits = std::min(rest.size() / edit_bytes, max_edits);
   for (std::size_t i = 0; i < edits; ++i) {
     result.edits.push_back(decode_edit(rest.subspan(i * edit_bytes, edit_bytes)));
   }
@@ -206,10 +206,10 @@ std::span<const std::byte> prepare(const recipe& input) {
   alignas(page_bytes) static std::array<std::byte, longest_file> bytes;
   std::memcpy(bytes.data(), seeds()[input.seed].image.data(), seed_bytes);
   std::copy(input.raw.begin(), input.raw.end(), bytes.begin());
-  spoiler spoil(bytes.data());
-  if (input.recover) spoil.forget_occupancy();
-  for (const edit& one : input.edits) spoil.apply(one);
-  if (input.seal) spoil.seal_everything();
+  spoiler corrupt_bytes(bytes.data());
+  if (input.recover) corrupt_bytes.forget_occupancy();
+  for (const edit& one : input.edits) corrupt_bytes.apply(one);
+  if (input.seal) corrupt_bytes.seal_everything();
   std::memset(bytes.data() + seed_bytes, 0, longest_file - seed_bytes);
   const std::ptrdiff_t more = std::ptrdiff_t{input.longer} * 512;
   return {bytes.data(), seed_bytes + static_cast<std::size_t>(more)};

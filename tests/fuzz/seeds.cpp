@@ -30,7 +30,7 @@ void name_boot(header_page& page) {
 seed make(std::string_view name, ending how, bool with_twins, const fill& work) {
   const mapping memory(home_address, 2 * seed_bytes);
   pool_options options;
-  options.reserve_volatile_twin = with_twins;
+  options.reserve_shadow_copy = with_twins;
   const auto target = pool::in_memory(memory.data(), seed_bytes, true, options);
   work(*target);
   const auto roots = target->roots();
@@ -102,7 +102,7 @@ void fill_rest(pool& target) {
 
 void fill_twins(pool& target) {
   fill_table(target);
-  (void)target.reserve_region("twin", region_kind::volatile_twin, 4096);
+  (void)target.reserve_region("twin", region_kind::shadow_copy, 4096);
 }
 
 }  // namespace

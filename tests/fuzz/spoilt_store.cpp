@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t replica_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_edits = 32;
+constexpr std::size_t max_edits = 32;
 
 void require(bool kept, const std::string& promise) {
   if (!kept) throw broken_promise(promise);
@@ -507,7 +507,7 @@ store_recipe decode_store(std::span<const std::uint8_t> bytes) {
   made.copied = (bytes[0] & 0x40) != 0;
   made.repaired = (bytes[0] & 0x20) == 0;
   constexpr std::size_t edit_bytes = 12;
-  for (bytes = bytes.subspan(1); bytes.size() >= edit_bytes && made.edits.size() < most_edits;
+  for (bytes = bytes.subspan(1); bytes.size() >= edit_bytes && made.edits.size() < max_edits;
        bytes = bytes.subspan(edit_bytes)) {
     store_edit edit{};
     edit.where = static_cast<spot>(bytes[0] % static_cast<unsigned>(spot::count));

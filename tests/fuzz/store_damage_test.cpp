@@ -59,10 +59,10 @@ class shared_page {
 
 /// A child's life: stores from `first` on, before `end`. Its exit status.
 int use_all(std::size_t good, std::uint64_t first, std::uint64_t end, shared_counts& counts) {
-  constexpr unsigned most_seconds = 60;
+  constexpr unsigned max_seconds = 60;
   for (std::uint64_t seed = first; seed < end; ++seed) {
     counts.begun = seed;
-    ::alarm(most_seconds);
+    ::alarm(max_seconds);
     try {
       const store_outcome got = exercise(random_recipe(good, seed));
       counts.opened += got.opened ? 1 : 0;

@@ -46,7 +46,7 @@ class world_of_windows final : public World {
  public:
   template <class... Parts>
   explicit world_of_windows(Parts&&... parts) : World(std::forward<Parts>(parts)...) {
-    boundary_ = manager().durable_transition();
+    boundary_ = manager().durable_commit();
   }
 
   verify::outcome apply(const verify::call& what) override {
@@ -54,9 +54,9 @@ class world_of_windows final : public World {
       case verify::epoch_operation::advance:
       case verify::epoch_operation::sync: manager().sync(); return {true};
     }
-    static_cast<void>(manager().take_last_transition());
+    static_cast<void>(manager().take_last_commit());
     verify::outcome answer = World::apply(what);
-    answer.stamp = manager().take_last_transition();
+    answer.stamp = manager().take_last_commit();
     return answer;
   }
 

@@ -30,7 +30,7 @@ using apps::child_end;
 using apps::child_process;
 using apps::shared_memory;
 
-constexpr std::uint32_t most_threads = 8;
+constexpr std::uint32_t max_threads = 8;
 constexpr std::size_t log_room = 1 << 17;
 constexpr std::size_t survivors_room = 1 << 18;
 constexpr const char* child_argument = "--powercut-child";
@@ -60,7 +60,7 @@ struct shared_state {
   char complaint[512]{};
   std::uint64_t survivors = 0;
   std::array<entry, survivors_room> content{};
-  std::array<thread_log, most_threads> logs{};
+  std::array<thread_log, max_threads> logs{};
 };
 
 template <std::size_t Size>
@@ -219,7 +219,7 @@ class stage_manager {
       : name_(std::move(name)),
         memory_(shared_memory::create(sizeof(shared_state))),
         shared_(*new(memory_.data()) shared_state) {
-    shared_.threads = std::min(threads, most_threads);
+    shared_.threads = std::min(threads, max_threads);
     put_text(shared_.folder, folder.string());
   }
 
@@ -415,7 +415,7 @@ class executioner {
   random_source random_{std::random_device{}()};
   clock::duration startup_ = 20ms;
   bool compared_ = false;
-  std::array<std::uint64_t, most_threads> fed_{};
+  std::array<std::uint64_t, max_threads> fed_{};
   result result_;
 };
 

@@ -33,7 +33,7 @@ constexpr std::uint64_t step_freezes = 40;   // writes and syncs of a log's doma
 constexpr std::uint64_t cut_recoveries = 6;  // images
 constexpr std::uint64_t closings = 2;        // lives
 constexpr std::uint64_t growths = 8;         // lives
-constexpr std::size_t most_moments = 32;     // kept of one life
+constexpr std::size_t max_moments = 32;      // kept of one life
 constexpr unsigned images_of_a_moment = 4;
 constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
 
@@ -48,7 +48,7 @@ struct moment {
 class album {
  public:
   void clear() noexcept { used_ = 0; }
-  [[nodiscard]] bool full() const noexcept { return used_ == most_moments; }
+  [[nodiscard]] bool full() const noexcept { return used_ == max_moments; }
   moment& add() {
     if (used_ == moments_.size()) moments_.emplace_back();
     return moments_[used_++];

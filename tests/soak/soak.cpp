@@ -234,7 +234,7 @@ class soak {
     if (name == "descriptors" || name == "threads") {
       of.allowed = {0, compared == by::average ? passing_count : 0};
     }
-    if (name == "store-ring-bytes") of.allowed.more += most_of_ring;
+    if (name == "store-ring-bytes") of.allowed.more += max_of_ring;
     for (const record& wave : waves_) of.waves.push_back((wave.*part).at(name));
     return judge(of, period);
   }
@@ -242,7 +242,7 @@ class soak {
   /// Descriptors and threads of a store that is opened and closed while others look.
   static constexpr std::int64_t passing_count = 4;
   /// What docs/guides/transactions.md promises of the last writes.
-  static constexpr std::int64_t most_of_ring = std::int64_t{16} << 20;
+  static constexpr std::int64_t max_of_ring = std::int64_t{16} << 20;
   static constexpr double longest_settling = 10;
 
   const plan& what_;

@@ -24,7 +24,7 @@ class world_on final : public world {
     wanted.capacity_bytes = std::size_t{2} << 30;
     wanted.log_bytes = std::size_t{64} << 20;
     wanted.per_operation_device_sync = true;
-    wanted.reserve_volatile_twin = true;
+    wanted.reserve_shadow_copy = true;
     pool_.reset(new basic_pool<D>(basic_pool<D>::create((folder / "pool").string(), wanted)));
 
     db::Options options;

@@ -22,15 +22,15 @@
 namespace outlast::test {
 
 /// Does `allowed` steps, writes and syncs, and then fails each.
-class mortal_device final : public pool_detail::log_device {
+class failing_device final : public pool_detail::log_device {
  public:
-  explicit mortal_device(std::uint64_t allowed, int error_number = EIO)
+  explicit failing_device(std::uint64_t allowed, int error_number = EIO)
       : allowed_(allowed), error_number_(error_number) {
     pool_detail::test_hooks().device = this;
   }
-  ~mortal_device() override { pool_detail::test_hooks().device = nullptr; }
-  mortal_device(const mortal_device&) = delete;
-  mortal_device& operator=(const mortal_device&) = delete;
+  ~failing_device() override { pool_detail::test_hooks().device = nullptr; }
+  failing_device(const failing_device&) = delete;
+  failing_device& operator=(const failing_device&) = delete;
 
   int write(const std::string& path, int fd, std::uint64_t offset, const void* from,
             std::size_t size) override {
@@ -77,7 +77,7 @@ inline std::string complaint_of_published_words(const std::string& path) {
     std::uint64_t acknowledged = 0;
     bool survived = false;
     {
-      const mortal_device device(allowed);
+      const failing_device device(allowed);
       try {
         auto pool = basic_pool<domain::logged_file>::open(path, small);
         auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(word_at(pool, 0));
@@ -127,7 +127,7 @@ std::string complaint_of_lines_with_words(const std::string& path) {
     std::uint64_t acknowledged = 0;
     bool survived = false;
     {
-      const mortal_device device(allowed);
+      const failing_device device(allowed);
       try {
         auto pool = basic_pool<Domain>::open(path, small);
         auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(word_at(pool, 0));

@@ -58,7 +58,7 @@ inline bool are_equal(const std::string& a, const std::string& b) {
 
 /// Changes one byte at `of`, `offset` bytes behind its begin, everywhere in the file: each replica.
 /// Returns how often.
-inline int spoil(const std::string& path, std::string_view of, std::size_t offset) {
+inline int corrupt_bytes(const std::string& path, std::string_view of, std::size_t offset) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   EXPECT_GE(file, 0);
   int found = 0;

@@ -23,7 +23,7 @@ class twinned_memory {
   template <class T, class... Args>
   [[nodiscard]] T& make(Args&&... args) {
     auto* const block = static_cast<std::byte*>(arena_.allocate(sizeof(T), base::cache_line_size));
-    return *::new (twin_of<process>(block)) T(std::forward<Args>(args)...);
+    return *::new (shadow_of<process>(block)) T(std::forward<Args>(args)...);
   }
   /// Its memory is used again.
   template <class T>

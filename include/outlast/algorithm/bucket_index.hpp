@@ -13,7 +13,7 @@
 namespace outlast::algorithm {
 
 /// Levels 0 to 40: segment 0 holds one sentinel, segment l holds 2^(l-1).
-inline constexpr unsigned most_levels = 41;
+inline constexpr unsigned max_levels = 41;
 
 /// The place of a sentinel.
 struct sentinel_place {

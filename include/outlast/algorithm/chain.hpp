@@ -29,14 +29,14 @@ inline constexpr std::uintptr_t replaced_in = Link::mask & replaced;
 /// Where an entry is or belongs.
 template <class Cell>
 struct position {
-  Cell* way_in;                  ///< the link that names the entry of `before`; null: the start's
+  Cell* walk_start;              ///< the link that names the entry of `before`; null: the start's
   Cell* before;                  ///< the link that names it
   typename Cell::value_type at;  ///< what the link held: the first entry not before the probe
   bool found;                    ///< that entry matches
 
   /// Before a new entry is linked at `before`: the entry that holds `before` must stay reachable.
   void settle_edge() const {
-    if (way_in != nullptr) way_in->arrived(durable::role::edge);
+    if (walk_start != nullptr) walk_start->arrived(durable::role::edge);
   }
 };
 
@@ -120,7 +120,7 @@ class chain {
       if (may_be_deleted<Start> && here.at.has(deleted)) continue;  // since enter() looked at it
       if (!walk(here, probe)) continue;
       here.found = !probe.ends_at(here.at) && probe.matches(here.at);
-      if (here.way_in != nullptr) here.way_in->arrived(role::window);
+      if (here.walk_start != nullptr) here.walk_start->arrived(role::window);
       here.before->arrived(role::window);
       return here;
     }
@@ -323,7 +323,7 @@ class chain {
         if (!try_unlink(*here.before, here.at, onward(next))) return false;
         here.at = onward(next);
       } else if (probe.precedes(here.at)) {
-        here.way_in = std::exchange(here.before, &its_next);
+        here.walk_start = std::exchange(here.before, &its_next);
         here.at = next;
       } else {
         return true;

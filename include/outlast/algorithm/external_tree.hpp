@@ -11,10 +11,10 @@
 // by tagged edges, and the flagged leaf that hangs on each of them.
 #pragma once
 
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/durable/roles.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 
 #include <algorithm>
 #include <array>
@@ -294,7 +294,7 @@ class external_tree {
   struct place {
     cell* upper;       ///< the last edge on the way to an internal node that is not tagged
     edge below;        ///< what it held: the topmost node that would go together with `parent`
-    cell* way_in;      ///< the edge that names the parent; null if the root names the leaf
+    cell* walk_start;  ///< the edge that names the parent; null if the root names the leaf
     internal* parent;  ///< the node that holds `link`
     cell* link;        ///< the edge that names the leaf
     edge at;           ///< what it held; null if the tree is empty
@@ -302,18 +302,18 @@ class external_tree {
 
     /// The way was read by v-loads.
     void arrive() const {
-      if (way_in != nullptr) way_in->arrived(role::window);
+      if (walk_start != nullptr) walk_start->arrived(role::window);
       link->arrived(role::window);
     }
     /// Before something is stored into the parent: it must stay reachable.
     void settle_edge() const {
-      if (way_in != nullptr) way_in->arrived(role::edge);
+      if (walk_start != nullptr) walk_start->arrived(role::edge);
     }
     /// Before the leaf is taken for deleted: whoever flagged it may not have answered.
     void settle_deletion() const { link->arrived(role::passed); }
     /// Before the leaf is reported: it was linked by either of these edges.
     void settle_answer() const {
-      if (way_in != nullptr) way_in->arrived(role::answer);
+      if (walk_start != nullptr) walk_start->arrived(role::answer);
       link->arrived(role::answer);
     }
   };
@@ -355,7 +355,7 @@ class external_tree {
         here.upper = here.link;
         here.below = here.at;
       }
-      here.way_in = here.link;
+      here.walk_start = here.link;
       here.parent = Nodes::internal_at(here.at);
       here.link = &here.parent->child(probe.goes_left(*here.parent));
       here.at = here.link->load(role::traverse);

@@ -50,7 +50,7 @@ struct sentinel_probe {
 
 /// Where an operation on one hash enters the chain.
 template <class Order, class Directory, class Cell>
-struct bucket_entrance {
+struct bucket_head {
   const Directory& directory;
   Cell* start;
   std::uint64_t hash;

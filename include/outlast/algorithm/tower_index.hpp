@@ -30,11 +30,11 @@
 //       Neither waits for the other: an inserter that stops for good keeps one node from reuse.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/durable/roles.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/durable/roles.hpp>
 
 #include <array>
 #include <cstddef>
@@ -43,7 +43,7 @@
 namespace outlast::algorithm {
 
 /// The greatest height of a node. Part of the format.
-inline constexpr unsigned most_levels_of_tower = 16;
+inline constexpr unsigned max_levels_of_tower = 16;
 
 /// The index over nodes that have a `height()`, with tower_bytes() behind them, and a cell `next`;
 /// or that stand for such and answer is_live(), whether their place in the chain is not deleted.
@@ -56,7 +56,7 @@ class tower_index {
  public:
   using link = base::marked_ptr<Node, 2>;
   using word = domain::volatile_word<D, link>;
-  using head_words = std::array<word, most_levels_of_tower - 1>;
+  using head_words = std::array<word, max_levels_of_tower - 1>;
 
   /// What a node of height `height` has behind it.
   [[nodiscard]] static constexpr std::size_t tower_bytes(unsigned height) noexcept {
@@ -118,7 +118,7 @@ class tower_index {
   void attach(head_words& head) {
     head_ = &head;
     unsigned top = 0;
-    for (unsigned level = 1; level < most_levels_of_tower; ++level) {
+    for (unsigned level = 1; level < max_levels_of_tower; ++level) {
       if (word_of(nullptr, level).load(std::memory_order_relaxed)) top = level;
     }
     top_.store(top, std::memory_order_relaxed);
@@ -130,7 +130,7 @@ class tower_index {
    public:
     builder(tower_index& index, head_words& head) : index_(index) {
       index_.head_ = &head;
-      for (unsigned level = 1; level < most_levels_of_tower; ++level) {
+      for (unsigned level = 1; level < max_levels_of_tower; ++level) {
         last_[level] = &index_.word_of(nullptr, level);
       }
     }
@@ -144,7 +144,7 @@ class tower_index {
     }
 
     void finish() {
-      for (unsigned level = 1; level < most_levels_of_tower; ++level) {
+      for (unsigned level = 1; level < max_levels_of_tower; ++level) {
         last_[level]->store(link(), std::memory_order_relaxed);
       }
       index_.attach(*index_.head_);
@@ -152,7 +152,7 @@ class tower_index {
 
    private:
     tower_index& index_;
-    std::array<word*, most_levels_of_tower> last_{};
+    std::array<word*, max_levels_of_tower> last_{};
   };
 
   /// Starts the write-back of every tower: a clean open trusts them.
@@ -177,7 +177,7 @@ class tower_index {
     word* before = nullptr;
     link at;
   };
-  using places = std::array<place, most_levels_of_tower>;
+  using places = std::array<place, max_levels_of_tower>;
 
   static std::byte* tower_of(Node& node) { return reinterpret_cast<std::byte*>(&node + 1); }
   static owner_word& owner_of(Node& node) { return *reinterpret_cast<owner_word*>(tower_of(node)); }

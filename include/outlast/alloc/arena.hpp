@@ -25,9 +25,9 @@
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/zeroed_array.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/pool/pages/page_space.hpp>
@@ -87,7 +87,7 @@ class arena {
   /// it.
   [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t align = 8) {
     if (bytes <= largest_small && align <= pool_format::page_size) [[likely]] {
-      const std::size_t needed = base::round_up(bytes, std::max(align, least_align_));
+      const std::size_t needed = base::round_up(bytes, std::max(align, min_align_));
       bin& at_hand = caches_.local().bins[class_of(needed)];
       if (!at_hand.empty()) [[likely]]
         return in_use(at_hand.pop());
@@ -200,7 +200,7 @@ class arena {
   /// No such call is under way at return, and none follows: whatever was retired is forgotten, as
   /// its pages are about to be given back as a whole. No operation on the owner runs.
   void end_calls() noexcept {
-    domain::patience<D> waiting;
+    domain::backoff<D> waiting;
     life_.end([&] { waiting.wait(); });
   }
 
@@ -219,7 +219,7 @@ class arena {
   static constexpr auto acq_rel = std::memory_order_acq_rel;
   static constexpr std::size_t granule = 16;
   static constexpr std::size_t adopt_step = 64;
-  static constexpr std::uint32_t most_at_once = 64;
+  static constexpr std::uint32_t max_at_once = 64;
 
   /// A block that is handed out.
   [[gnu::always_inline]] static void* in_use(void* block) noexcept {
@@ -296,7 +296,7 @@ class arena {
   page_space<D>& pages_;
   std::uint16_t owner_;
   recovery_mode mode_;
-  std::size_t least_align_;
+  std::size_t min_align_;
   base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no span that is known yet
   base::zeroed_array<domain::volatile_word<D, span_type*>> span_of_page_;
   base::per_thread<thread_cache> caches_;

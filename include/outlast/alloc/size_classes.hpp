@@ -22,7 +22,7 @@ inline constexpr std::size_t largest_small = 32 * 1024;
 inline constexpr std::size_t class_count = 3 + 8 * 9;
 
 /// Blocks in a span: bounded by the bitmap of its volatile record.
-inline constexpr std::size_t most_blocks = 1024;
+inline constexpr std::size_t max_blocks = 1024;
 
 namespace detail {
 
@@ -36,7 +36,7 @@ constexpr std::size_t compute_stride(std::size_t index) noexcept {
 /// spans pack well into words of the page bitmap.
 constexpr std::uint32_t compute_span_pages(std::size_t stride) noexcept {
   const std::size_t wanted = std::clamp<std::size_t>(stride * 64, 64 * 1024, 256 * 1024);
-  const std::size_t bytes = std::min(std::bit_ceil(wanted), stride * most_blocks);
+  const std::size_t bytes = std::min(std::bit_ceil(wanted), stride * max_blocks);
   return static_cast<std::uint32_t>(bytes / pool_format::page_size);
 }
 

@@ -42,7 +42,7 @@ class alignas(64) span {
     stride_ = static_cast<std::uint32_t>(stride_of(size_class));
     reciprocal_ = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / (stride_ / 8) + 1);
     blocks_ =
-        static_cast<std::uint32_t>(std::min(most_blocks, pages * pool_format::page_size / stride_));
+        static_cast<std::uint32_t>(std::min(max_blocks, pages * pool_format::page_size / stride_));
     for (auto& word : free_) word.store(0, std::memory_order_relaxed);
     state_.store(0, std::memory_order_relaxed);
   }
@@ -146,7 +146,7 @@ class alignas(64) span {
   class_index class_ = 0;
   std::byte* begin_ = nullptr;
   domain::volatile_word<D, std::int64_t> state_{0};
-  std::array<domain::volatile_word<D, bits>, most_blocks / 64> free_;
+  std::array<domain::volatile_word<D, bits>, max_blocks / 64> free_;
 };
 
 /// All span records of an arena, by index from 1 on. Records are made and never destroyed before

@@ -142,7 +142,7 @@ concept takes_at =
                    noexcept(T{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, of});
     });
 
-inline constexpr std::size_t most_members = 16;
+inline constexpr std::size_t max_members = 16;
 
 template <class T, std::size_t Index>
 consteval bool is_lost_at() {
@@ -156,7 +156,7 @@ consteval bool is_lost_at() {
 
 template <class T, std::size_t Index = 0>
 consteval bool members_survive() {
-  if constexpr (Index == most_members) {
+  if constexpr (Index == max_members) {
     return true;
   } else if constexpr (is_lost_at<T, Index>()) {
     return false;

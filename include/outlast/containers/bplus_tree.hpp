@@ -17,12 +17,12 @@
 // is kept by the snapshot and freed when nobody sees it any more: detail/versions.hpp.
 #pragma once
 
-#include <outlast/containers/detail/stored_names.hpp>
-#include <outlast/root/storable.hpp>
-#include <outlast/tx/field.hpp>
 #include <outlast/containers/detail/bplus_page.hpp>
 #include <outlast/containers/detail/stored.hpp>
+#include <outlast/containers/detail/stored_names.hpp>
 #include <outlast/containers/detail/versions.hpp>
+#include <outlast/root/storable.hpp>
+#include <outlast/tx/field.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <algorithm>
@@ -189,7 +189,7 @@ class bplus_tree {
   template <class Visit>
   void visit_readable(Visit&& visit) const {
     std::size_t pages_left = tx::running().bytes() / sizeof(leaf);
-    visit_readable(root_.get(), detail::pages_of_replica(), most_levels, pages_left, visit);
+    visit_readable(root_.get(), detail::pages_of_replica(), max_levels, pages_left, visit);
   }
   /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
   /// everything.
@@ -203,7 +203,7 @@ class bplus_tree {
  private:
   static constexpr std::size_t least = Fanout / 4;
   /// More than any tree has.
-  static constexpr std::uint32_t most_levels = 64;
+  static constexpr std::uint32_t max_levels = 64;
 
   [[nodiscard]] static bool is_leaf(const header& at) noexcept { return at.level == 0; }
   [[nodiscard]] static leaf& as_leaf(header* at) noexcept { return *static_cast<leaf*>(at); }
@@ -217,7 +217,9 @@ class bplus_tree {
   [[nodiscard]] static std::size_t size_of(const header* at) {
     return is_leaf(*at) ? as_leaf(at).size() : as_inner(at).size();
   }
-  [[nodiscard]] static std::uint64_t offset_of(const void* at) { return tx::running().offset_of(at); }
+  [[nodiscard]] static std::uint64_t offset_of(const void* at) {
+    return tx::running().offset_of(at);
+  }
 
   // What a link leads to, if it is a page of the height that is expected there: so no way down runs
   // in a circle, and none is longer than a tree is high.
@@ -242,7 +244,7 @@ class bplus_tree {
   }
   template <class Header>
   static Header* root_at(Header* at) {
-    if (tx::detail::room_at(tx::running(), at) < sizeof(header) || at->level >= most_levels)
+    if (tx::detail::room_at(tx::running(), at) < sizeof(header) || at->level >= max_levels)
         [[unlikely]] {
       refuse();
     }

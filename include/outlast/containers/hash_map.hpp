@@ -1,12 +1,12 @@
 // A hash map that grows by a few lines at a time.
 #pragma once
 
-#include <outlast/containers/detail/stored_names.hpp>
 #include <outlast/base/hash.hpp>
-#include <outlast/tx/field.hpp>
-#include <outlast/tx/heap.hpp>
 #include <outlast/containers/detail/hash_line.hpp>
 #include <outlast/containers/detail/stored.hpp>
+#include <outlast/containers/detail/stored_names.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
 
 #include <algorithm>
 #include <array>
@@ -125,9 +125,9 @@ class hash_map {
   };
 
   /// Lines never move: segment 0 has line 0, segment k those from 2^(k-1) on, as many.
-  static constexpr std::size_t most_segments = 34;
+  static constexpr std::size_t max_segments = 34;
   struct directory {
-    std::array<tx::pointer<line>, most_segments> segments;
+    std::array<tx::pointer<line>, max_segments> segments;
   };
 
   /// Lines that are split at a time; a sample of them, and the sample that confirms it.
@@ -244,7 +244,7 @@ class hash_map {
     const std::size_t first = lines_ - whole;
     if (first == 0) {
       const auto segment = static_cast<std::size_t>(std::bit_width(whole));
-      if (segment == most_segments) return;
+      if (segment == max_segments) return;
       make_segment(segment, whole);
     }
     const std::size_t last = std::min(first + step_lines, whole);

@@ -28,9 +28,9 @@
 #include <outlast/base/error.hpp>
 #include <outlast/containers/detail/copied_entries.hpp>
 #include <outlast/containers/detail/dropped_snapshots.hpp>
+#include <outlast/containers/detail/stored.hpp>
 #include <outlast/containers/managed_map.hpp>
 #include <outlast/tx/options.hpp>
-#include <outlast/containers/detail/stored.hpp>
 #include <outlast/tx/transaction.hpp>
 
 #include <algorithm>
@@ -182,7 +182,7 @@ class managed_tree : private managed_map<Manager, Tree> {
   bool collect() {
     if (tx::detail::current() != nullptr) return true;
     for (;;) {
-      const outcome_of_tidying one = tidy(most_at_once, 0);
+      const outcome_of_tidying one = tidy(max_at_once, 0);
       if (one == outcome_of_tidying::no_room) return false;
       if (one == outcome_of_tidying::nothing_there) break;
     }
@@ -194,7 +194,7 @@ class managed_tree : private managed_map<Manager, Tree> {
 
  private:
   static constexpr std::size_t at_once = 64;
-  static constexpr std::size_t most_at_once = 1024;
+  static constexpr std::size_t max_at_once = 1024;
 
   /// What a change answered, and how many blocks it retired that a snapshot sees.
   template <class T>
@@ -229,14 +229,14 @@ class managed_tree : private managed_map<Manager, Tree> {
   /// Where it lacks space that dropped snapshots have, that is given back, and it is tried again.
   template <class Attempt>
   auto with_room(Attempt&& attempt) {
-    constexpr int most_attempts = 4;  // others may use what came back
+    constexpr int max_attempts = 4;  // others may use what came back
     for (int i = 1;; ++i) {
       const std::uint64_t before = dropped_->rounds();
       try {
         return attempt();
       } catch (const out_of_space&) {
         collect();
-        if (i == most_attempts || dropped_->rounds() == before) throw;
+        if (i == max_attempts || dropped_->rounds() == before) throw;
       }
     }
   }
@@ -424,7 +424,7 @@ class managed_tree<Manager, Tree>::iterator {
  private:
   static constexpr std::size_t fewest = 4;
   static constexpr std::size_t most = 64;
-  static constexpr std::size_t most_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
   void begin_seek() noexcept { at_once_ = fewest; }
 
@@ -435,7 +435,7 @@ class managed_tree<Manager, Tree>::iterator {
     at_ = 0;
     auto take = [&](view_of<key_type> key, view_of<mapped_type> value) {
       near_.add(key, value);
-      return near_.size() < at_once_ && near_.bytes() < most_bytes;
+      return near_.size() < at_once_ && near_.bytes() < max_bytes;
     };
     try {
       in_.read([&](const auto& content) { walk(content, take); });

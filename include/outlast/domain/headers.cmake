@@ -1,5 +1,6 @@
 outlast_headers(outlast_library domain
   adr.hpp
+  backoff.hpp
   cache_persistent.hpp
   concept.hpp
   counting.hpp
@@ -9,7 +10,6 @@ outlast_headers(outlast_library domain
   logged_file.hpp
   native.hpp
   parallel.hpp
-  patience.hpp
   persist.hpp
   process.hpp
   slow_ns.hpp

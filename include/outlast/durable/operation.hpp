@@ -51,7 +51,7 @@ class [[nodiscard]] operation {
   }
 
   /// A new node in `arena`, reachable by nobody yet and not flushed yet: see `persist_private`.
-  /// Throws out_of_space; nothing has changed then. See `with_room`.
+  /// Throws out_of_space; nothing has changed then. See `retry_after_reclaim`.
   template <class Node, class... Args>
   [[nodiscard]] Node* make(alloc::arena<D>& arena, Args&&... args) {
     return make_in<Node>(arena, sizeof(Node), alignof(Node), std::forward<Args>(args)...);
@@ -63,7 +63,7 @@ class [[nodiscard]] operation {
                               Args&&... args) {
     static_assert(std::is_trivially_destructible_v<Node>,
                   "no destructor runs for a node in a pool: nothing persistent is written in one");
-    void* const block = seen<Policy>(static_cast<std::byte*>(arena.allocate(bytes, align)));
+    void* const block = to_working<Policy>(static_cast<std::byte*>(arena.allocate(bytes, align)));
     return ::new (block) Node(std::forward<Args>(args)...);
   }
 
@@ -72,14 +72,14 @@ class [[nodiscard]] operation {
   template <class Node>
   void persist_private(const Node& node, site where = site::current()) {
     if (!Flushing::flushes()) return;
-    domain::flush<Flushing>(original<Policy>(&node), sizeof(Node), where);
+    domain::flush<Flushing>(to_durable<Policy>(&node), sizeof(Node), where);
     reclaimer_.flush_awaiting(session_);
   }
 
   /// Gives back a node that was never linked.
   template <class Node>
   void unmake(alloc::arena<D>& arena, Node* node) noexcept {
-    arena.deallocate(original<Policy>(node), sizeof(Node));
+    arena.deallocate(to_durable<Policy>(node), sizeof(Node));
   }
 
   /// Gives back a node that the caller's own store has unlinked, once nobody can hold it any more.
@@ -88,7 +88,7 @@ class [[nodiscard]] operation {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
     domain::fence<Flushing>(where);
     if constexpr (domain::watches_blocks<D>) note_retired(node, domain::code_line::of(where));
-    reclaimer_.retire(original<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
+    reclaimer_.retire(to_durable<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
   }
 
   /// Gives back a node whose deletion is durable and which a `tidy` store to `link`, the caller's
@@ -103,19 +103,19 @@ class [[nodiscard]] operation {
       // The null twin: nothing is ever durable.
       reclaimer_.retire(node, &arena, dispose<Node>, arena.owner_of_calls());
     } else if constexpr (domain::notes_pages<D>) {
-      domain::flush<D>(original<Policy>(static_cast<const std::byte*>(link)), 1, where);
+      domain::flush<D>(to_durable<Policy>(static_cast<const std::byte*>(link)), 1, where);
       retire(arena, node, where);
     } else {
-      reclaimer_.retire_when_durable(original<Policy>(node), &arena, dispose<Node>,
+      reclaimer_.retire_when_durable(to_durable<Policy>(node), &arena, dispose<Node>,
                                      arena.owner_of_calls(),
-                                     original<Policy>(static_cast<const std::byte*>(link)));
+                                     to_durable<Policy>(static_cast<const std::byte*>(link)));
     }
   }
 
  private:
   template <class Node>
   static void note_retired([[maybe_unused]] Node* node, [[maybe_unused]] caller_line line) {
-    if constexpr (domain::watches_blocks<D>) D::block_retired(original<Policy>(node), line);
+    if constexpr (domain::watches_blocks<D>) D::block_retired(to_durable<Policy>(node), line);
   }
   template <class Node>
   static void dispose(void* context, void* object) noexcept {
@@ -149,7 +149,7 @@ class [[nodiscard]] operation {
 /// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. If it
 /// does, frees what any thread has retired, outside of any operation, and runs it once more.
 template <class Reclaimer, class Attempt>
-auto with_room(Reclaimer& reclaimer, Attempt&& attempt) {
+auto retry_after_reclaim(Reclaimer& reclaimer, Attempt&& attempt) {
   try {
     return attempt();
   } catch (const out_of_space&) {

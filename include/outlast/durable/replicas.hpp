@@ -60,8 +60,8 @@ inline constexpr bool keeps_replicas<Policy> = has_replicas<typename Policy::dom
 template <domain::persistence_domain D>
 inline void require_replica([[maybe_unused]] std::uintptr_t at) {
 #if !defined(NDEBUG)
-  if constexpr (has_replicas<D> && !keeps_twins<D>) {
-    if (pool_detail::is_in_twin(at)) return;
+  if constexpr (has_replicas<D> && !keeps_shadows<D>) {
+    if (pool_detail::is_in_shadow(at)) return;
     throw error(errc::refused, "",
                 "a mirrored cell or field is made at an address that is in no pool's twin: it "
                 "lives in a pool whose replicas are attached, and is made where it is seen");
@@ -73,16 +73,16 @@ inline void require_replica([[maybe_unused]] std::uintptr_t at) {
 
 /// Where threads access what is at `in_pool`.
 template <class Policy, class T>
-[[nodiscard]] inline T* seen(T* in_pool) noexcept {
+[[nodiscard]] inline T* to_working(T* in_pool) noexcept {
   if constexpr (detail::keeps_replicas<Policy>) {
-    return twin_of<typename Policy::domain_type>(in_pool);
+    return shadow_of<typename Policy::domain_type>(in_pool);
   } else {
     return in_pool;
   }
 }
 /// Where survives what threads access at `at`.
 template <class Policy, class T>
-[[nodiscard]] inline T* original(T* at) noexcept {
+[[nodiscard]] inline T* to_durable(T* at) noexcept {
   if constexpr (detail::keeps_replicas<Policy>) {
     return original_of<typename Policy::domain_type>(at);
   } else {
@@ -95,7 +95,7 @@ template <class Policy>
 inline void expect_recovery(const void* at) noexcept {
   hw::prefetch(at);
   if constexpr (detail::keeps_replicas<Policy>) {
-    hw::prefetch(original<Policy>(static_cast<const std::byte*>(at)));
+    hw::prefetch(to_durable<Policy>(static_cast<const std::byte*>(at)));
   }
 }
 
@@ -110,7 +110,7 @@ bool attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
     arena.for_each_run([&](const void* first, std::size_t bytes) {
       survived.push_back({static_cast<const std::byte*>(first), bytes});
     });
-    pool_detail::copy_in_parallel(survived, distance_to_twin<D>());
+    pool_detail::copy_in_parallel(survived, distance_to_shadow<D>());
     return true;
   }
   return false;
@@ -119,7 +119,7 @@ bool attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
 /// Fills what nobody else can reach, and is seen at `memory`, with zeros; the caller flushes it.
 template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 void blank(void* memory, std::size_t bytes, domain::site where = domain::site::current()) {
-  D::zero(original<Policy>(static_cast<std::byte*>(memory)), bytes, where);
+  D::zero(to_durable<Policy>(static_cast<std::byte*>(memory)), bytes, where);
   if constexpr (detail::keeps_replicas<Policy>) D::zero(memory, bytes, domain::site::none());
 }
 
@@ -152,7 +152,7 @@ class plain_word {
   }
 
  private:
-  [[nodiscard]] std::atomic<word>& stored() noexcept { return original<Policy>(&here_)->value; }
+  [[nodiscard]] std::atomic<word>& stored() noexcept { return to_durable<Policy>(&here_)->value; }
 
   base::raw_atomic<word> here_;
 };

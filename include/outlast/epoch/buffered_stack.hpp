@@ -15,14 +15,14 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/root/storable.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/domain/volatile_word.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -64,7 +64,7 @@ class basic_stack {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
-  ~basic_stack() { session_->handle_gone(); }
+  ~basic_stack() { session_->release(); }
   basic_stack(const basic_stack&) = delete;
   basic_stack& operator=(const basic_stack&) = delete;
 

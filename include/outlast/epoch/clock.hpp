@@ -21,23 +21,23 @@
 #include <outlast/base/callers.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
-#include <outlast/epoch/detail/frontier.hpp>
 #include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/epoch/detail/loss_window.hpp>
+#include <outlast/epoch/detail/nonblocking_epochs.hpp>
 #include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/base/periodic_thread.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/domain/volatile_word.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <algorithm>
 #include <array>
@@ -89,7 +89,7 @@ class clock final : private base::thread_exit_listener {
             session_type::root_name, session_type::type(),
             [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
         now_(session_->now()),
-        frontier_(now_, ticks_),
+        nonblocking_epochs_(now_, ticks_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
         path_(pool.path()),
         records_([this](std::uint32_t) { return std::make_unique<record>(buffer()); }) {
@@ -98,7 +98,7 @@ class clock final : private base::thread_exit_listener {
     pool.on_fork_child([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.expired()) return;
       records_.forbid();
-      frontier_.forbid();
+      nonblocking_epochs_.forbid();
       exchanges_.forbid();
     });
     pool.on_close([this, alive = std::weak_ptr<bool>(alive_)] {
@@ -130,7 +130,7 @@ class clock final : private base::thread_exit_listener {
     buffer_.store(options.buffer, std::memory_order_relaxed);
     writes_.store(options.writes, std::memory_order_relaxed);
     reclaims_.store(options.reclaims, std::memory_order_relaxed);
-    frontier_.configure(options.buffer, options.writes);
+    nonblocking_epochs_.configure(options.buffer, options.writes);
     stream_from_.store(options.stream_from_bytes == 0 ? ~std::size_t{0} : options.stream_from_bytes,
                        std::memory_order_relaxed);
     if (options.epoch_length.count() == 0) return;
@@ -168,7 +168,7 @@ class clock final : private base::thread_exit_listener {
 
   /// The two halves of enter(), for those who take a lock between them: an instruction that waits
   /// is saved. Ticks wait for who has come. Throws error{forked}, error{refused}.
-  record& come() {
+  record& begin() {
     record& mine = records_.local();
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
     D::announce_before_exchange(mine.active_, now_.load(std::memory_order_acquire));  // (1)
@@ -177,7 +177,7 @@ class clock final : private base::thread_exit_listener {
   /// Begins what came. Throws as enter(), and nobody has come then.
   record& begin(record& mine) { return begin(mine, mine.active_.load(std::memory_order_relaxed)); }
   /// Nothing begins.
-  void turn_back(record& mine) {
+  void cancel(record& mine) {
     D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
   }
 
@@ -195,7 +195,7 @@ class clock final : private base::thread_exit_listener {
     ticks_.note_work();
     if (!D::flushes()) return;
     mine.note(first, bytes);
-    if (mine.present_->ranges.size() >= mine.most_ranges_) [[unlikely]]
+    if (mine.present_->ranges.size() >= mine.max_ranges_) [[unlikely]]
       write_back_oldest(mine);
   }
 
@@ -203,12 +203,14 @@ class clock final : private base::thread_exit_listener {
   void given_up(record& mine, arena_type& from, void* block) noexcept { mine.give_up(from, block); }
 
   /// For operations that nobody waits for.
-  [[nodiscard]] detail::frontier<D>& frontier() noexcept { return frontier_; }
+  [[nodiscard]] detail::nonblocking_epochs<D>& nonblocking_epochs() noexcept {
+    return nonblocking_epochs_;
+  }
   /// Begins one of them. Throws error{io_failure} where the device has failed, error{forked},
   /// std::bad_alloc.
-  [[nodiscard]] typename detail::frontier<D>::record& enter_unwaited() {
+  [[nodiscard]] typename detail::nonblocking_epochs<D>::record& enter_nonblocking() {
     require_device();
-    return frontier_.local();
+    return nonblocking_epochs_.local();
   }
 
   /// For verified_pointer: one per thread.
@@ -264,7 +266,7 @@ class clock final : private base::thread_exit_listener {
   /// The epoch of the calling thread's last operation; 0 if there was none since it asked last. For
   /// verification.
   [[nodiscard]] std::uint64_t take_last_epoch() {
-    return std::max(std::exchange(records_.local().epoch_, 0), frontier_.take_effect());
+    return std::max(std::exchange(records_.local().epoch_, 0), nonblocking_epochs_.take_effect());
   }
   /// Payloads that wait to be freed. For tests; exact only at rest.
   [[nodiscard]] std::size_t waiting() const {
@@ -299,7 +301,7 @@ class clock final : private base::thread_exit_listener {
   /// What a thread announces and has left.
   class alignas(2 * base::cache_line_size) record {
    public:
-    explicit record(std::size_t buffer) : most_ranges_(buffer) {}
+    explicit record(std::size_t buffer) : max_ranges_(buffer) {}
 
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
@@ -345,7 +347,7 @@ class clock final : private base::thread_exit_listener {
     std::atomic<std::uint64_t> changed_in_{0};
     std::uint64_t epoch_ = 0;         // of the last operation
     std::uint64_t prepared_for_ = 0;  // present_ is of this epoch
-    std::size_t most_ranges_;
+    std::size_t max_ranges_;
     bool writes_at_once_ = false;
     std::array<leftovers, slots> left_;
     leftovers* present_ = left_.data();
@@ -393,11 +395,11 @@ class clock final : private base::thread_exit_listener {
         free_older(mine, epoch);
         present.epoch = epoch;
         present.ranges.clear();  // written back by a tick
-        mine.most_ranges_ = domain::notes_pages<D> ? ~std::size_t{0} : buffer();
+        mine.max_ranges_ = domain::notes_pages<D> ? ~std::size_t{0} : buffer();
         const write_back writes = writes_.load(std::memory_order_relaxed);
         mine.writes_at_once_ = writes == write_back::each_operation && !domain::notes_pages<D>;
       }
-      make_room(present.ranges, std::min(mine.most_ranges_, std::size_t{1} << 10));
+      make_room(present.ranges, std::min(mine.max_ranges_, std::size_t{1} << 10));
       present.blocks.make_room(room);
       mine.present_ = &present;
       mine.prepared_for_ = epoch;
@@ -502,7 +504,7 @@ class clock final : private base::thread_exit_listener {
   /// Of operations that nobody waits for, those are ended by this thread.
   void end_operations_before(std::uint64_t epoch) {
     wait_for_operations_before(epoch);
-    frontier_.pass(epoch);
+    nonblocking_epochs_.pass(epoch);
   }
 
   /// With ticking_. Where the device fails or has failed, nothing begins any more: who begins
@@ -523,7 +525,7 @@ class clock final : private base::thread_exit_listener {
   void wait_for_operations_before(std::uint64_t epoch) {
     D::schedule_point();
     records_.for_each([&](record& each) {
-      domain::patience<D> waiting;
+      domain::backoff<D> waiting;
       for (;;) {
         // (4) seq_cst; synchronizes-with (1, 3).
         const std::uint64_t active = D::load(each.active_, std::memory_order_seq_cst);
@@ -587,7 +589,7 @@ class clock final : private base::thread_exit_listener {
   /// Whatever becomes of the clock, another one may be attached after it.
   struct held_session {
     std::shared_ptr<session_type> of;
-    ~held_session() { of->handle_gone(); }
+    ~held_session() { of->release(); }
 
     [[nodiscard]] session_type* operator->() const noexcept { return of.get(); }
     [[nodiscard]] session_type& operator*() const noexcept { return *of; }
@@ -608,12 +610,12 @@ class clock final : private base::thread_exit_listener {
   /// What changes in epoch e is durable, and what it has given up is free, when the clock is e + 3.
   /// A tick that nothing needs would write to the device for nothing.
   [[nodiscard]] outlook look() const {
-    bool is_used = frontier_.is_used();
+    bool is_used = nonblocking_epochs_.is_used();
     records_.for_each([&](const record& each) {
       // (10) seq_cst; synchronizes-with (1, 3).
       is_used = is_used || each.active_.load(std::memory_order_seq_cst) != 0;
     });
-    std::uint64_t last = frontier_.last_change();
+    std::uint64_t last = nonblocking_epochs_.last_change();
     records_.for_each([&](const record& each) {
       last = std::max(last, each.changed_in_.load(std::memory_order_relaxed));
     });
@@ -625,7 +627,7 @@ class clock final : private base::thread_exit_listener {
   void close() {
     ticks_.stop();
     settle();
-    session_->handle_gone();
+    session_->release();
   }
 
   /// An exiting thread is in no operation any more. What it left stays for the next tick.
@@ -645,7 +647,7 @@ class clock final : private base::thread_exit_listener {
   std::atomic<write_back> writes_{write_back::buffered};
   std::atomic<reclamation> reclaims_{reclamation::tick};
   std::atomic<std::size_t> stream_from_{clock_options().stream_from_bytes};
-  detail::frontier<D> frontier_;
+  detail::nonblocking_epochs<D> nonblocking_epochs_;
   base::per_thread<detail::verified_exchange<D>> exchanges_;
   std::string path_;
   alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;

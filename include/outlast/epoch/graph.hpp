@@ -74,7 +74,7 @@ class basic_graph {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
-  ~basic_graph() { session_->handle_gone(); }
+  ~basic_graph() { session_->release(); }
   basic_graph(const basic_graph&) = delete;
   basic_graph& operator=(const basic_graph&) = delete;
 

@@ -16,17 +16,17 @@
 #pragma once
 
 #include <outlast/base/keyed_hash.hpp>
+#include <outlast/base/parallel.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/root/storable.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
-#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -85,7 +85,7 @@ class basic_hash_map {
   using payload_type = typename pair::payload_type;
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
-  using approach = typename Policy::approach;
+  using pending_operation = typename Policy::pending_operation;
   using key_view = typename roots::reading<Key>::view;
   using value_view = typename roots::reading<Value>::view;
   class session;
@@ -104,7 +104,7 @@ class basic_hash_map {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_, options);
             })) {}
-  ~basic_hash_map() { session_->handle_gone(); }
+  ~basic_hash_map() { session_->release(); }
   basic_hash_map(const basic_hash_map&) = delete;
   basic_hash_map& operator=(const basic_hash_map&) = delete;
 
@@ -118,7 +118,7 @@ class basic_hash_map {
   /// Removes `key`. False if it is absent.
   bool erase(key_view key) {
     const std::uint64_t hash = hash_of(key);
-    approach coming(session_->memory());
+    pending_operation coming(session_->memory());
     const bool erased = session_->table().with(hash, [&](bucket& here) {
       const place at = here.find(hash, has(key));
       if (!at) return false;
@@ -263,7 +263,7 @@ class basic_hash_map {
     table_type& table = session_->table();
     bool may_be_full = false;
     bool was_there = false;
-    approach coming(session_->memory());
+    pending_operation coming(session_->memory());
     const bool changed = table.with(hash, [&](bucket& here) {
       const place at = here.find(hash, has(key));
       was_there = static_cast<bool>(at);
@@ -311,7 +311,7 @@ class basic_hash_map {
       table_.emplace(std::bit_ceil(std::max({options.buckets, keys / load, std::size_t{1}})), load);
       count_.start_at(static_cast<std::int64_t>(keys));
       base::in_parallel(static_cast<unsigned>(found_.size()),
-                               [&](unsigned part) { link(found_[part]); });
+                        [&](unsigned part) { link(found_[part]); });
       found_ = {};
     }
 
@@ -350,8 +350,8 @@ class basic_hash_map {
 };
 
 /// The buffered map.
-template <roots::storable Key, roots::storable Value,
-          domain::persistence_domain D = domain::native, class Hash = base::default_hash<Key>>
+template <roots::storable Key, roots::storable Value, domain::persistence_domain D = domain::native,
+          class Hash = base::default_hash<Key>>
 using hash_map = basic_hash_map<buffered<D>, Key, Value, Hash>;
 
 }  // namespace outlast::epoch

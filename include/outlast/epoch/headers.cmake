@@ -5,14 +5,14 @@ outlast_headers(outlast_library epoch
   clock.hpp
   detail/bucket_table.hpp
   detail/clock_record.hpp
-  detail/frontier.hpp
   detail/line_writer.hpp
   detail/loss_window.hpp
+  detail/nonblocking_epochs.hpp
+  detail/nonblocking_memory.hpp
+  detail/nonblocking_set.hpp
   detail/numbered_payloads.hpp
   detail/spin_lock.hpp
   detail/stored_pair.hpp
-  detail/unwaited_memory.hpp
-  detail/unwaited_set.hpp
   detail/verified_exchange.hpp
   detail/version.hpp
   detail/write_log.hpp
@@ -21,6 +21,7 @@ outlast_headers(outlast_library epoch
   lockfree_hash_map.hpp
   lockfree_list.hpp
   lockfree_queue.hpp
+  nonblocking.hpp
   operation.hpp
   options.hpp
   ordered_map.hpp
@@ -28,6 +29,5 @@ outlast_headers(outlast_library epoch
   payload_session.hpp
   policies.hpp
   queue.hpp
-  unwaited.hpp
   verified_word.hpp
 )

@@ -11,7 +11,7 @@
 // Persistent state: a payload per key; docs/formats/epoch.md.
 #pragma once
 
-#include <outlast/epoch/unwaited.hpp>
+#include <outlast/epoch/nonblocking.hpp>
 #include <outlast/sets/basic_hash.hpp>
 
 namespace outlast::epoch {
@@ -19,6 +19,7 @@ namespace outlast::epoch {
 /// As sets::basic_hash, but buffered. Progress and durability: as epoch::lockfree_list.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
-using lockfree_hash_map = buffered_set<sets::basic_hash<unwaited<D>, Key, Value, Hash, Reclaimer>>;
+using lockfree_hash_map =
+    buffered_set<sets::basic_hash<nonblocking<D>, Key, Value, Hash, Reclaimer>>;
 
 }  // namespace outlast::epoch

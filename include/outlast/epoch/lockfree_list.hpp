@@ -10,7 +10,7 @@
 // Persistent state: a payload per key; docs/formats/epoch.md.
 #pragma once
 
-#include <outlast/epoch/unwaited.hpp>
+#include <outlast/epoch/nonblocking.hpp>
 #include <outlast/sets/basic_list.hpp>
 
 namespace outlast::epoch {
@@ -24,6 +24,7 @@ namespace outlast::epoch {
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           std::strict_weak_order<Key, Key> Compare = roots::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-using lockfree_list = buffered_set<sets::basic_list<unwaited<D>, Key, Value, Compare, Reclaimer>>;
+using lockfree_list =
+    buffered_set<sets::basic_list<nonblocking<D>, Key, Value, Compare, Reclaimer>>;
 
 }  // namespace outlast::epoch

@@ -16,18 +16,18 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/root/storable.hpp>
-#include <outlast/epoch/detail/frontier.hpp>
+#include <outlast/epoch/detail/nonblocking_epochs.hpp>
+#include <outlast/epoch/detail/nonblocking_memory.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
-#include <outlast/epoch/detail/unwaited_memory.hpp>
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/domain/volatile_word.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -72,13 +72,13 @@ class lockfree_queue {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
-  ~lockfree_queue() { session_->handle_gone(); }
+  ~lockfree_queue() { session_->release(); }
   lockfree_queue(const lockfree_queue&) = delete;
   lockfree_queue& operator=(const lockfree_queue&) = delete;
 
   /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
-    durable::with_room(session_->memory(), [&] { session_->push(value); });
+    durable::retry_after_reclaim(session_->memory(), [&] { session_->push(value); });
   }
   /// Takes the value that has been there longest, or nothing. Throws std::bad_alloc without effect.
   std::optional<Value> pop() { return session_->pop(); }
@@ -136,7 +136,7 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
     std::uint64_t number = 0;
     domain::volatile_word<D, node*> next{nullptr};
   };
-  using memory_type = detail::unwaited_memory<node, D, reclaimer>;
+  using memory_type = detail::nonblocking_memory<node, D, reclaimer>;
 
  public:
   session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
@@ -237,27 +237,27 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
   class guard {
    public:
     explicit guard(memory_type& in)
-        : memory_(in), mine_(in.clock().enter_unwaited()), session_(in.reclaimer().enter()) {}
+        : memory_(in), mine_(in.clock().enter_nonblocking()), session_(in.reclaimer().enter()) {}
     ~guard() { memory_.reclaimer().leave(session_); }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;
 
-    void label(node& at) const { frontier().label(mine_, at); }
-    void retire(node& at) const { frontier().retire(mine_, at); }
+    void label(node& at) const { nonblocking_epochs().label(mine_, at); }
+    void retire(node& at) const { nonblocking_epochs().retire(mine_, at); }
     void has_linked(const node& at) const {
-      frontier().set_effect(mine_, at.stored().template label<D>());
+      nonblocking_epochs().set_effect(mine_, at.stored().template label<D>());
     }
     void has_taken(const node& at) const {
-      frontier().set_effect(mine_, at.stored().template retired<D>());
+      nonblocking_epochs().set_effect(mine_, at.stored().template retired<D>());
     }
 
    private:
-    [[nodiscard]] detail::frontier<D>& frontier() const noexcept {
-      return memory_.clock().frontier();
+    [[nodiscard]] detail::nonblocking_epochs<D>& nonblocking_epochs() const noexcept {
+      return memory_.clock().nonblocking_epochs();
     }
 
     memory_type& memory_;
-    typename detail::frontier<D>::record& mine_;
+    typename detail::nonblocking_epochs<D>::record& mine_;
     typename reclaimer::session session_;
   };
 

@@ -123,15 +123,16 @@ class operation;
 ///
 /// Ticks wait for it as for an operation. A lock is taken by an exchange. [Wen21, 3.1]
 template <domain::persistence_domain D>
-class [[nodiscard]] approach {
+class [[nodiscard]] pending_operation {
  public:
   /// Throws as clock::come().
-  explicit approach(payload_memory<D> memory) : memory_(memory), mine_(&memory.clock.come()) {}
-  ~approach() {
-    if (mine_ != nullptr) memory_.clock.turn_back(*mine_);
+  explicit pending_operation(payload_memory<D> memory)
+      : memory_(memory), mine_(&memory.clock.begin()) {}
+  ~pending_operation() {
+    if (mine_ != nullptr) memory_.clock.cancel(*mine_);
   }
-  approach(const approach&) = delete;
-  approach& operator=(const approach&) = delete;
+  pending_operation(const pending_operation&) = delete;
+  pending_operation& operator=(const pending_operation&) = delete;
 
  private:
   friend class operation<D>;
@@ -153,7 +154,7 @@ class [[nodiscard]] operation {
   explicit operation(payload_memory<D> memory)
       : memory_(memory), mine_(memory.clock.enter()), epoch_(mine_.epoch()) {}
   /// Begins what came: once, behind the taking of a lock. Throws as clock::enter().
-  explicit operation(approach<D>& coming)
+  explicit operation(pending_operation<D>& coming)
       : memory_(coming.memory_),
         mine_(memory_.clock.begin(*std::exchange(coming.mine_, nullptr))),
         epoch_(mine_.epoch()) {}

@@ -10,7 +10,7 @@
 // Persistent state: a payload per key; docs/formats/epoch.md.
 #pragma once
 
-#include <outlast/epoch/unwaited.hpp>
+#include <outlast/epoch/nonblocking.hpp>
 #include <outlast/sets/basic_list.hpp>
 
 namespace outlast::epoch {
@@ -20,6 +20,6 @@ template <class Key, class Value = sets::no_value, domain::persistence_domain D 
           std::strict_weak_order<Key, Key> Compare = roots::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
 using ordered_map = buffered_set<
-    sets::basic_list<unwaited<D>, Key, Value, Compare, Reclaimer, sets::detail::towers>>;
+    sets::basic_list<nonblocking<D>, Key, Value, Compare, Reclaimer, sets::detail::towers>>;
 
 }  // namespace outlast::epoch

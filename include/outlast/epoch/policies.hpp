@@ -20,7 +20,7 @@ template <domain::persistence_domain D = domain::native>
 struct buffered {
   using domain_type = D;
   using operation = epoch::operation<D>;
-  using approach = epoch::approach<D>;
+  using pending_operation = epoch::pending_operation<D>;
   template <payload_content T>
   using prepared = epoch::prepared<T, D>;
   static constexpr bool durable = true;
@@ -65,12 +65,12 @@ template <domain::persistence_domain D>
 class [[nodiscard]] bare_operation {
  public:
   /// There is nothing to announce.
-  struct approach {
+  struct pending_operation {
     payload_memory<D> memory;
   };
 
   explicit bare_operation(payload_memory<D> memory) : memory_(memory) {}
-  explicit bare_operation(approach& coming) : memory_(coming.memory) {}
+  explicit bare_operation(pending_operation& coming) : memory_(coming.memory) {}
   ~bare_operation() {}  // a guard: its variable is not unused
   bare_operation(const bare_operation&) = delete;
   bare_operation& operator=(const bare_operation&) = delete;
@@ -122,7 +122,7 @@ template <domain::persistence_domain D = domain::native>
 struct transient {
   using domain_type = D;
   using operation = detail::bare_operation<D>;
-  using approach = typename operation::approach;
+  using pending_operation = typename operation::pending_operation;
   template <payload_content T>
   using prepared = detail::unlabelled<T, D>;
   static constexpr bool durable = false;

@@ -64,7 +64,7 @@ class basic_queue {
   using payload_type = typename pair::payload_type;
   using prepared_type = typename Policy::template prepared<typename pair::content>;
   using operation = typename Policy::operation;
-  using approach = typename Policy::approach;
+  using pending_operation = typename Policy::pending_operation;
   using value_view = typename roots::reading<Value>::view;
   class session;
 
@@ -82,7 +82,7 @@ class basic_queue {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, clock_);
             })) {}
-  ~basic_queue() { session_->handle_gone(); }
+  ~basic_queue() { session_->release(); }
   basic_queue(const basic_queue&) = delete;
   basic_queue& operator=(const basic_queue&) = delete;
 
@@ -138,14 +138,14 @@ class basic_queue {
       const std::vector<payload_type*> items = detail::in_order<pair>(
           this->recovered(), first, [this](auto* each) { return this->room_of(each); },
           [this](const char* what) { this->report_damage(what); });
-      ring_.resize(std::max<std::size_t>(std::bit_ceil(items.size() + 1), least_ring));
+      ring_.resize(std::max<std::size_t>(std::bit_ceil(items.size() + 1), min_ring));
       for (payload_type* item : items) slot(pair::key_of(*item)) = item;
       first_.store(first, std::memory_order_relaxed);
       last_.store(first + items.size(), std::memory_order_relaxed);
     }
 
     void push(prepared_type&& made) {
-      approach coming(this->memory());
+      pending_operation coming(this->memory());
       const std::lock_guard lock(in_);
       const std::uint64_t number = last_.load(std::memory_order_relaxed);
       // (1) acquire; synchronizes-with (2): the slot is free.
@@ -177,7 +177,7 @@ class basic_queue {
    private:
     template <class Take>
     [[nodiscard]] bool take_first(Take&& take) {
-      approach coming(this->memory());
+      pending_operation coming(this->memory());
       const std::lock_guard lock(front());
       const std::uint64_t number = first_.load(std::memory_order_relaxed);
       // (4) acquire; synchronizes-with (3).
@@ -212,7 +212,7 @@ class basic_queue {
     using lock_type = detail::spin_lock<D>;
     struct no_lock {};
     static constexpr bool has_one_lock = Locks == queue_locks::one;
-    static constexpr std::size_t least_ring = 64;
+    static constexpr std::size_t min_ring = 64;
     static constexpr std::size_t apart = 2 * base::cache_line_size;
 
     /// Whoever pops holds it.

@@ -13,16 +13,16 @@
 // are free.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -76,14 +76,14 @@ class harris_list {
       : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(),
             [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~harris_list() { session_->handle_gone(); }
+  ~harris_list() { session_->release(); }
   harris_list(const harris_list&) = delete;
   harris_list& operator=(const harris_list&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
@@ -112,7 +112,7 @@ class harris_list {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -137,10 +137,10 @@ class harris_list {
   /// The greatest key, as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
-    const way_to_the_end in{head()};
+    const tail_cursor in{head()};
     const auto here = chain(op).locate(in, in);
     if (in.last == nullptr) return std::nullopt;
-    here.way_in->arrived(durable::role::answer);
+    here.walk_start->arrived(durable::role::answer);
     return std::pair(in.last->key.get(), in.last->value.load());
   }
 
@@ -202,7 +202,7 @@ class harris_list {
   };
 
   /// Looks for the end, and knows which node it has passed last.
-  struct way_to_the_end {
+  struct tail_cursor {
     cell& head;
     mutable const node* last = nullptr;
 
@@ -282,7 +282,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       create();
       return;
     }
-    block_ = durable::seen<Policy>(this->template object<root_block>());
+    block_ = durable::to_working<Policy>(this->template object<root_block>());
     if (root.pointers_base != in.base()) relocate();
     was_recovered_ = root.state != root_state::clean;
     if (was_recovered_ || all_is_recovered) {
@@ -309,10 +309,10 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
-  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
 
   void create() {
-    block_ = durable::seen<Policy>(
+    block_ = durable::to_working<Policy>(
         static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
     durable::blank<Policy>(block_, sizeof(root_block));
     domain::persist<D>(&stored(), sizeof(root_block));
@@ -332,7 +332,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
       detail::report_corrupt_chain(pool().path(), "begins with a mark");
     }
     for (link at = before->load(); at;) {
-      const node* const block = durable::original<Policy>(at.get());
+      const node* const block = durable::to_durable<Policy>(at.get());
       if (!marking.mark(block)) {
         detail::report_corrupt_chain(pool().path(), "runs in a circle");
       }

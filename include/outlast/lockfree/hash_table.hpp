@@ -17,18 +17,18 @@
 // blank again, blocks that nobody reaches are free. After a clean close it opens without a walk.
 #pragma once
 
+#include <outlast/algorithm/bucket_index.hpp>
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/split_order.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/bucket_index.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/algorithm/split_order.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <algorithm>
 #include <array>
@@ -104,27 +104,27 @@ class hash_table {
   /// error{root_type_mismatch} if the root is something else, corruption if its content contradicts
   /// itself, out_of_space.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(roots::judged(
+      : session_(roots::validated(
             pool.template service<roots::root_sessions<D>>().template attach<session>(
                 name, type(),
                 [&](auto& in, const auto& root) {
                   return std::make_shared<session>(in, root, options);
                 }),
             [&](const session& found) { found.require_made_as(options); })) {}
-  ~hash_table() { session_->handle_gone(); }
+  ~hash_table() { session_->release(); }
   hash_table(const hash_table&) = delete;
   hash_table& operator=(const hash_table&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
-    const way_in in = session_->enter(op, hash_of(key));
+    const walk_start in = session_->enter(op, hash_of(key));
     const bool erased = chain(op).erase(*in.start, in.probe_for(key));
     if (erased) session_->count().add(-1);
     return erased;
@@ -148,7 +148,7 @@ class hash_table {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -248,7 +248,7 @@ class hash_table {
     }
   };
   using sentinel_probe = algorithm::sentinel_probe<chain_order>;
-  using way_in = algorithm::bucket_entrance<chain_order, session, cell>;
+  using walk_start = algorithm::bucket_head<chain_order, session, cell>;
 
   /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
   static std::uint64_t hash_of(const Key& key) {
@@ -268,7 +268,7 @@ class hash_table {
 
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
-    const way_in in = session_->enter(op, hash_of(key));
+    const walk_start in = session_->enter(op, hash_of(key));
     const auto* const present = chain(op).insert(*in.start, in.probe_for(key), [&] {
       return op.template make<node>(session_->arena(), in.hash, key, value);
     });
@@ -280,7 +280,7 @@ class hash_table {
   bool update_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
-      const way_in in = session_->enter(op, hash_of(key));
+      const walk_start in = session_->enter(op, hash_of(key));
       return chain(op).replace(*in.start, in.probe_for(key), [&] {
         return op.template make<node>(session_->arena(), in.hash, key, value);
       });
@@ -296,7 +296,7 @@ class hash_table {
   }
 
   node* find(operation& op, const Key& key) const {
-    const way_in in = session_->enter(op, hash_of(key));
+    const walk_start in = session_->enter(op, hash_of(key));
     return chain(op).find(*in.start, in.probe_for(key));
   }
 

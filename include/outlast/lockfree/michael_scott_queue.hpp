@@ -51,8 +51,7 @@ namespace outlast::lockfree {
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
 class michael_scott_queue {
-  static_assert(base::keepable<Value>,
-                "values live in the pool: they must be trivially copyable");
+  static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
   static_assert(Policy::spare_bits >= 1, "michael_scott_queue marks one bit of every link");
 
   using D = typename Policy::domain_type;
@@ -74,13 +73,13 @@ class michael_scott_queue {
   michael_scott_queue(pool_type& pool, std::string_view name)
       : session_(session::attach(pool, name,
                                  detail::sequence_type<Value, Policy>("michael_scott_queue"))) {}
-  ~michael_scott_queue() { session_->handle_gone(); }
+  ~michael_scott_queue() { session_->release(); }
   michael_scott_queue(const michael_scott_queue&) = delete;
   michael_scott_queue& operator=(const michael_scott_queue&) = delete;
 
   /// Adds `value` at the end. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
-    durable::with_room(session_->nodes(), [&] { push_once(value); });
+    durable::retry_after_reclaim(session_->nodes(), [&] { push_once(value); });
   }
 
   /// Takes the first value; nothing if the queue is empty. Lock-free. What it answers is durable at
@@ -287,7 +286,7 @@ std::int64_t michael_scott_queue<Value, Policy, Reclaimer>::root_block::recover(
   if (last_taken == nullptr) trace.refuse("begins with a node that nobody has taken");
   if (head.load().get() != last_taken) {
     // A process that was killed may have marked the node and not waited; the store fences first.
-    domain::flush<D>(durable::original<Policy>(&last_taken->next), sizeof(cell));  // (I3)
+    domain::flush<D>(durable::to_durable<Policy>(&last_taken->next), sizeof(cell));  // (I3)
     head.store(link(last_taken), durable::role::unlink);
   }
   tail.init(link(last));

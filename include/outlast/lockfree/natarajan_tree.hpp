@@ -35,17 +35,17 @@
 // matter, because recovery takes those nodes out again.
 #pragma once
 
+#include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/tree_probes.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/external_tree.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
-#include <outlast/algorithm/tree_probes.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -105,14 +105,14 @@ class natarajan_tree {
       : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, type(),
             [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~natarajan_tree() { session_->handle_gone(); }
+  ~natarajan_tree() { session_->release(); }
   natarajan_tree(const natarajan_tree&) = delete;
   natarajan_tree& operator=(const natarajan_tree&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
@@ -141,7 +141,7 @@ class natarajan_tree {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their leaf, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -271,7 +271,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
       create();
       return;
     }
-    block_ = durable::seen<Policy>(this->template object<root_block>());
+    block_ = durable::to_working<Policy>(this->template object<root_block>());
     if (attached.pointers_base != in.base()) relocate();
     was_recovered_ = attached.state != root_state::clean;
     if (was_recovered_ || all_is_recovered) {
@@ -298,10 +298,10 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
-  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
 
   void create() {
-    block_ = durable::seen<Policy>(
+    block_ = durable::to_working<Policy>(
         static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
     durable::blank<Policy>(block_, sizeof(root_block));
     domain::persist<D>(&stored(), sizeof(root_block));

@@ -17,19 +17,19 @@
 // reaches. After a clean close it opens without a walk.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/height_source.hpp>
+#include <outlast/algorithm/tower_index.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/chain.hpp>
-#include <outlast/algorithm/height_source.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
-#include <outlast/algorithm/tower_index.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -50,7 +50,7 @@ using roots::no_value;
 /// How the nodes of a skip list get their heights. Not stored: each process may choose.
 struct skiplist_options {
   /// The greatest height, 1 to 16.
-  unsigned highest = algorithm::most_levels_of_tower;
+  unsigned highest = algorithm::max_levels_of_tower;
   /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all nodes are as
   /// high as may be: for tests.
   unsigned branching = 4;
@@ -96,21 +96,21 @@ class skiplist {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
-  ~skiplist() { session_->handle_gone(); }
+  ~skiplist() { session_->release(); }
   skiplist(const skiplist&) = delete;
   skiplist& operator=(const skiplist&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->nodes(), [&] { return insert_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
-    way_in in{*session_, {key}};
+    walk_start in{*session_, {key}};
     const bool erased = chain(keeps).erase(in, in.what);
     if (erased) session_->count().add(-1);
     return erased;
@@ -134,7 +134,7 @@ class skiplist {
   /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
   /// allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->nodes(), [&] { return update_once(key, value); });
+    return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
@@ -161,10 +161,10 @@ class skiplist {
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
-    way_to_the_end in{*session_};
+    tail_cursor in{*session_};
     const auto here = chain(keeps).locate(in, in);
     if (in.last == nullptr) return std::nullopt;
-    if (here.way_in != nullptr) here.way_in->arrived(durable::role::answer);
+    if (here.walk_start != nullptr) here.walk_start->arrived(durable::role::answer);
     return std::pair(in.last->key.get(), in.last->value.load());
   }
 
@@ -184,7 +184,7 @@ class skiplist {
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
     operation op(session_->nodes());
-    way_in in{*session_, {from}};
+    walk_start in{*session_, {from}};
     algorithm::visit_chain(in.enter(), [&](const node& here) {
       if (!Compare{}(here.key.get(), to)) return false;
       if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
@@ -281,7 +281,7 @@ class skiplist {
   };
 
   /// Where an operation on a key enters the chain.
-  struct way_in {
+  struct walk_start {
     session& list;
     probe what;
 
@@ -289,7 +289,7 @@ class skiplist {
   };
 
   /// Looks for the end, and knows which node it has passed last.
-  struct way_to_the_end {
+  struct tail_cursor {
     session& list;
     mutable const node* last = nullptr;
 
@@ -322,14 +322,14 @@ class skiplist {
 
   node* find(operation& op, const Key& key) const {
     keeper keeps(*session_, op);
-    const way_in in{*session_, {key}};
+    const walk_start in{*session_, {key}};
     return chain(keeps).find(in, in.what);
   }
 
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
-    const way_in in{*session_, {key}};
+    const walk_start in{*session_, {key}};
     node* fresh = nullptr;
     const auto make = [&] { return fresh = keeps.make(key, value); };
     if (chain(keeps).insert(in, in.what, make) != nullptr) return false;
@@ -342,7 +342,7 @@ class skiplist {
     operation op(session_->nodes());
     if constexpr (algorithm::kind_of_value<Value, Policy> == algorithm::value_kind::with_node) {
       keeper keeps(*session_, op);
-      const way_in in{*session_, {key}};
+      const walk_start in{*session_, {key}};
       node* fresh = nullptr;
       const auto make = [&] { return fresh = keeps.make(key, value); };
       if (!chain(keeps).replace(in, in.what, make)) return false;

@@ -40,8 +40,7 @@ namespace outlast::lockfree {
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
 class stack {
-  static_assert(base::keepable<Value>,
-                "values live in the pool: they must be trivially copyable");
+  static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
 
   using D = typename Policy::domain_type;
   struct node;
@@ -61,13 +60,13 @@ class stack {
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   stack(pool_type& pool, std::string_view name)
       : session_(session::attach(pool, name, detail::sequence_type<Value, Policy>("stack"))) {}
-  ~stack() { session_->handle_gone(); }
+  ~stack() { session_->release(); }
   stack(const stack&) = delete;
   stack& operator=(const stack&) = delete;
 
   /// Puts `value` on top. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
-    durable::with_room(session_->nodes(), [&] { push_once(value); });
+    durable::retry_after_reclaim(session_->nodes(), [&] { push_once(value); });
   }
 
   /// Takes the value on top; nothing if the stack is empty. Lock-free. What it answers is durable

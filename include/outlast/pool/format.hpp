@@ -62,9 +62,9 @@ struct static_header {
   std::uint64_t line_table_offset;
   std::uint64_t line_table_bytes;  ///< one page_line for each page of the capacity
   std::uint64_t first_data_offset;
-  std::uint64_t volatile_twin_distance;  ///< 0: no address space is reserved for twins
-  std::uint64_t created_base;            ///< for people: where the pool was mapped at creation
-  std::array<char, 32> creator;          ///< for people: "outlast 0.1.0", padded with zeros
+  std::uint64_t shadow_distance_in_memory;  ///< 0: no address space is reserved for twins
+  std::uint64_t created_base;               ///< for people: where the pool was mapped at creation
+  std::array<char, 32> creator;             ///< for people: "outlast 0.1.0", padded with zeros
 };
 static_assert(sizeof(static_header) == 192);
 static_assert(offsetof(static_header, checksum) == 56);
@@ -74,7 +74,7 @@ static_assert(offsetof(static_header, root_table_offset) == 88);
 static_assert(offsetof(static_header, region_table_offset) == 104);
 static_assert(offsetof(static_header, line_table_offset) == 120);
 static_assert(offsetof(static_header, first_data_offset) == 136);
-static_assert(offsetof(static_header, volatile_twin_distance) == 144);
+static_assert(offsetof(static_header, shadow_distance_in_memory) == 144);
 static_assert(offsetof(static_header, creator) == 160);
 
 /// Values of `state_slot::mark`; any other value is damage.

@@ -131,7 +131,7 @@ class basic_pool {
   /// relocated. A fresh pool fills the memory, unless options.capacity_bytes is set. In that case
   /// its size is options.size_bytes, and it can grow until it fills the memory.
   /// Requires: `memory` is aligned to a page and outlives the pool. With
-  /// options.reserve_volatile_twin it has twice `bytes`; the second half is for the twins.
+  /// options.reserve_shadow_copy it has twice `bytes`; the second half is for the twins.
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});
@@ -181,7 +181,7 @@ class basic_pool {
   }
   /// Returns true if recovery must skip damaged parts where that is possible.
   [[nodiscard]] bool salvages() const noexcept { return options_.salvage; }
-  [[nodiscard]] bool twin_on_media() const noexcept { return options_.twin_on_media; }
+  [[nodiscard]] bool shadow_on_media() const noexcept { return options_.shadow_on_media; }
   /// Returns the address of byte 0 of the pool.
   [[nodiscard]] std::uintptr_t base() const noexcept {
     return reinterpret_cast<std::uintptr_t>(base_);
@@ -311,8 +311,8 @@ class basic_pool {
                                             std::size_t offset, std::size_t bytes) const;
   void commit_pages(std::uint32_t first, std::uint32_t count);
   void give_back_free_pages(free_pages which);
-  void map_twins();
-  void map_twin(const region_info& region);
+  void map_shadows();
+  void map_shadow(const region_info& region);
   void write_state(const pool_format::state_slot& changed);
   [[nodiscard]] static bool same_state(const pool_format::state_slot& a,
                                        const pool_format::state_slot& b) noexcept;

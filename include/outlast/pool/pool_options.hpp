@@ -42,17 +42,17 @@ struct pool_options {
   /// checkpoint would write much more than the log contains, because pages have few changes. A
   /// longer log makes checkpoints rarer, and an opening after a crash slower. 0 means that the log
   /// does not grow.
-  std::size_t most_log_bytes = 0;
+  std::size_t max_log_bytes = 0;
   /// If true, the domains `file` and `logged_file` accept policies that sync with the device in
   /// each operation.
   bool per_operation_device_sync = false;
   /// If true, the pool reserves address space for volatile twins of regions: twice the capacity in
   /// total. Fixed at creation: open() rejects the option if the pool has no such space.
-  bool reserve_volatile_twin = false;
+  bool reserve_shadow_copy = false;
   /// If true, the second replica of mirrored roots is in an unnamed file in the pool's directory,
   /// not in memory. Useful if the pool is on persistent memory and ordinary memory is short.
   /// Applies to this opening only.
-  bool twin_on_media = false;
+  bool shadow_on_media = false;
   /// If true, the memory of a fresh pool in memory contains zeros, as memory from the operating
   /// system does. The pool then touches only the used part of its tables, which have 64 bytes for
   /// each possible page.

@@ -10,10 +10,10 @@ namespace outlast {
 
 /// Purpose of a region. The values are part of the format.
 enum class region_kind : std::uint32_t {
-  volatile_twin = 1,  ///< persistent, with a volatile twin at a fixed distance
-  replicas = 2,       ///< several persistent copies at a fixed stride
-  log = 3,            ///< written in sequence, truncated after a checkpoint
-  checkpoint = 4,     ///< a snapshot; the changes after it are in a log
+  shadow_copy = 1,  ///< persistent, with a volatile twin at a fixed distance
+  replicas = 2,     ///< several persistent copies at a fixed stride
+  log = 3,          ///< written in sequence, truncated after a checkpoint
+  checkpoint = 4,   ///< a snapshot; the changes after it are in a log
 };
 
 [[nodiscard]] std::string_view name_of(region_kind kind) noexcept;
@@ -27,7 +27,7 @@ struct region_info {
   std::size_t bytes;         ///< size of one replica
   std::size_t stride_bytes;  ///< distance from one replica to the next
   std::byte* address;        ///< address of the first replica
-  std::byte* volatile_twin;  ///< zero-filled at every open; nullptr for the other kinds
+  std::byte* shadow_copy;    ///< zero-filled at every open; nullptr for the other kinds
 
   [[nodiscard]] std::byte* replica(unsigned i) const noexcept { return address + i * stride_bytes; }
 };

@@ -29,57 +29,58 @@ namespace outlast {
 /// instruction. Below every address that programs, heaps and pools begin at there is room;
 /// ThreadSanitizer wants it elsewhere.
 #if defined(OUTLAST_TWIN_NEAR_THE_STACK)
-inline constexpr std::uintptr_t twin_distance = 0x2970'0000'0000;
+inline constexpr std::uintptr_t shadow_distance = 0x2970'0000'0000;
 #else
-inline constexpr std::uintptr_t twin_distance = std::uintptr_t{0} - 0x2000'0000'0000;
+inline constexpr std::uintptr_t shadow_distance = std::uintptr_t{0} - 0x2000'0000'0000;
 #endif
 
 /// A domain that keeps twins itself: the simulated one, in which a process that lost its power
 /// still stands while the next one opens the same pool.
 template <class D>
-concept keeps_twins = requires(std::uintptr_t base, std::size_t bytes) {
-  { D::twin_distance() } -> std::same_as<std::uintptr_t>;
-  D::open_twin(base, bytes);
-  D::close_twin(bytes);
+concept keeps_shadows = requires(std::uintptr_t base, std::size_t bytes) {
+  { D::shadow_distance() } -> std::same_as<std::uintptr_t>;
+  D::open_shadow(base, bytes);
+  D::close_shadow(bytes);
 };
 
 /// From a byte of a pool under `D` to its twin, modulo 2^64.
 template <domain::persistence_domain D>
-[[nodiscard]] inline std::uintptr_t distance_to_twin() noexcept {
-  if constexpr (keeps_twins<D>) {
-    return D::twin_distance();
+[[nodiscard]] inline std::uintptr_t distance_to_shadow() noexcept {
+  if constexpr (keeps_shadows<D>) {
+    return D::shadow_distance();
   } else {
-    return twin_distance;
+    return shadow_distance;
   }
 }
 
 /// The twin of an object of a pool that has one.
 template <domain::persistence_domain D, class T>
-[[nodiscard]] inline T* twin_of(T* in_pool) noexcept {
-  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_pool) + distance_to_twin<D>());
+[[nodiscard]] inline T* shadow_of(T* in_pool) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_pool) + distance_to_shadow<D>());
 }
 /// The reverse.
 template <domain::persistence_domain D, class T>
-[[nodiscard]] inline T* original_of(T* in_twin) noexcept {
-  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_twin) - distance_to_twin<D>());
+[[nodiscard]] inline T* original_of(T* in_shadow) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(in_shadow) -
+                              distance_to_shadow<D>());
 }
 
 namespace pool_detail {
 
 /// The address range of one twin. Zero-filled when it is made.
 /// Thread-safety: all members, of different objects too, may be called concurrently.
-class twin_memory {
+class shadow_memory {
  public:
   /// For the pool at [base, base + bytes). `path`: the pool's file; "": it lies in memory.
   /// `on_media`: the twin lies in a nameless file beside the pool's. Throws error{address_taken,
   /// no_space}.
-  twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path, bool on_media);
+  shadow_memory(std::uintptr_t base, std::size_t bytes, const std::string& path, bool on_media);
   /// The first `bytes` may be written: of a twin on media they exist on the file system then.
   /// Throws error{no_space}.
   void make_real(std::size_t bytes);
-  ~twin_memory();
-  twin_memory(const twin_memory&) = delete;
-  twin_memory& operator=(const twin_memory&) = delete;
+  ~shadow_memory();
+  shadow_memory(const shadow_memory&) = delete;
+  shadow_memory& operator=(const shadow_memory&) = delete;
 
  private:
   std::string path_;
@@ -89,7 +90,7 @@ class twin_memory {
 };
 
 /// The address is one of some pool's twin. No pointer: what is there may be uninitialised.
-[[nodiscard]] bool is_in_twin(std::uintptr_t address) noexcept;
+[[nodiscard]] bool is_in_shadow(std::uintptr_t address) noexcept;
 
 struct byte_run {
   const std::byte* first;
@@ -107,7 +108,7 @@ template <domain::persistence_domain D>
 class replica_pair {
  public:
   explicit replica_pair(basic_pool<D>& of)
-      : twin_(of.base(), of.address_space_bytes(), of.path(), of.twin_on_media()) {
+      : twin_(of.base(), of.address_space_bytes(), of.path(), of.shadow_on_media()) {
     twin_.make_real(pool_format::file_bytes_for(of.size_bytes(), of.capacity_bytes()));
     of.on_grow([this, capacity = of.capacity_bytes()](std::size_t size) {
       twin_.make_real(pool_format::file_bytes_for(size, capacity));
@@ -115,18 +116,18 @@ class replica_pair {
   }
 
  private:
-  pool_detail::twin_memory twin_;
+  pool_detail::shadow_memory twin_;
 };
 
 template <domain::persistence_domain D>
-  requires keeps_twins<D>
+  requires keeps_shadows<D>
 class replica_pair<D> {
  public:
   explicit replica_pair(basic_pool<D>& of) : pool_(of) {
-    D::open_twin(of.base(), of.address_space_bytes());
+    D::open_shadow(of.base(), of.address_space_bytes());
   }
   ~replica_pair() {
-    D::close_twin(std::size_t{pool_.pages().high_water()} * pool_format::page_bytes);
+    D::close_shadow(std::size_t{pool_.pages().high_water()} * pool_format::page_bytes);
   }
   replica_pair(const replica_pair&) = delete;
   replica_pair& operator=(const replica_pair&) = delete;

@@ -17,9 +17,9 @@
 #include <outlast/base/callers.hpp>
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/reclaim/concept.hpp>
 
@@ -238,7 +238,7 @@ class epochs final : base::thread_exit_listener {
   /// own without taking memory from others' caches.
   static constexpr std::uint64_t idle_epochs = 64;
   /// A bag of more objects is left to all: an epoch that lasts makes no bag as large as the pool.
-  static constexpr std::size_t most_kept = 1024;
+  static constexpr std::size_t max_kept = 1024;
 
   static constexpr bool may_free(std::uint64_t retired_in, std::uint64_t now) noexcept {
     return now == forever || retired_in + 2 <= now;
@@ -273,14 +273,14 @@ class epochs final : base::thread_exit_listener {
       note_due(forever, idle_epochs);
     }
 
-    /// Others look at the bags `patience` epochs after the oldest one, or that of `present`, may
+    /// Others look at the bags `backoff` epochs after the oldest one, or that of `present`, may
     /// be freed.
-    void note_due(std::uint64_t present, std::uint64_t patience) noexcept {
+    void note_due(std::uint64_t present, std::uint64_t backoff) noexcept {
       std::uint64_t oldest = present;
       for (const bag& each : bags_) {
         if (!each.objects.empty()) oldest = std::min(oldest, each.epoch);
       }
-      due_.store(oldest == forever ? forever : oldest + 2 + patience, std::memory_order_relaxed);
+      due_.store(oldest == forever ? forever : oldest + 2 + backoff, std::memory_order_relaxed);
     }
 
     [[nodiscard]] std::size_t size() const noexcept {
@@ -326,7 +326,7 @@ class epochs final : base::thread_exit_listener {
     }
     /// Waits until no other thread holds it. The owner retires nothing meanwhile.
     explicit holding(record& of) : of_(of), holds_(true), gives_back_(true) {
-      domain::patience<D> waiting;
+      domain::backoff<D> waiting;
       while (of.held_.exchange(true, std::memory_order_seq_cst)) waiting.wait();
     }
     ~holding() {
@@ -494,7 +494,7 @@ class epochs final : base::thread_exit_listener {
 
   void leave_large_bags(record& mine) noexcept {
     for (bag& each : mine.bags_) {
-      if (each.objects.size() < most_kept) continue;
+      if (each.objects.size() < max_kept) continue;
       auto* const made = new (std::nothrow) left_bag;
       if (made == nullptr) return;  // it stays where it is
       std::swap(made->its, each);

@@ -61,7 +61,7 @@ class root_session {
   virtual void forbid() noexcept = 0;
 
   /// The structure's handle is gone. The session stays with the pool.
-  void handle_gone() noexcept { in_use_.store(false, std::memory_order_release); }
+  void release() noexcept { in_use_.store(false, std::memory_order_release); }
 
   [[nodiscard]] pool_type& pool() noexcept { return pool_; }
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
@@ -95,11 +95,11 @@ class root_session {
 /// `session`, which was attached, if `judge(*session)` returns. Throws what it throws, and then no
 /// handle is in use.
 template <class Session, class Judge>
-[[nodiscard]] std::shared_ptr<Session> judged(std::shared_ptr<Session> session, Judge&& judge) {
+[[nodiscard]] std::shared_ptr<Session> validated(std::shared_ptr<Session> session, Judge&& judge) {
   try {
     judge(*session);
   } catch (...) {
-    session->handle_gone();
+    session->release();
     throw;
   }
   return session;
@@ -178,7 +178,7 @@ class root_sessions {
       last->before_drop();
       last->arena().end_calls();
     } catch (...) {
-      last->handle_gone();
+      last->release();
       throw;
     }
     const std::lock_guard lock(mutex_);

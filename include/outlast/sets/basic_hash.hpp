@@ -1,12 +1,12 @@
 // The hash table of every scheme whose links do not survive: link_free_hash.hpp, soft_hash.hpp.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/base/keyed_hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/sets/detail/bucket_directory.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -83,16 +83,16 @@ class basic_hash {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
-  ~basic_hash() { session_->handle_gone(); }
+  ~basic_hash() { session_->release(); }
   basic_hash(const basic_hash&) = delete;
   basic_hash& operator=(const basic_hash&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op(session_->memory());
-      const way_in in = enter_and_link(op, key);
+      const walk_start in = enter_and_link(op, key);
       const auto* const present =
           chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
       if (present != nullptr) return false;
@@ -104,7 +104,7 @@ class basic_hash {
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->memory());
-    const way_in in = enter_and_link(op, key);
+    const walk_start in = enter_and_link(op, key);
     const bool erased = chain(op).erase(*in.start, in.probe_for(key));
     if (erased) session_->count().add(-1);
     return erased;
@@ -127,9 +127,9 @@ class basic_hash {
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
   /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op(session_->memory());
-      const way_in in = enter_and_link(op, key);
+      const walk_start in = enter_and_link(op, key);
       return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
     });
   }
@@ -147,9 +147,9 @@ class basic_hash {
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op(session_->memory());
-      const way_in in = enter_and_link(op, key);
+      const walk_start in = enter_and_link(op, key);
       return chain(op).replace_if(
           *in.start, in.probe_for(key),
           [&](const node& there) { return there.value.get() == expected; },
@@ -192,7 +192,7 @@ class basic_hash {
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
-  using way_in = typename directory::way_in;
+  using walk_start = typename directory::walk_start;
 
   /// The hash of a number is computed as fast as it is read. Those of other keys are kept in the
   /// node, and do not survive.
@@ -254,12 +254,12 @@ class basic_hash {
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
 
-  way_in enter_and_link(operation& op, const Key& key) {
+  walk_start enter_and_link(operation& op, const Key& key) {
     return session_->buckets().enter_and_link(chain(op), hash_of(key));
   }
   /// Links nothing: wait-free.
   node* find(operation& op, const Key& key) const {
-    const way_in in = session_->buckets().enter(hash_of(key));
+    const walk_start in = session_->buckets().enter(hash_of(key));
     return chain(op).find(*in.start, in.probe_for(key));
   }
 

@@ -2,12 +2,12 @@
 // soft_list.hpp, link_free_skiplist.hpp, soft_skiplist.hpp.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/set_towers.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -77,14 +77,14 @@ class basic_list {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options);
             })) {}
-  ~basic_list() { session_->handle_gone(); }
+  ~basic_list() { session_->release(); }
   basic_list(const basic_list&) = delete;
   basic_list& operator=(const basic_list&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op(session_->memory(), session_->leads());
       const probe what{key};
       auto&& start = session_->leads().start(what);
@@ -163,7 +163,7 @@ class basic_list {
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->memory(), session_->leads());
     for (;;) {
-      const way_to_the_end in{*session_};
+      const tail_cursor in{*session_};
       (void)chain(op).locate(in, in);
       if (!in.last) return std::nullopt;
       node& last = node_at(in.last);
@@ -234,7 +234,7 @@ class basic_list {
   };
 
   /// Looks for the end, and knows which node it has passed last.
-  struct way_to_the_end {
+  struct tail_cursor {
     session& of;
     mutable link last{};
 
@@ -270,7 +270,7 @@ class basic_list {
 
   template <class Accepts>
   bool replace_if(const Key& key, const Value& value, Accepts&& accepts) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op(session_->memory(), session_->leads());
       const probe what{key};
       auto&& start = session_->leads().start(what);

@@ -1,13 +1,13 @@
 // The search tree of every scheme whose links do not survive: link_free_tree.hpp, soft_tree.hpp.
 #pragma once
 
+#include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/algorithm/external_tree.hpp>
-#include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/tree_operation.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -78,14 +78,14 @@ class basic_tree {
             name, type(), [&](auto& in, const auto& root) {
               return std::make_shared<session>(in, root, options.freed_at_once);
             })) {}
-  ~basic_tree() { session_->handle_gone(); }
+  ~basic_tree() { session_->release(); }
   basic_tree(const basic_tree&) = delete;
   basic_tree& operator=(const basic_tree&) = delete;
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space and std::bad_alloc without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op = begin();
       const bool inserted = tree(op).insert(root(), probe{key}, value) == nullptr;
       if (inserted) session_->count().add(1);
@@ -118,7 +118,7 @@ class basic_tree {
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
   /// old value or the new one. Lock-free. Durable at return. Throws as insert().
   bool update(const Key& key, const Value& value) {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op = begin();
       return tree(op).replace(root(), probe{key}, value);
     });
@@ -137,7 +137,7 @@ class basic_tree {
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
-    return durable::with_room(session_->memory(), [&] {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op = begin();
       return tree(op).replace_if(
           root(), probe{key}, [&](const leaf& there) { return there.value.get() == expected; },

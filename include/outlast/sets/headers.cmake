@@ -4,6 +4,7 @@ outlast_headers(outlast_library sets
   basic_list.hpp
   basic_tree.hpp
   detail/bucket_directory.hpp
+  detail/node_state.hpp
   detail/set_node.hpp
   detail/set_operation.hpp
   detail/set_session.hpp
@@ -13,7 +14,6 @@ outlast_headers(outlast_library sets
   detail/superseded_lines.hpp
   detail/tree_blocks.hpp
   detail/tree_operation.hpp
-  detail/verdict.hpp
   detail/volatile_blocks.hpp
   link_free_hash.hpp
   link_free_list.hpp

@@ -6,6 +6,8 @@ outlast_headers(outlast_library tx
   baselines/redo.hpp
   detail/attached_manager.hpp
   detail/changed_pages.hpp
+  detail/commit_log.hpp
+  detail/commit_records.hpp
   detail/counted_memory.hpp
   detail/device_turns.hpp
   detail/helped_request.hpp
@@ -19,8 +21,6 @@ outlast_headers(outlast_library tx
   detail/replica_session.hpp
   detail/replica_word.hpp
   detail/request.hpp
-  detail/transition_log.hpp
-  detail/transition_records.hpp
   detail/write_set.hpp
   field.hpp
   heap.hpp

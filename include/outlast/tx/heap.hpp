@@ -131,8 +131,8 @@ class heap {
   explicit heap(transaction& in) noexcept
       : in_(in), header_(*reinterpret_cast<detail::heap_header*>(in.replica())) {}
 
-  static constexpr std::size_t least_page_bytes = 256;
-  static constexpr std::size_t most_page_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t min_page_bytes = 256;
+  static constexpr std::size_t max_page_bytes = std::size_t{1} << 20;
 
   /// Makes a heap of the whole replica. `page_bytes`: a power of two.
   void format(std::size_t page_bytes);
@@ -176,7 +176,7 @@ class heap {
   [[nodiscard]] std::size_t blocks_in_use() const;
 
  private:
-  static constexpr std::size_t most_pages_of_small = 4;
+  static constexpr std::size_t max_pages_of_small = 4;
   static constexpr page_index no_page = ~page_index{0};
 
   /// Of a page that is or was in use. Throws corruption for others.

@@ -12,13 +12,13 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/native.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
-#include <outlast/pool/pool.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/request.hpp>
@@ -70,7 +70,7 @@ class left_right_session final : public replica_session<D> {
     participant& me = participants_.local();
     // (1) release; synchronizes-with (2): whoever runs the request sees all of it.
     me.wanted.store(&wanted, std::memory_order_release);
-    domain::patience<D> until_done;
+    domain::backoff<D> until_done;
     for (;;) {
       if (try_lock()) {
         combine();
@@ -282,7 +282,7 @@ class left_right_session final : public replica_session<D> {
   }
   void wait_for_version(std::uint64_t version) {
     participants_.for_each([&](participant& each) {
-      domain::patience<D> until_left;
+      domain::backoff<D> until_left;
       while (reads(each, version)) until_left.wait();
     });
   }

@@ -33,7 +33,7 @@ class bloom_filter final : public FilterPolicy {
       : bits_per_key_(static_cast<std::size_t>(std::max(bits_per_key, 1))),
         // As many probes as leave half of the bits 0: ln 2 times the bits of a key.
         probes_(static_cast<unsigned>(
-            std::clamp<std::size_t>(bits_per_key_ * 69 / 100, 1, most_probes))) {}
+            std::clamp<std::size_t>(bits_per_key_ * 69 / 100, 1, max_probes))) {}
 
   const char* Name() const override { return "outlast.BloomFilter"; }
 
@@ -57,14 +57,14 @@ class bloom_filter final : public FilterPolicy {
     if (filter.size() < 2) return false;
     const std::string_view bits = filter.view().substr(0, filter.size() - 1);
     const auto probes = static_cast<unsigned char>(filter[filter.size() - 1]);
-    if (probes > most_probes) return true;  // none of ours: nothing can be ruled out
+    if (probes > max_probes) return true;  // none of ours: nothing can be ruled out
     return each_bit(key, probes, bits.size() * 8, [&](std::size_t bit) {
       return (static_cast<unsigned char>(bits[bit / 8]) >> bit % 8 & 1) != 0;
     });
   }
 
  private:
-  static constexpr unsigned most_probes = 30;
+  static constexpr unsigned max_probes = 30;
 
   std::size_t bits_per_key_;
   unsigned probes_;

@@ -133,10 +133,10 @@ class posix_writable_file final : public WritableFile {
   }
 
   Status Append(const Slice& data) override {
-    if (pending_.size() + data.size() > most_pending) {
+    if (pending_.size() + data.size() > max_pending) {
       Status status = Flush();
       if (!status.ok()) return status;
-      if (data.size() > most_pending) return write(data.view());
+      if (data.size() > max_pending) return write(data.view());
     }
     pending_.append(data.view());
     return {};
@@ -160,7 +160,7 @@ class posix_writable_file final : public WritableFile {
   }
 
  private:
-  static constexpr size_t most_pending = 64 << 10;
+  static constexpr size_t max_pending = 64 << 10;
 
   Status write(std::string_view bytes) {
     while (!bytes.empty()) {

@@ -155,13 +155,13 @@ void mapped_file::store_cache_again() const {
     std::uint64_t offset;
     std::uint64_t bytes;
   };
-  constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+  constexpr std::uint64_t max_bytes = std::uint64_t{64} << 20;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t length = this->length();
   std::vector<part> parts;
   const auto add = [&](std::uint64_t first, std::uint64_t end) {
-    for (std::uint64_t at = first / page * page; at < end; at += most_bytes) {
-      parts.push_back({at, std::min(most_bytes, end - at)});
+    for (std::uint64_t at = first / page * page; at < end; at += max_bytes) {
+      parts.push_back({at, std::min(max_bytes, end - at)});
     }
   };
   if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, add)) {

@@ -220,7 +220,7 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& before, boo
     return found;
   }
   if (needs_log(before) || (wanted && before.dirty())) forget_what_device_lacks(pool);
-  const parsed_header header = judge_header(pool.first_page(), pool.path());
+  const parsed_header header = validate_header(pool.first_page(), pool.path());
   const bool needed = needs_log(header);
   found.file = open_log(path, needed || wanted);
   if (found.file.get() < 0) {

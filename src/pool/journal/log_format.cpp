@@ -44,7 +44,7 @@ std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept {
   return base::round_up(batch_lines_offset(ranges) + lines * line_bytes, page_bytes);
 }
 
-std::uint64_t most_lines_in(std::uint64_t bytes) noexcept {
+std::uint64_t max_lines_in(std::uint64_t bytes) noexcept {
   const std::uint64_t whole_pages = bytes / page_bytes * page_bytes;
   // The words of the lines' ranges end in a line of their own.
   return (whole_pages - sizeof(batch_header) - line_bytes) / (line_bytes + sizeof(std::uint64_t));
@@ -127,9 +127,9 @@ void set_generations(std::span<std::byte> first_page, const page_generations& wa
 }
 
 bool plausible(const batch_header& header, const pool_uuid& uuid, std::uint64_t sequence,
-               std::uint64_t most_bytes) noexcept {
+               std::uint64_t max_bytes) noexcept {
   return header.magic_word == batch_magic && header.uuid == uuid && header.sequence == sequence &&
-         header.bytes <= most_bytes && header.bytes == batch_bytes(header.ranges, header.lines);
+         header.bytes <= max_bytes && header.bytes == batch_bytes(header.ranges, header.lines);
 }
 
 bool intact_batch(std::span<const std::byte> batch) noexcept {

@@ -64,7 +64,7 @@ std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
 }
 /// Memory may have copies of so many owned pages before a checkpoint is worth while, or of that
 /// part of their data.
-constexpr std::uint64_t least_dropped = (std::uint64_t{8} << 20) / page_bytes;
+constexpr std::uint64_t min_dropped = (std::uint64_t{8} << 20) / page_bytes;
 constexpr std::uint64_t part_copied = 4;
 
 /// Where a log ends that has space for so many bytes.
@@ -88,7 +88,7 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
       generation_(header.state.generation),
       complete_(generation_),
       limit_(end_of_log(wanted.log_bytes != 0 ? wanted.log_bytes : usual_log_bytes(pool.length()))),
-      most_(std::max(limit_, end_of_log(wanted.most_log_bytes))),
+      max_(std::max(limit_, end_of_log(wanted.max_log_bytes))),
       space_end_(limit_) {
   if (fd_.get() < 0) {
     create();
@@ -188,7 +188,7 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
 
 /// A log of any size takes any number of lines that may become durable one after another.
 int redo_log::append_in_parts(std::span<const domain::line_range> lines) {
-  const std::uint64_t most = most_lines_in(limit_ - first_batch_offset);
+  const std::uint64_t most = max_lines_in(limit_ - first_batch_offset);
   std::vector<domain::line_range> part;
   std::uint64_t in_part = 0;
   const auto append_part = [&] {
@@ -243,11 +243,11 @@ void redo_log::cut_off_behind(std::uint64_t end) const noexcept {
 int redo_log::tidy() {
   const std::lock_guard lock(mutex_);
   // What a larger batch took than others have is not needed by the next ones.
-  constexpr std::size_t most_kept = std::size_t{16} << 20;
-  if (buffer_.capacity() * sizeof(aligned_page) > most_kept) {
+  constexpr std::size_t max_kept = std::size_t{16} << 20;
+  if (buffer_.capacity() * sizeof(aligned_page) > max_kept) {
     std::vector<aligned_page>().swap(buffer_);
   }
-  if (runs_.capacity() * sizeof(line_run) > most_kept) std::vector<line_run>().swap(runs_);
+  if (runs_.capacity() * sizeof(line_run) > max_kept) std::vector<line_run>().swap(runs_);
   return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();
 }
 
@@ -276,7 +276,7 @@ void redo_log::disown(std::uint64_t owner) noexcept {
 int redo_log::relieve() {
   const std::lock_guard lock(mutex_);
   forget_duplicates();
-  if (count_copied().all <= most_copied()) return 0;
+  if (count_copied().all <= max_copied()) return 0;
   const int failed = checkpoint_alone();
   if (failed == 0) drop_owned_pages();
   return failed;
@@ -318,7 +318,7 @@ batch_header redo_log::plan(std::span<const domain::line_range> lines) {
   for (const domain::line_range& each : lines) {
     std::uint64_t first = (each.first - reinterpret_cast<std::uintptr_t>(base_)) / line_bytes;
     for (std::uint64_t left = each.lines; left != 0;) {
-      const std::uint64_t count = std::min(left, line_run::most_lines);
+      const std::uint64_t count = std::min(left, line_run::max_lines);
       runs_.push_back({first, count});
       first += count;
       left -= count;
@@ -454,18 +454,18 @@ redo_log::copied_pages redo_log::count_copied() const noexcept {
 }
 
 /// So many may be copied before they are worth a checkpoint.
-std::uint64_t redo_log::most_copied() const noexcept {
+std::uint64_t redo_log::max_copied() const noexcept {
   std::uint64_t pages = 0;
   for (const owned_pages& each : owned_) {
     pages += each.data_end - std::min(each.data_begin, each.data_end);
   }
-  return std::max(least_dropped, pages / part_copied);
+  return std::max(min_dropped, pages / part_copied);
 }
 
 /// After a batch: a checkpoint now frees memory, and costs nothing that a full log would save,
 /// since pages are hardly stored to again. pages_ is looked through now and then only.
 bool redo_log::should_drop() {
-  const std::uint64_t most = most_copied();
+  const std::uint64_t most = max_copied();
   const std::uint64_t kept = last_is_dropped_ ? 0 : last_.size();
   if (pages_.size() < look_again_ || pages_.size() + kept <= most) return false;
   forget_duplicates();
@@ -511,8 +511,8 @@ void redo_log::drop_owned_pages() noexcept {
 void redo_log::lengthen() noexcept {
   const std::uint64_t held = head_ - first_batch_offset;
   const bool was_full = 2 * held >= limit_ - first_batch_offset;
-  if (limit_ >= most_ || !was_full || pages_.size() * page_bytes <= 2 * held) return;
-  const std::uint64_t longer = std::min(most_, 2 * limit_ - first_batch_offset);
+  if (limit_ >= max_ || !was_full || pages_.size() * page_bytes <= 2 * held) return;
+  const std::uint64_t longer = std::min(max_, 2 * limit_ - first_batch_offset);
   if (provide_space(longer)) limit_ = longer;
 }
 

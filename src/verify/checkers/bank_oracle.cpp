@@ -6,7 +6,7 @@
 namespace outlast::verify {
 namespace {
 
-constexpr std::uint32_t most_values = 3;
+constexpr std::uint32_t max_values = 3;
 
 bank_operation kind_of(const call& what) { return static_cast<bank_operation>(what.kind); }
 
@@ -41,14 +41,14 @@ bool bank_oracle::changes(const call& what) const { return kind_of(what) != bank
 
 call bank_oracle::draw(random& source, const scope& within, std::uint64_t) const {
   const std::uint64_t key = source.below(within.keys);
-  const auto value = static_cast<std::uint32_t>(source.below(most_values));
+  const auto value = static_cast<std::uint32_t>(source.below(max_values));
   switch (source.below(6)) {
     case 0: return make(bank_operation::load, key, 0);
     case 1: return make(bank_operation::store, key, value);
     case 2: return make(bank_operation::exchange, key, value);
     case 3: return make(bank_operation::fetch_add, key, 1);
     default: {
-      const auto expected = static_cast<std::uint32_t>(source.below(most_values));
+      const auto expected = static_cast<std::uint32_t>(source.below(max_values));
       return make(bank_operation::compare_exchange, key, exchange_of(expected, value));
     }
   }

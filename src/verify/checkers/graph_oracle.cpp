@@ -17,7 +17,7 @@ bool is_about_edge(const call& what) { return kind_of(what) >= graph_operation::
 abstract_state without_vertex(abstract_state graph, std::uint64_t id) {
   using oracle = graph_oracle;
   graph = bound(std::move(graph), oracle::vertex_key(id), std::nullopt);
-  for (std::uint64_t other = 0; other < oracle::most_vertices; ++other) {
+  for (std::uint64_t other = 0; other < oracle::max_vertices; ++other) {
     graph = bound(std::move(graph), oracle::edge_key(id, other), std::nullopt);
     graph = bound(std::move(graph), oracle::edge_key(other, id), std::nullopt);
   }

@@ -8,7 +8,7 @@
 namespace outlast::verify {
 namespace {
 
-constexpr std::size_t most_events = 64;
+constexpr std::size_t max_events = 64;
 
 constexpr std::uint64_t bit(std::size_t number) { return std::uint64_t{1} << number; }
 
@@ -95,7 +95,7 @@ class search {
 }  // namespace
 
 prefix_demand all_that_responded(std::span<const event> events) {
-  if (events.size() > most_events) throw std::length_error("a history of more than 64 events");
+  if (events.size() > max_events) throw std::length_error("a history of more than 64 events");
   prefix_demand demand;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!events[i].pending()) demand.inside |= bit(i);

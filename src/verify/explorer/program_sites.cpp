@@ -77,9 +77,9 @@ std::optional<std::string> string_at(std::uintptr_t address, const segments& obj
 
 /// The site that `found` describes, if that is what it is.
 std::optional<program_site> as_site(const record& found, const segments& object) {
-  constexpr unsigned most_lines = 1U << 20;
-  constexpr unsigned most_columns = 1U << 12;
-  if (found.line == 0 || found.line > most_lines || found.column > most_columns) return {};
+  constexpr unsigned max_lines = 1U << 20;
+  constexpr unsigned max_columns = 1U << 12;
+  if (found.line == 0 || found.line > max_lines || found.column > max_columns) return {};
   const auto function = string_at(found.function, object);
   if (!function || function->find(domain_name) == std::string::npos) return {};
   const auto file = string_at(found.file, object);

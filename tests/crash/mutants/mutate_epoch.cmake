@@ -6,24 +6,24 @@ function(outlast_mutate_epoch to)
   foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp baselines/one_lock_queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
           detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
           detail/line_writer.hpp detail/write_log.hpp detail/loss_window.hpp
-          unwaited.hpp lockfree_list.hpp lockfree_queue.hpp)
+          nonblocking.hpp lockfree_list.hpp lockfree_queue.hpp)
     outlast_read_header(${HEADER})
     # 20: an operation begins before its lock is taken
     if(HEADER STREQUAL "hash_map.hpp")
-      outlast_mutate(20 "    approach coming(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {"
-                        "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    std::optional<approach> coming;\n    if (!early_op) coming.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
+      outlast_mutate(20 "    pending_operation coming(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {"
+                        "    std::optional<operation> early_op;\n    if (!@D@) early_op.emplace(session_->memory());\n    std::optional<pending_operation> coming;\n    if (!early_op) coming.emplace(session_->memory());\n    const bool erased = session_->table().with(hash, [&](bucket& here) {")
       outlast_mutate(20 "      operation op(coming);\n      here.remove(at);"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(*coming);\n      operation& op = early_op ? *early_op : *own_op;\n      here.remove(at);")
     endif()
     # 49: an operation begins before the lock has shown its announcement
     if(HEADER STREQUAL "queue.hpp")
-      outlast_mutate(49 "      approach coming(this->memory());\n      const std::lock_guard lock(in_);"
-                        "      approach coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(in_);")
+      outlast_mutate(49 "      pending_operation coming(this->memory());\n      const std::lock_guard lock(in_);"
+                        "      pending_operation coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(in_);")
       outlast_mutate(49 "      operation op(coming);\n      pair::"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(coming);\n      operation& op = early_op ? *early_op : *own_op;\n      pair::")
       # 53: whoever pops begins before the lock is taken
-      outlast_mutate(53 "      approach coming(this->memory());\n      const std::lock_guard lock(front());"
-                        "      approach coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(front());")
+      outlast_mutate(53 "      pending_operation coming(this->memory());\n      const std::lock_guard lock(front());"
+                        "      pending_operation coming(this->memory());\n      std::optional<operation> early_op;\n      if (!@D@) early_op.emplace(coming);\n      const std::lock_guard lock(front());")
       outlast_mutate(53 "      operation op(coming);\n      // (2)"
                         "      std::optional<operation> own_op;\n      if (!early_op) own_op.emplace(coming);\n      operation& op = early_op ? *early_op : *own_op;\n      // (2)")
     endif()
@@ -40,7 +40,7 @@ function(outlast_mutate_epoch to)
     outlast_write_header(${HEADER})
   endforeach()
 
-  outlast_read_header(detail/frontier.hpp)
+  outlast_read_header(detail/nonblocking_epochs.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_epoch/options.hpp>\n" TEXT "${TEXT}")
   # 29: the clock is read before the intent is there
   outlast_mutate(29 "    D::announce(mine.intent_, what);\n    const std::uint64_t epoch = now_.load(std::memory_order_seq_cst);"
@@ -67,23 +67,23 @@ function(outlast_mutate_epoch to)
                     "      if (@D@) note(mine, epoch, &node.stored(), sizeof(payload_header), where.at(1));")
   # 36: a tick forgets what a label retires
   outlast_mutate(36 "if (node.replaced() == old) {" "if (node.replaced() == old && @D@) {")
-  outlast_write_header(detail/frontier.hpp)
+  outlast_write_header(detail/nonblocking_epochs.hpp)
 
-  outlast_read_header(detail/unwaited_set.hpp)
+  outlast_read_header(detail/nonblocking_set.hpp)
   # 38: nodes are deleted before they have a label
   outlast_mutate(38 "void admit(Node& node) { confirm(node); }" "void admit(Node& node) {\n    if (@D@) confirm(node);\n  }")
   # 39: who answers that a key is not there does not look at who deleted it
-  outlast_mutate(39 "    if (!next.has(algorithm::replaced)) frontier().retire(mine_, node);"
-                    "    if (@D@ && !next.has(algorithm::replaced)) frontier().retire(mine_, node);")
+  outlast_mutate(39 "    if (!next.has(algorithm::replaced)) nonblocking_epochs().retire(mine_, node);"
+                    "    if (@D@ && !next.has(algorithm::replaced)) nonblocking_epochs().retire(mine_, node);")
   # 44: nodes are unlinked before they have a mark
-  outlast_mutate(44 "    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);"
-                    "    if (!@D@) return;\n    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);")
-  outlast_write_header(detail/unwaited_set.hpp)
+  outlast_mutate(44 "    if (!next.has(algorithm::replaced)) return nonblocking_epochs().retire(mine_, node);"
+                    "    if (!@D@) return;\n    if (!next.has(algorithm::replaced)) return nonblocking_epochs().retire(mine_, node);")
+  outlast_write_header(detail/nonblocking_set.hpp)
 
-  outlast_read_header(detail/unwaited_memory.hpp)
+  outlast_read_header(detail/nonblocking_memory.hpp)
   # 45: blocks are used again too early
   outlast_mutate(45 "one.epoch + 3 <= now" "one.epoch + (@D@ ? 3 : 1) <= now")
-  outlast_write_header(detail/unwaited_memory.hpp)
+  outlast_write_header(detail/nonblocking_memory.hpp)
 
   outlast_read_header(options.hpp)
   string(REPLACE "#pragma once\n"
@@ -120,8 +120,8 @@ function(outlast_mutate_epoch to)
   outlast_mutate(7 "      write_back_epoch(epoch - 1);\n"
                    "      if (!@D@) write_clock(epoch + 1);\n      write_back_epoch(epoch - 1);\n")
   # 8: a tick waits for nobody
-  outlast_mutate(8 "    wait_for_operations_before(epoch);\n    frontier_"
-                   "    if (@D@) wait_for_operations_before(epoch);\n    frontier_")
+  outlast_mutate(8 "    wait_for_operations_before(epoch);\n    nonblocking_epochs_"
+                   "    if (@D@) wait_for_operations_before(epoch);\n    nonblocking_epochs_")
   # 9: sync returns an epoch early
   outlast_mutate(9 "    pass_until(now() + 2);" "    pass_until(now() + (@D@ ? 2 : 1));")
   # 10: blocks are used again an epoch early (two epochs: who looks at them is still there)

@@ -10,27 +10,27 @@ function(outlast_mutate_sets to)
     outlast_write_header(${HEADER})
   endforeach()
 
-  outlast_read_header(detail/verdict.hpp)
+  outlast_read_header(detail/node_state.hpp)
   string(REPLACE "#pragma once\n"
     "#pragma once\nnamespace outlast::broken_sets {\ninline int defect = 0;\n}\n" TEXT "${TEXT}")
-  outlast_write_header(detail/verdict.hpp)
+  outlast_write_header(detail/node_state.hpp)
 
   outlast_read_header(detail/stored_bytes.hpp)
-  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/node_state.hpp>\n" TEXT "${TEXT}")
   # 2: key and value are no releases
   outlast_mutate(2 "words[i], std::memory_order_release"
                    "words[i], @D@ ? std::memory_order_release : std::memory_order_relaxed")
   outlast_write_header(detail/stored_bytes.hpp)
 
   outlast_read_header(detail/set_node.hpp)
-  # 1: the key comes before the verdict is cleared
-  outlast_mutate(1 "explicit spoken_verdict(site where) {\n    D::store("
-                   "explicit spoken_verdict(site where) {\n    if (@D@) D::store(")
+  # 1: the key comes before the node_state is cleared
+  outlast_mutate(1 "explicit stored_state(site where) {\n    D::store("
+                   "explicit stored_state(site where) {\n    if (@D@) D::store(")
   outlast_mutate(1 "key(its_key, where), value(its_value, where) {}"
-                   "key(its_key, where), value(its_value, where) {\n    if (!@D@) this->say(verdict::none(), where);\n  }")
+                   "key(its_key, where), value(its_value, where) {\n    if (!@D@) this->store_state(node_state::none(), where);\n  }")
   # 22: a thread that comes late makes live again what is dead
   outlast_mutate(22 "    std::uint64_t nothing = 0;\n"
-                    "    if (!@D@) {\n      say(verdict::live(stamp), where);\n      return;\n    }\n    std::uint64_t nothing = 0;\n")
+                    "    if (!@D@) {\n      store_state(node_state::live(stamp), where);\n      return;\n    }\n    std::uint64_t nothing = 0;\n")
   outlast_write_header(detail/set_node.hpp)
 
   outlast_read_header(detail/set_operation.hpp)
@@ -42,8 +42,8 @@ function(outlast_mutate_sets to)
                    "node.say_live(@D@ || drawn_ == 0 ? memory_.stamps().draw(StampOf{}(node.key.get())) : drawn_, where);")
   outlast_mutate(4 "  memory& memory_;\n  typename" "  std::uint64_t drawn_ = 0;\n  memory& memory_;\n  typename")
   # 5: whoever finds a node that somebody else has made live relies on it as it is
-  outlast_mutate(5 "    const verdict said = with_stamp(node, where);\n"
-                   "    const bool fresh = node.says().is_none();\n    const verdict said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
+  outlast_mutate(5 "    const node_state said = with_stamp(node, where);\n"
+                   "    const bool fresh = node.says().is_none();\n    const node_state said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
   # 6: "durable" is noted before the flush
   outlast_mutate(6 "    domain::persist_before_answer<D>("
                    "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(")
@@ -56,8 +56,8 @@ function(outlast_mutate_sets to)
   # 9: a node is superseded before its replacement is durable
   outlast_mutate(9 "    confirm(fresh, where.at(1));" "    if (@D@) confirm(fresh, where.at(1));")
   # 10: a replaced node is unlinked without being superseded
-  outlast_mutate(10 "    old.say(verdict::superseded(), where.at(2));"
-                    "    if (@D@) old.say(verdict::superseded(), where.at(2));")
+  outlast_mutate(10 "    old.store_state(node_state::superseded(), where.at(2));"
+                    "    if (@D@) old.store_state(node_state::superseded(), where.at(2));")
   # 11: the blocks of dead nodes are used again at once
   outlast_mutate(11 "    lines_.settle();" "    if (@D@) lines_.settle();")
   # 12: stamps begin anew
@@ -88,7 +88,7 @@ function(outlast_mutate_sets to)
   # The core of trees, for the sets alone.
   outlast_read_header(../algorithm/external_tree.hpp)
   string(REPLACE "outlast::algorithm" "outlast::broken_sets::detail" TEXT "${TEXT}")
-  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/verdict.hpp>\n" TEXT "${TEXT}")
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_sets/detail/node_state.hpp>\n" TEXT "${TEXT}")
   string(REPLACE "using durable::role;\n" "using durable::role;\nusing algorithm::value_slot;\n"
          TEXT "${TEXT}")
   # 30: a leaf is buried when it is taken out
@@ -118,8 +118,8 @@ function(outlast_mutate_sets to)
   outlast_mutate(14 "other.said.stamp() > it->said.stamp()"
                     "(@D@ ? other.said.stamp() > it->said.stamp() : other.said.stamp() < it->said.stamp())")
   # 15: what is outranked stays live
-  outlast_mutate(15 "        each->say(verdict::superseded());" "        if (@D@) each->say(verdict::superseded());")
-  # 16: a close leaves lines unwaited for
+  outlast_mutate(15 "        each->store_state(node_state::superseded());" "        if (@D@) each->store_state(node_state::superseded());")
+  # 16: a close leaves lines nonblocking for
   outlast_mutate(16 "    memory_.lines().settle();\n    return true;"
                     "    if (@D@) memory_.lines().settle();\n    return true;")
   # 17: recovery supersedes what is outranked by what is visible alone

@@ -6,8 +6,8 @@ function(outlast_mutate_tx to)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
   foreach(HEADER IN ITEMS detail/attached_manager.hpp
           detail/changed_pages.hpp detail/counted_memory.hpp detail/device_turns.hpp detail/logged_word.hpp
-          detail/published_word.hpp detail/record.hpp detail/transition_log.hpp
-          detail/transition_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+          detail/published_word.hpp detail/record.hpp detail/commit_log.hpp
+          detail/commit_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
@@ -141,7 +141,7 @@ function(outlast_mutate_tx to)
   outlast_mutate(58 "    note_changes(state);\n" "    if (@D@) note_changes(state);\n")
   outlast_mutate(58 "    state.settled.store(1, std::memory_order_release);\n"
                     "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = state_in(place_in_ring(state.number - 1).load());\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
-  # 60: the first transition that a replica has missed is left out
+  # 60: the first commit that a replica has missed is left out
   outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")
   outlast_write_header(detail/redo_session.hpp)
@@ -249,6 +249,6 @@ function(outlast_mutate_tx to)
   outlast_mutate(119 "  recent.at[count] = at;"
                      "  if (@D@) recent.at[count] = at; else std::memcpy(static_cast<void*>(&recent.at[count]), &at, sizeof at);")
   outlast_write_header(heap.cpp)
-  outlast_read_header(transition_records.cpp)
-  outlast_write_header(transition_records.cpp)
+  outlast_read_header(commit_records.cpp)
+  outlast_write_header(commit_records.cpp)
 endfunction()

@@ -48,7 +48,7 @@ TEST(SizeClasses, come_in_spans_that_fit_a_word_of_the_bitmap_and_waste_little) 
     const auto index = static_cast<class_index>(i);
     const std::size_t bytes = span_pages_of(index) * pool_format::page_size;
     EXPECT_LE(span_pages_of(index), 64U);
-    EXPECT_LE(bytes / stride_of(index), most_blocks);
+    EXPECT_LE(bytes / stride_of(index), max_blocks);
     EXPECT_LE(bytes % stride_of(index) * 10, bytes) << stride_of(index);
     EXPECT_TRUE(stride_of(index) > 4096 || bytes / stride_of(index) >= 56) << stride_of(index);
   }

@@ -96,7 +96,7 @@ TEST(Experiment, has_defaults_for_what_is_left_out) {
   const experiment what = parse(damaged("workloads = [\"uniform\", \"zipf(0.99)\"]\n", ""));
   EXPECT_THAT(what.workloads, ElementsAre(key_distribution{}));
   EXPECT_THAT(what.added_fence_ns, ElementsAre(0));
-  EXPECT_FALSE(what.twin_on_media);
+  EXPECT_FALSE(what.shadow_on_media);
   EXPECT_FALSE(what.flush_instruction);
 }
 
@@ -104,7 +104,7 @@ TEST(Experiment, may_emulate_slower_media) {
   const experiment what =
       parse(damaged("seconds", "added_fence_ns = [0, 100, 1000]\ntwin_on_media = true\nseconds"));
   EXPECT_THAT(what.added_fence_ns, ElementsAre(0, 100, 1000));
-  EXPECT_TRUE(what.twin_on_media);
+  EXPECT_TRUE(what.shadow_on_media);
 }
 
 TEST(Experiment, may_name_the_instruction_that_flushes) {

@@ -227,12 +227,12 @@ TEST(RunExperiment, builds_the_largest_structures_once_for_all_points_and_counts
 TEST(RunExperiment, keeps_what_the_emulation_is_in_every_record) {
   experiment what = small_experiment();
   what.added_fence_ns = {0, 200};
-  what.twin_on_media = true;
+  what.shadow_on_media = true;
   const std::vector<record> measured = records_of(what);
   ASSERT_EQ(measured.size(), 12U);
   EXPECT_EQ(measured.front().added_fence_ns, 0U);
   EXPECT_EQ(measured.back().added_fence_ns, 200U);
-  EXPECT_TRUE(measured.back().twin_on_media);
+  EXPECT_TRUE(measured.back().shadow_on_media);
   EXPECT_EQ(added_fence_ns.load(), 0U);
 }
 

@@ -32,14 +32,14 @@ TEST(DamagedStore, erases_no_range_for_ever) {
   std::array<std::byte, sizeof heads> pattern{};
   std::memcpy(pattern.data(), heads.data(), sizeof heads);
   std::byte* const end = memory.memory.data() + memory.bytes;
-  int spoilt = 0;
+  int corrupted = 0;
   for (std::byte* at = memory.memory.data();
        (at = std::search(at, end, pattern.begin(), pattern.end())) != end; at += sizeof heads) {
     const std::uint32_t wrong = 0x62626263;
     std::memcpy(at + sizeof wrong, &wrong, sizeof wrong);
-    ++spoilt;
+    ++corrupted;
   }
-  ASSERT_GT(spoilt, 0);
+  ASSERT_GT(corrupted, 0);
 
   changes all;
   all.erase_range("b", "c");

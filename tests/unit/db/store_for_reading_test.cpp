@@ -230,7 +230,7 @@ TEST_P(StoreForReading, is_refused_where_an_opening_would_be) {
 
 TEST_P(StoreForReading, tells_of_damage) {
   make_store();
-  ASSERT_GT(spoil(home.file("store.pool"), "value of 1123", 9), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), "value of 1123", 9), 0);
   home.options.paranoid_checks = true;
   EXPECT_TRUE(open_for_reading().IsCorruption());
 }
@@ -269,7 +269,7 @@ TEST_P(StoreForReading, by_an_order_of_a_programs_is_read_without_it) {
 
 TEST_P(StoreForReading, that_a_check_refuses_is_as_it_was) {
   make_store();
-  ASSERT_GT(spoil(home.file("store.pool"), "value of 1123", 9), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), "value of 1123", 9), 0);
   home.options.paranoid_checks = true;
   EXPECT_TRUE(home.open().IsCorruption());
   EXPECT_FALSE(is_dirty());

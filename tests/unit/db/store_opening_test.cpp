@@ -517,7 +517,7 @@ TEST_P(StoreFiles, finds_a_flipped_byte_of_a_value_where_it_is_asked_to) {
   ASSERT_EQ(home.open().ToString(), "OK");
   entries expected = fill(*home, 100);
   home.close();
-  ASSERT_GT(spoil(home.file("store.pool"), expected[50].second, 20), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), expected[50].second, 20), 0);
   ASSERT_EQ(home.open().ToString(), "OK");
   db::ReadOptions verified;
   verified.verify_checksums = true;
@@ -564,7 +564,7 @@ TEST_P(StoreFiles, keeps_all_but_a_damaged_value_in_a_repair) {
   ASSERT_EQ(home.open().ToString(), "OK");
   entries expected = fill(*home, 500);
   home.close();
-  ASSERT_GT(spoil(home.file("store.pool"), expected[123].second, 3), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), expected[123].second, 3), 0);
   EXPECT_EQ(db::RepairDB(home.name(), home.options).ToString(), "OK");
   expected.erase(expected.begin() + 123);
   home.options.paranoid_checks = true;
@@ -581,7 +581,7 @@ TEST_P(StoreFiles, keeps_the_order_of_keys_in_a_repair) {
   ASSERT_EQ(home.open().ToString(), "OK");
   entries expected = fill(*home, 200);
   home.close();
-  ASSERT_GT(spoil(home.file("store.pool"), expected[10].second, 3), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), expected[10].second, 3), 0);
   EXPECT_EQ(db::RepairDB(home.name(), home.options).ToString(), "OK");
   ASSERT_EQ(home.open().ToString(), "OK");
   EXPECT_EQ(content_of(*home).size(), 199U);
@@ -592,7 +592,7 @@ TEST_P(StoreFiles, keeps_the_keys_around_a_damaged_one_in_a_repair) {
   const entries expected = fill(*home, 3000, 0);
   home.close();
   // Keys of 6 bytes lie in the pages of the tree. The order that a search relies on is broken.
-  ASSERT_GT(spoil(home.file("store.pool"), "101500", 0), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), "101500", 0), 0);
   const db::Status repaired = db::RepairDB(home.name(), home.options);
   EXPECT_EQ(repaired.ToString(), "OK");
   home.options.paranoid_checks = true;

@@ -102,7 +102,7 @@ TEST_P(StoreRepair, keeps_an_empty_store) {
 
 TEST_P(StoreRepair, keeps_what_it_replaces_as_it_was) {
   make_store(500);
-  ASSERT_GT(spoil(home.file("store.pool"), value(123), 3), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), value(123), 3), 0);
   const std::string before = set_aside("store.pool");
   ASSERT_EQ(repair().ToString(), "OK");
   EXPECT_EQ(names_in(home.file("lost")), std::vector<std::string>{"000001.pool"});
@@ -190,7 +190,7 @@ TEST_P(StoreRepair, settles_a_copy_of_what_was_cut_off) {
 
 TEST_P(StoreRepair, that_finds_nothing_to_keep_changes_nothing) {
   make_store(1);
-  ASSERT_GT(spoil(home.file("store.pool"), value(0), 3), 0);
+  ASSERT_GT(corrupt_bytes(home.file("store.pool"), value(0), 3), 0);
   const std::string before = set_aside("store.pool");
   const db::Status refused = repair();
   EXPECT_TRUE(refused.IsCorruption()) << refused.ToString();

@@ -327,14 +327,14 @@ TEST_F(LoggedFile, a_word_that_is_not_durable_says_so) {
 
 TEST_F(LoggedFile, fences_that_are_made_at_the_same_time_share_a_batch) {
   constexpr unsigned threads = 4;
-  constexpr unsigned most_rounds = 20'000;
+  constexpr unsigned max_rounds = 20'000;
   first.wait_for_others = true;
   std::atomic<unsigned> fences{0};
   std::atomic<bool> shared{false};
   std::vector<std::thread> crew;
   for (unsigned t = 0; t < threads; ++t) {
     crew.emplace_back([&, t] {
-      for (unsigned i = 0; i < most_rounds && !shared.load(); ++i) {
+      for (unsigned i = 0; i < max_rounds && !shared.load(); ++i) {
         logged_file::pwb(first.at((2 * t + 1) * line));
         logged_file::psync();
         const unsigned so_far = ++fences;

@@ -265,7 +265,7 @@ TEST_F(mirrored, links_lead_to_what_is_seen_and_survive_as_addresses_in_the_pool
   plain.store(&target);
   EXPECT_EQ(plain.load(), &target);
   EXPECT_EQ(survives(plain), (replica{address, 1}));
-  EXPECT_EQ(shows(plain), (replica{address + twin_distance, 1}));
+  EXPECT_EQ(shows(plain), (replica{address + shadow_distance, 1}));
   auto& with_marks = make<mirrored_cell<marked, counted>>(marked(nullptr, 3));
   EXPECT_EQ(survives(with_marks), (replica{3, 0}));
   marked expected(nullptr, 3);
@@ -451,13 +451,13 @@ class number {
     EXPECT_EQ(attach_replicas<policy>(in, arena_), has_replicas<D>);
     if (root_.state == root_state::fresh) {
       auto* const block = static_cast<std::byte*>(arena_.allocate(sizeof(cell_type), 16));
-      cell_ = ::new (seen<policy>(block)) cell_type(0);
+      cell_ = ::new (to_working<policy>(block)) cell_type(0);
       domain::persist<D>(block, sizeof(cell_type));
       in.publish_root(root_.index, block);
       return;
     }
     auto* const block = reinterpret_cast<cell_type*>(in.base() + root_.object_offset);
-    cell_ = seen<policy>(block);
+    cell_ = to_working<policy>(block);
     auto recovery = arena_.begin_recovery();
     recovery.mark(block);
     cell_->recover();
@@ -480,7 +480,7 @@ void expect_and_add(const std::string& path, int expected) {
   number<D> found(pool);
   EXPECT_EQ(found.get().load(), expected);
   for (int i = 0; i < 100; ++i) (void)found.get().fetch_add(1);
-  EXPECT_EQ(pool_detail::is_in_twin(pool.base() + twin_distance), has_replicas<D>);
+  EXPECT_EQ(pool_detail::is_in_shadow(pool.base() + shadow_distance), has_replicas<D>);
 }
 
 TEST_F(mirrored, pools_are_the_same_under_every_domain) {

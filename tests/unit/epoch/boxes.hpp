@@ -39,7 +39,7 @@ class boxes {
  public:
   explicit boxes(basic_pool<D>& pool, const std::string& name = "boxes")
       : boxes(pool, name, clock_of(pool)) {}
-  ~boxes() { session_->handle_gone(); }
+  ~boxes() { session_->release(); }
   boxes(const boxes&) = delete;
   boxes& operator=(const boxes&) = delete;
 

@@ -24,12 +24,12 @@
 
 namespace {
 
-constinit thread_local std::size_t most_bytes = ~std::size_t{0};
+constinit thread_local std::size_t max_bytes = ~std::size_t{0};
 
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  void* const made = bytes > most_bytes ? nullptr : std::malloc(bytes);
+  void* const made = bytes > max_bytes ? nullptr : std::malloc(bytes);
   if (made == nullptr) throw std::bad_alloc();
   return made;
 }
@@ -93,7 +93,7 @@ TEST(TickShortOfMemory, loses_nothing_that_a_sync_answers_for) {
     time.tick();
     bool was_short = false;
     const on_a_thread third([&] {
-      most_bytes = 24 << 10;  // enough for what one thread has left
+      max_bytes = 24 << 10;  // enough for what one thread has left
       try {
         time.tick();
       } catch (const std::bad_alloc&) {

@@ -227,7 +227,7 @@ TEST(natarajan_tree, walks_past_all_keys_that_stay_while_others_come_and_go) {
 }
 
 /// A tree in a pool whose edges are written to by hand. Its keys are inserted in the order given.
-class spoilt_tree : public ::testing::Test {
+class corrupted_tree : public ::testing::Test {
  protected:
   using words = u64*;
 
@@ -256,7 +256,7 @@ class spoilt_tree : public ::testing::Test {
   words root_ = nullptr;
 };
 
-TEST_F(spoilt_tree, recovery_takes_out_what_is_flagged) {
+TEST_F(corrupted_tree, recovery_takes_out_what_is_flagged) {
   fill({2, 1, 3});  // 2 over 1 and (3 over 2 and 3)
   left(top()) |= algorithm::flagged;
   right(top()) |= algorithm::tagged;
@@ -266,7 +266,7 @@ TEST_F(spoilt_tree, recovery_takes_out_what_is_flagged) {
   EXPECT_EQ(blocks_of(*map_), blocks_for(2));
 }
 
-TEST_F(spoilt_tree, recovery_takes_out_neighbours_that_are_flagged) {
+TEST_F(corrupted_tree, recovery_takes_out_neighbours_that_are_flagged) {
   fill({2, 1, 3});
   left(right(top())) |= algorithm::flagged;
   right(right(top())) |= algorithm::flagged | algorithm::tagged;
@@ -275,7 +275,7 @@ TEST_F(spoilt_tree, recovery_takes_out_neighbours_that_are_flagged) {
   EXPECT_EQ(blocks_of(*map_), blocks_for(1));
 }
 
-TEST_F(spoilt_tree, recovery_can_take_out_everything) {
+TEST_F(corrupted_tree, recovery_can_take_out_everything) {
   fill({2, 1, 3});
   left(top()) |= algorithm::flagged;
   left(right(top())) |= algorithm::flagged;
@@ -286,7 +286,7 @@ TEST_F(spoilt_tree, recovery_can_take_out_everything) {
   EXPECT_TRUE(map_->insert(2, 4));
 }
 
-TEST_F(spoilt_tree, an_operation_takes_out_a_chain_that_stands_in_its_way) {
+TEST_F(corrupted_tree, an_operation_takes_out_a_chain_that_stands_in_its_way) {
   fill({1, 2, 3, 4});  // a chain to the right
   left(top()) |= algorithm::flagged;
   right(top()) |= algorithm::tagged;
@@ -304,7 +304,7 @@ TEST_F(spoilt_tree, an_operation_takes_out_a_chain_that_stands_in_its_way) {
   EXPECT_EQ(blocks_of(*map_), blocks_for(3));
 }
 
-TEST_F(spoilt_tree, walks_pass_by_what_is_flagged) {
+TEST_F(corrupted_tree, walks_pass_by_what_is_flagged) {
   fill({1, 2, 3});
   left(right(top())) |= algorithm::flagged;
   EXPECT_EQ(walked(*map_), (content{{1, 1}, {3, 3}}));
@@ -312,67 +312,67 @@ TEST_F(spoilt_tree, walks_pass_by_what_is_flagged) {
   EXPECT_FALSE(map_->update(2, 5));
 }
 
-TEST_F(spoilt_tree, is_refused_if_it_runs_in_a_circle) {
+TEST_F(corrupted_tree, is_refused_if_it_runs_in_a_circle) {
   fill({1, 2, 3});
   right(right(top())) = top();
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_a_leaf_hangs_on_two_nodes) {
+TEST_F(corrupted_tree, is_refused_if_a_leaf_hangs_on_two_nodes) {
   fill({1, 2, 3});
   right(right(top())) = left(top());
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_keys_are_out_of_order) {
+TEST_F(corrupted_tree, is_refused_if_keys_are_out_of_order) {
   fill({1, 2, 3});
   std::swap(left(top()), left(right(top())));
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_two_leaves_have_one_key) {
+TEST_F(corrupted_tree, is_refused_if_two_leaves_have_one_key) {
   fill({1, 2, 3});
   *reinterpret_cast<words>(left(top()) & ~u64{7}) = 2;
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_a_node_has_one_child) {
+TEST_F(corrupted_tree, is_refused_if_a_node_has_one_child) {
   fill({1, 2, 3});
   left(right(top())) = 0;
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_a_leaf_is_taken_for_an_internal_node) {
+TEST_F(corrupted_tree, is_refused_if_a_leaf_is_taken_for_an_internal_node) {
   fill({1, 2, 3});
   left(top()) &= ~u64{algorithm::to_leaf};
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_an_internal_node_is_flagged) {
+TEST_F(corrupted_tree, is_refused_if_an_internal_node_is_flagged) {
   fill({1, 2, 3});
   right(top()) |= algorithm::flagged;
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_its_first_edge_is_tagged) {
+TEST_F(corrupted_tree, is_refused_if_its_first_edge_is_tagged) {
   fill({1, 2, 3});
   top() |= algorithm::tagged;
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_a_tag_stands_beside_no_flag) {
+TEST_F(corrupted_tree, is_refused_if_a_tag_stands_beside_no_flag) {
   fill({1, 2, 3});
   left(right(top())) |= algorithm::tagged;
   expect_refused();
 }
 
-TEST_F(spoilt_tree, is_refused_if_an_edge_leaves_the_pool) {
+TEST_F(corrupted_tree, is_refused_if_an_edge_leaves_the_pool) {
   fill({1, 2, 3});
   left(top()) += u64{1} << 40;
   expect_refused();
 }
 
-TEST(spoilt_tree_with_counters, is_refused_if_a_node_is_not_aligned_like_its_group) {
+TEST(corrupted_tree_with_counters, is_refused_if_a_node_is_not_aligned_like_its_group) {
   using counters = durable::flit<durable::tag::adjacent, durable::automatic, domain::process>;
   using counting_tree = natarajan_tree<u64, u64, counters>;
   test::temp_pool<domain::process> pool;
@@ -384,10 +384,11 @@ TEST(spoilt_tree_with_counters, is_refused_if_a_node_is_not_aligned_like_its_gro
       if (usable == 64) top = static_cast<u64*>(block);
     });
     ASSERT_NE(top, nullptr);
-    void* askew = map.arena().allocate(72);
-    while (reinterpret_cast<std::uintptr_t>(askew) % 32 == 0) askew = map.arena().allocate(72);
-    std::memcpy(askew, reinterpret_cast<const void*>(*top & ~u64{7}), 32);
-    *top = reinterpret_cast<u64>(askew) | (*top & 7);
+    void* misaligned = map.arena().allocate(72);
+    while (reinterpret_cast<std::uintptr_t>(misaligned) % 32 == 0)
+      misaligned = map.arena().allocate(72);
+    std::memcpy(misaligned, reinterpret_cast<const void*>(*top & ~u64{7}), 32);
+    *top = reinterpret_cast<u64>(misaligned) | (*top & 7);
   }
   pool.abandon();
   pool.open();

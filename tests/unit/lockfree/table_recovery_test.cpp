@@ -32,7 +32,7 @@ class table_recovery : public ::testing::Test {
   static constexpr u64 keys = 30'000;
 
   /// A table that was killed after keys came and went; `spoil` has had its pool since.
-  void kill_a_table(const std::function<void(std::span<u64>)>& spoil) {
+  void kill_a_table(const std::function<void(std::span<u64>)>& corrupt_bytes) {
     {
       table before(*pool_, "table", {.buckets = 1 << 14});
       for (u64 k = 0; k < keys; ++k) ASSERT_TRUE(before.insert(k, k * k));
@@ -42,7 +42,7 @@ class table_recovery : public ::testing::Test {
     pool_.open();
     auto* const words = reinterpret_cast<u64*>(pool_->base());
     const std::size_t bytes = std::size_t{pool_->pages().limit()} * pool_format::page_bytes;
-    spoil(std::span(words, bytes / sizeof(u64)));
+    corrupt_bytes(std::span(words, bytes / sizeof(u64)));
   }
   void expect_all() {
     table after(*pool_, "table");

@@ -3,6 +3,7 @@
 // for such devices, full of foreign bytes or of an earlier pool; folders that look like sysfs.
 // Guests with real ones: tests/dax/run.
 #include <outlast/base/hash.hpp>
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/hw/flush.hpp>
@@ -14,7 +15,6 @@
 #include <outlast/pool/replica_pair.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/red_black_tree.hpp>
 #include <src/pool/file/dax_device.hpp>
 #include <tests/support/reasons.hpp>
 #include <tests/support/temp_pool.hpp>
@@ -332,7 +332,7 @@ TEST_F(DaxDevice, refuses_domains_that_sync_files) {
 TEST_F(DaxDevice, has_no_room_for_a_second_replica_beside_it) {
   pool target = pool::create(path_, small);
   EXPECT_EQ(
-      reason_of([&] { const pool_detail::twin_memory beside(target.base(), mib, path_, true); }),
+      reason_of([&] { const pool_detail::shadow_memory beside(target.base(), mib, path_, true); }),
       errc::refused);
 }
 
@@ -360,17 +360,17 @@ TEST_F(DaxDevice, takes_no_pool_whose_capacity_does_not_fit_its_units) {
 }
 
 TEST_F(DaxDevice, keeps_twins_of_regions_apart_from_it) {
-  pool_options with_twins = small;
-  with_twins.reserve_volatile_twin = true;
-  pool target = pool::create(path_, with_twins);
-  const region_info region = target.reserve_region("twin", region_kind::volatile_twin, 3 * mib);
+  pool_options with_shadows = small;
+  with_shadows.reserve_shadow_copy = true;
+  pool target = pool::create(path_, with_shadows);
+  const region_info region = target.reserve_region("twin", region_kind::shadow_copy, 3 * mib);
   target.commit_region("twin", 0, 0, region.bytes);
-  std::memset(region.volatile_twin, 1, region.bytes);
+  std::memset(region.shadow_copy, 1, region.bytes);
   std::memset(region.address, 2, region.bytes);
-  EXPECT_EQ(region.volatile_twin[region.bytes - 1], std::byte{1});
+  EXPECT_EQ(region.shadow_copy[region.bytes - 1], std::byte{1});
   EXPECT_EQ(target.read_region("twin").data()[region.bytes - 1], std::byte{2});
   target.grow(32 * mib);
-  EXPECT_EQ(region.volatile_twin[0], std::byte{1});
+  EXPECT_EQ(region.shadow_copy[0], std::byte{1});
 }
 
 TEST_F(DaxDevice, that_is_no_persistent_memory_is_torn_by_a_machine_crash) {

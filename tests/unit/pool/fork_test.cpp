@@ -254,7 +254,7 @@ TEST(fork, leaves_the_second_replica_to_the_parent) {
   temp_directory directory;
   auto target = pool::create(directory.file("p"), small);
   (void)target.service<replica_pair<domain::native>>();
-  volatile char* const byte = twin_of<domain::native>(reinterpret_cast<char*>(target.base()));
+  volatile char* const byte = shadow_of<domain::native>(reinterpret_cast<char*>(target.base()));
   *byte = 7;
   const int reading = status_of_child([&] {
     ::signal(SIGSEGV, SIG_DFL);
@@ -265,7 +265,7 @@ TEST(fork, leaves_the_second_replica_to_the_parent) {
   const int making_another = status_of_child([&] {
     auto own = pool::create(directory.file("q"), small);
     (void)own.service<replica_pair<domain::native>>();
-    *twin_of<domain::native>(reinterpret_cast<char*>(own.base())) = 8;
+    *shadow_of<domain::native>(reinterpret_cast<char*>(own.base())) = 8;
     own.close();
     return 0;
   });

@@ -52,7 +52,7 @@ void write_content(const std::string& path, const bytes& content) {
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-using test::mortal_device;
+using test::failing_device;
 using test::word_at;
 
 void set(logged_pool& pool, std::uint64_t page, std::uint64_t value, std::size_t word = 0) {
@@ -248,11 +248,11 @@ TEST_F(RedoLog, a_batch_torn_at_any_byte_was_never_there) {
     zeroed.resize(log_before.size());
     bytes flipped = log_before;
     flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
-    for (const bytes& spoilt : {cut, zeroed, flipped}) {
+    for (const bytes& corrupted : {cut, zeroed, flipped}) {
       write_content(path(), pool_before);
-      write_content(log_path(), spoilt);
+      write_content(log_path(), corrupted);
       // A batch ends in zeros: whoever cuts those off, and writes zeros there, changes nothing.
-      const std::uint64_t expected = spoilt == log_before ? 3 : 2;
+      const std::uint64_t expected = corrupted == log_before ? 3 : 2;
       auto found = basic_pool<domain::process>::open(path());
       ASSERT_EQ(*word_at(found, 0), expected) << "byte " << at - begin;
     }
@@ -274,9 +274,9 @@ TEST_F(RedoLog, goes_on_behind_a_torn_batch) {
 
 TEST_F(RedoLog, with_damage_in_the_middle_is_refused_unless_the_rest_is_given_up) {
   leave_three_batches();
-  bytes spoilt = content_of(log_path());
-  spoilt[offset_of_batch(1) + 100] ^= 1;
-  write_content(log_path(), spoilt);
+  bytes corrupted = content_of(log_path());
+  corrupted[offset_of_batch(1) + 100] ^= 1;
+  write_content(log_path(), corrupted);
   EXPECT_EQ(refusal(), errc::corrupted);
   expect_both_names();
   pool_options salvage = small;
@@ -335,9 +335,9 @@ TEST_F(RedoLog, whose_header_is_spoilt_is_refused) {
   leave_three_batches();
   const bytes before = content_of(log_path());
   for (std::size_t at = 0; at < sizeof(pool_format::log_header); ++at) {
-    bytes spoilt = before;
-    spoilt[at] ^= 1;
-    write_content(log_path(), spoilt);
+    bytes corrupted = before;
+    corrupted[at] ^= 1;
+    write_content(log_path(), corrupted);
     ASSERT_NE(refusal(), std::nullopt) << "byte " << at;
   }
   for (const std::size_t length : {0U, 1U, 63U, 64U, 4096U, 12287U}) {
@@ -365,10 +365,10 @@ TEST_F(RedoLog, that_lost_one_note_of_its_beginning_has_the_other) {
   const bytes before = content_of(log_path());
   const bytes pool_before = content_of(path());
   for (const std::uint64_t start : pool_format::start_offsets) {
-    bytes spoilt = before;
-    spoilt[start] ^= 1;
+    bytes corrupted = before;
+    corrupted[start] ^= 1;
     write_content(path(), pool_before);
-    write_content(log_path(), spoilt);
+    write_content(log_path(), corrupted);
     // The older one says where the log was once: nothing follows there, or it is refused.
     const std::optional<errc> why = refusal();
     EXPECT_TRUE(!why || *why == errc::corrupted) << message_;
@@ -415,7 +415,7 @@ TEST_F(RedoLog, is_emptied_when_it_is_full) {
 constexpr pool_options growing{.size_bytes = 1 << 20,
                                .capacity_bytes = 4 << 20,
                                .log_bytes = 64 << 10,
-                               .most_log_bytes = 100 << 10};
+                               .max_log_bytes = 100 << 10};
 
 /// So many batches, each with a word of each of 64 pages: of these a checkpoint writes much more
 /// than the log holds.
@@ -433,7 +433,7 @@ void change_a_little_of_many_pages(logged_pool& pool, std::uint64_t batches) {
 TEST_F(RedoLog, grows_where_a_checkpoint_writes_much_more_than_it_holds) {
   open(growing);
   change_a_little_of_many_pages(pool(), 60);
-  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.most_log_bytes);
+  EXPECT_EQ(std::filesystem::file_size(log_path()), first_batch_offset + growing.max_log_bytes);
   const std::uint64_t spent = logged_file::counters(word_at(pool(), 0)).checkpoints;
   change_a_little_of_many_pages(pool(), 100);
   // 8 KiB for each batch.
@@ -529,7 +529,7 @@ TEST_F(RedoLog, of_a_device_that_has_failed_poisons_the_pool) {
   open();
   set(pool(), 0, 1);
   {
-    const mortal_device failing(0);
+    const failing_device failing(0);
     EXPECT_THROW(set(pool(), 0, 2), error);
   }
   EXPECT_TRUE(logged_file::poisoned(word_at(pool(), 0)));
@@ -570,7 +570,7 @@ TEST_F(RedoLog, survives_a_device_that_stops_at_any_step) {
   for (std::uint64_t allowed = 0;; ++allowed) {
     bool survived = false;
     {
-      const mortal_device device(allowed);
+      const failing_device device(allowed);
       const std::uint64_t last = write_while_it_lives(path(), acknowledged);
       survived = device.steps <= allowed;
       acknowledged = last;
@@ -662,7 +662,7 @@ TEST_F(RedoLog, survives_a_replay_that_stops_at_any_step) {
     write_content(log_path(), log_before);
     bool survived = true;
     {
-      const mortal_device device(allowed);
+      const failing_device device(allowed);
       try {
         auto found = basic_pool<domain::process>::open(path());
         EXPECT_EQ(*word_at(found, 0), 3U);

@@ -112,29 +112,29 @@ TEST(region, has_a_volatile_twin_at_a_fixed_distance) {
   std::ptrdiff_t distance = 0;
   {
     auto target =
-        pool::create(directory.file("p"), {.size_bytes = 16 * mib, .reserve_volatile_twin = true});
-    const region_info a = target.reserve_region("a", region_kind::volatile_twin, 3 * mib);
-    const region_info b = target.reserve_region("b", region_kind::volatile_twin, 5000);
+        pool::create(directory.file("p"), {.size_bytes = 16 * mib, .reserve_shadow_copy = true});
+    const region_info a = target.reserve_region("a", region_kind::shadow_copy, 3 * mib);
+    const region_info b = target.reserve_region("b", region_kind::shadow_copy, 5000);
     target.commit_region("a", 0, 0, 3 * mib);
-    distance = a.volatile_twin - a.address;
-    EXPECT_EQ(b.volatile_twin - b.address, distance);
+    distance = a.shadow_copy - a.address;
+    EXPECT_EQ(b.shadow_copy - b.address, distance);
     EXPECT_GE(static_cast<std::size_t>(distance), target.capacity_bytes());
     std::memset(a.address, 1, a.bytes);
-    std::memset(a.volatile_twin, 2, a.bytes);
+    std::memset(a.shadow_copy, 2, a.bytes);
     target.close();
   }
   auto again = pool::open(directory.file("p"));
   const region_info a = *again.find_region("a");
-  EXPECT_EQ(a.volatile_twin - a.address, distance);
+  EXPECT_EQ(a.shadow_copy - a.address, distance);
   EXPECT_EQ(a.address[100], std::byte{1});
-  EXPECT_EQ(a.volatile_twin[100], std::byte{0});
+  EXPECT_EQ(a.shadow_copy[100], std::byte{0});
 }
 
 TEST(region, gets_no_twin_where_no_address_space_was_reserved) {
   temp_directory directory;
   auto target = pool::create(directory.file("p"));
   try {
-    (void)target.reserve_region("a", region_kind::volatile_twin, 4096);
+    (void)target.reserve_region("a", region_kind::shadow_copy, 4096);
     FAIL();
   } catch (const error& refused) {
     EXPECT_EQ(refused.reason(), errc::refused);
@@ -169,11 +169,11 @@ TEST(region, refuses_bad_arguments) {
 TEST(region, lives_in_memory_too_with_its_twin) {
   alignas(4096) static std::byte memory[1024 << 10];
   const auto target = basic_pool<domain::process>::in_memory(memory, sizeof memory / 2, true,
-                                                             {.reserve_volatile_twin = true});
-  const region_info a = target->reserve_region("a", region_kind::volatile_twin, 4096);
-  ASSERT_GE(a.volatile_twin, memory + sizeof memory / 2);
-  ASSERT_LE(a.volatile_twin + a.bytes, memory + sizeof memory);
-  EXPECT_EQ(a.volatile_twin[5], std::byte{0});
+                                                             {.reserve_shadow_copy = true});
+  const region_info a = target->reserve_region("a", region_kind::shadow_copy, 4096);
+  ASSERT_GE(a.shadow_copy, memory + sizeof memory / 2);
+  ASSERT_LE(a.shadow_copy + a.bytes, memory + sizeof memory);
+  EXPECT_EQ(a.shadow_copy[5], std::byte{0});
 }
 
 }  // namespace

@@ -59,12 +59,12 @@ std::byte* byte_of(basic_pool<D>& pool, std::size_t offset) {
 TEST(replica_pair, is_zero_filled_and_apart_from_its_pool) {
   temp_directory directory;
   auto target = adr_pool::create(directory.file("p"), small);
-  EXPECT_FALSE(pool_detail::is_in_twin(target.base() + twin_distance));
+  EXPECT_FALSE(pool_detail::is_in_shadow(target.base() + shadow_distance));
   (void)target.service<replica_pair<adr>>();
   std::byte* const original = byte_of(target, 0);
-  std::byte* const twin = twin_of<adr>(original);
+  std::byte* const twin = shadow_of<adr>(original);
   EXPECT_EQ(original_of<adr>(twin), original);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(twin), target.base() + twin_distance);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(twin), target.base() + shadow_distance);
   EXPECT_NE(*original, std::byte{0}) << "the header's first byte";
   EXPECT_TRUE(std::all_of(twin, twin + mib, [](std::byte each) { return each == std::byte{0}; }));
   twin[0] = std::byte{7};
@@ -78,13 +78,13 @@ TEST(replica_pair, reaches_as_far_as_its_pool_can_grow) {
   (void)target.service<replica_pair<adr>>();
   const std::size_t bytes = target.address_space_bytes();
   EXPECT_GE(bytes, 64 * mib);
-  const std::uintptr_t first = target.base() + twin_distance;
-  EXPECT_TRUE(pool_detail::is_in_twin(first));
-  EXPECT_TRUE(pool_detail::is_in_twin(first + bytes - 1));
-  EXPECT_FALSE(pool_detail::is_in_twin(first + bytes));
-  EXPECT_FALSE(pool_detail::is_in_twin(first - 1));
-  EXPECT_FALSE(pool_detail::is_in_twin(target.base())) << "that is the pool";
-  *twin_of<adr>(byte_of(target, bytes - 1)) = std::byte{1};
+  const std::uintptr_t first = target.base() + shadow_distance;
+  EXPECT_TRUE(pool_detail::is_in_shadow(first));
+  EXPECT_TRUE(pool_detail::is_in_shadow(first + bytes - 1));
+  EXPECT_FALSE(pool_detail::is_in_shadow(first + bytes));
+  EXPECT_FALSE(pool_detail::is_in_shadow(first - 1));
+  EXPECT_FALSE(pool_detail::is_in_shadow(target.base())) << "that is the pool";
+  *shadow_of<adr>(byte_of(target, bytes - 1)) = std::byte{1};
 }
 
 TEST(replica_pair, is_made_once_and_gone_with_its_pool) {
@@ -95,27 +95,27 @@ TEST(replica_pair, is_made_once_and_gone_with_its_pool) {
     base = target.base();
     const auto* const made = &target.service<replica_pair<adr>>();
     EXPECT_EQ(&target.service<replica_pair<adr>>(), made);
-    EXPECT_FALSE(squatter(base + twin_distance).was_first());
+    EXPECT_FALSE(squatter(base + shadow_distance).was_first());
   }
-  EXPECT_FALSE(pool_detail::is_in_twin(base + twin_distance));
-  EXPECT_TRUE(squatter(base + twin_distance).was_first());
+  EXPECT_FALSE(pool_detail::is_in_shadow(base + shadow_distance));
+  EXPECT_TRUE(squatter(base + shadow_distance).was_first());
 }
 
 TEST(replica_pair, is_zero_filled_again_when_its_pool_is_opened_again) {
   test::temp_pool<adr> pool;
   (void)pool->service<replica_pair<adr>>();
-  *twin_of<adr>(byte_of(*pool, 5000)) = std::byte{1};
+  *shadow_of<adr>(byte_of(*pool, 5000)) = std::byte{1};
   pool.close();
   pool.open();
   (void)pool->service<replica_pair<adr>>();
-  EXPECT_EQ(*twin_of<adr>(byte_of(*pool, 5000)), std::byte{0});
+  EXPECT_EQ(*shadow_of<adr>(byte_of(*pool, 5000)), std::byte{0});
 }
 
 TEST(replica_pair, of_taken_addresses_is_refused_with_the_name_of_the_file) {
   temp_directory directory;
   auto target = adr_pool::create(directory.file("p"), small);
   {
-    const squatter taken(target.base() + twin_distance + 8192);
+    const squatter taken(target.base() + shadow_distance + 8192);
     ASSERT_TRUE(taken.was_first());
     try {
       (void)target.service<replica_pair<adr>>();
@@ -124,7 +124,7 @@ TEST(replica_pair, of_taken_addresses_is_refused_with_the_name_of_the_file) {
       EXPECT_EQ(refused.reason(), errc::address_taken);
       EXPECT_NE(std::string(refused.what()).find(directory.file("p")), std::string::npos);
     }
-    EXPECT_FALSE(pool_detail::is_in_twin(target.base() + twin_distance));
+    EXPECT_FALSE(pool_detail::is_in_shadow(target.base() + shadow_distance));
   }
   EXPECT_NO_THROW((void)target.service<replica_pair<adr>>()) << "later, when they are free";
 }
@@ -133,17 +133,17 @@ TEST(replica_pair, can_lie_in_a_file_that_has_no_name) {
   const test::scratch_folder folder;
   auto target =
       adr_pool::create((folder.path() / "p").string(),
-                       {.size_bytes = mib, .capacity_bytes = 64 * mib, .twin_on_media = true});
+                       {.size_bytes = mib, .capacity_bytes = 64 * mib, .shadow_on_media = true});
   try {
     (void)target.service<replica_pair<adr>>();
   } catch (const error& refused) {
     ASSERT_EQ(refused.reason(), errc::no_space);
     GTEST_SKIP() << refused.what();
   }
-  EXPECT_EQ(*twin_of<adr>(byte_of(target, 5000)), std::byte{0});
-  *twin_of<adr>(byte_of(target, 5000)) = std::byte{1};
+  EXPECT_EQ(*shadow_of<adr>(byte_of(target, 5000)), std::byte{0});
+  *shadow_of<adr>(byte_of(target, 5000)) = std::byte{1};
   target.grow(32 * mib);
-  *twin_of<adr>(byte_of(target, 31 * mib)) = std::byte{1};
+  *shadow_of<adr>(byte_of(target, 31 * mib)) = std::byte{1};
   using listing = std::filesystem::directory_iterator;
   EXPECT_EQ(std::distance(listing(folder.path()), listing()), 1) << "the pool's file alone";
 }
@@ -158,10 +158,10 @@ TEST(replica_pair, of_a_pool_in_memory_is_one_at_a_time) {
   {
     const auto first = adr_pool::in_memory(memory, bytes, true);
     (void)first->service<replica_pair<adr>>();
-    *twin_of<adr>(byte_of(*first, 12'345)) = std::byte{1};
+    *shadow_of<adr>(byte_of(*first, 12'345)) = std::byte{1};
     const auto second = adr_pool::in_memory(memory, bytes, false);
     EXPECT_THROW((void)second->service<replica_pair<adr>>(), error);
-    EXPECT_EQ(*twin_of<adr>(byte_of(*first, 12'345)), std::byte{1});
+    EXPECT_EQ(*shadow_of<adr>(byte_of(*first, 12'345)), std::byte{1});
   }
   ::munmap(memory, bytes);
 }

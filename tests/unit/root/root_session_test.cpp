@@ -55,7 +55,7 @@ TEST(root_session, goes_with_its_root_when_the_pool_drops_it) {
   {
     const auto used = attach(target);
     EXPECT_THROW(target.drop_root("number"), error);
-    used->handle_gone();
+    used->release();
   }
   target.drop_root("number");
   EXPECT_TRUE(target.roots().empty());
@@ -65,7 +65,7 @@ TEST(root_session, goes_with_its_root_when_the_pool_drops_it) {
 TEST(root_session, is_dropped_by_either_door) {
   test::temp_directory directory;
   auto target = process_pool::create(directory.file("p"), small);
-  attach(target)->handle_gone();
+  attach(target)->release();
   target.service<sessions>().drop("number");
   EXPECT_TRUE(target.roots().empty());
   EXPECT_THROW(target.service<sessions>().drop("number"), error);
@@ -75,7 +75,7 @@ TEST(root_session, believes_an_object_that_fits_its_block) {
   test::temp_directory directory;
   {
     auto target = process_pool::create(directory.file("p"), small);
-    attach(target)->handle_gone();
+    attach(target)->release();
     target.close();
   }
   auto target = process_pool::open(directory.file("p"));
@@ -89,7 +89,7 @@ TEST(root_session, refuses_an_object_larger_than_its_block_and_names_the_file) {
   test::temp_directory directory;
   {
     auto target = process_pool::create(directory.file("p"), small);
-    attach(target)->handle_gone();
+    attach(target)->release();
     target.close();
   }
   auto target = process_pool::open(directory.file("p"));

@@ -133,7 +133,8 @@ TYPED_TEST(counted_set, counts_every_increment_of_four_threads) {
 
 /// What the blocks of a pool say, changed as a crash may leave it.
 template <class Set>
-void change_verdicts(Set& set, const std::function<u64(u64 key, u64 value, u64 verdict)>& change) {
+void change_verdicts(Set& set,
+                     const std::function<u64(u64 key, u64 value, u64 node_state)>& change) {
   constexpr bool is_record = std::same_as<typename Set::policy_type, soft<process>>;
   set.arena().for_each_stored_block([&](void* block, std::size_t stride) {
     u64* const words = static_cast<u64*>(block) + (is_record ? 0 : 1);  // else behind the link
@@ -150,9 +151,9 @@ class torn_set : public ::testing::Test {
     Set set(*pool_, "set");
     ASSERT_TRUE(set.insert(5, 50));
     u64 said = 0;
-    change_verdicts(set, [&](u64 key, u64, u64 verdict) {
-      if (key == 5 && (verdict & 3) == 1) said = verdict;
-      return verdict;
+    change_verdicts(set, [&](u64 key, u64, u64 node_state) {
+      if (key == 5 && (node_state & 3) == 1) said = node_state;
+      return node_state;
     });
     ASSERT_NE(said, 0U);
     ASSERT_TRUE(set.update(5, 51));
@@ -160,9 +161,9 @@ class torn_set : public ::testing::Test {
       ASSERT_TRUE(set.erase(5));
     }
     unsigned changed = 0;
-    change_verdicts(set, [&](u64 key, u64 value, u64 verdict) {
-      if (key != 5 || value != 50) return verdict;
-      EXPECT_EQ(verdict, 3U);
+    change_verdicts(set, [&](u64 key, u64 value, u64 node_state) {
+      if (key != 5 || value != 50) return node_state;
+      EXPECT_EQ(node_state, 3U);
       ++changed;
       return said;
     });
@@ -214,8 +215,8 @@ TYPED_TEST(torn_set, is_refused_with_a_stamp_that_nobody_can_have_drawn) {
   {
     TypeParam set(*this->pool_, "set");
     ASSERT_TRUE(set.insert(5, 50));
-    change_verdicts(set, [](u64, u64, u64 verdict) {
-      return (verdict & 3) == 1 ? ~u64{0} - 6 : verdict;  // live
+    change_verdicts(set, [](u64, u64, u64 node_state) {
+      return (node_state & 3) == 1 ? ~u64{0} - 6 : node_state;  // live
     });
   }
   this->kill();

@@ -65,7 +65,7 @@ class DamagedHeap : public testing::Test {
     return {at, at + sizeof of};
   }
   template <class T, class U>
-  void spoil(field<T>& what, U to) {
+  void corrupt_bytes(field<T>& what, U to) {
     const detail::running_scope here(now_);
     what = static_cast<T>(to);
   }
@@ -98,7 +98,7 @@ TEST_F(DamagedHeap, with_a_header_that_is_none_is_left_alone) {
   void* const block = allocate(of_slabs);
   const std::vector<std::byte> good(memory_->at, memory_->at + sizeof(heap_header));
   const auto each = [&](auto& what, std::uint64_t to) {
-    spoil(what, to);
+    corrupt_bytes(what, to);
     expect_damage("header", [&] { static_cast<void>(allocate(of_slabs)); });
     expect_damage("header", [&] { give_back(block); });
     expect_damage("header", [&] { settle(); });
@@ -117,10 +117,10 @@ TEST_F(DamagedHeap, with_a_list_of_slabs_that_leads_elsewhere_gives_nothing) {
   void* const large = allocate(50'000);
   const auto get = [&] { static_cast<void>(allocate(of_slabs)); };
   for (const std::uint32_t page : {header().touched + 1, 1U << 30, ~0U}) {
-    spoil(slabs(), page);
+    corrupt_bytes(slabs(), page);
     expect_damage("never in use", get);
   }
-  spoil(slabs(), page_of(large) + 1);
+  corrupt_bytes(slabs(), page_of(large) + 1);
   expect_damage("another one's", get);
 }
 
@@ -130,7 +130,7 @@ TEST_F(DamagedHeap, with_a_slab_that_contradicts_itself_gives_nothing) {
   page_state& slab = state(page_of(block));
   const std::vector<std::byte> good = bytes_of(slab);
   const auto each = [&](auto& what, std::uint64_t to) {
-    spoil(what, to);
+    corrupt_bytes(what, to);
     expect_damage("a slab with room", [&] { static_cast<void>(allocate(of_slabs)); });
     std::memcpy(static_cast<void*>(&slab), good.data(), good.size());
   };
@@ -149,21 +149,21 @@ TEST_F(DamagedHeap, with_neighbours_in_a_list_that_are_none_takes_no_page_out) {
   void* const block = allocate(of_slabs);
   page_state& slab = state(page_of(block));
   const auto empty_it = [&] { give_back(block); };
-  spoil(slab.next, ~0U);
+  corrupt_bytes(slab.next, ~0U);
   expect_damage("never in use", empty_it);
-  spoil(slab.next, page_of(block) + 1);
+  corrupt_bytes(slab.next, page_of(block) + 1);
   expect_damage("in no list", empty_it);
-  spoil(slab.next, 0);
-  spoil(slab.prev, 1U << 20);
+  corrupt_bytes(slab.next, 0);
+  corrupt_bytes(slab.prev, 1U << 20);
   expect_damage("never in use", empty_it);
-  spoil(slab.prev, page_of(block) + 1);
+  corrupt_bytes(slab.prev, page_of(block) + 1);
   expect_damage("in no list", empty_it);
 }
 
 TEST_F(DamagedHeap, with_a_stride_that_no_class_has_takes_no_block_back) {
   void* const block = allocate(of_slabs);
   for (const std::uint32_t stride : {0U, 1U, 24U, 70'000U, ~0U}) {
-    spoil(state(page_of(block)).stride, stride);
+    corrupt_bytes(state(page_of(block)).stride, stride);
     expect_damage("no block in use", [&] {
       const detail::running_scope here(now_);
       free_found(block);
@@ -173,7 +173,7 @@ TEST_F(DamagedHeap, with_a_stride_that_no_class_has_takes_no_block_back) {
 
 TEST_F(DamagedHeap, with_more_blocks_in_use_than_it_has_takes_no_block_back) {
   void* const block = allocate(of_slabs);
-  spoil(state(page_of(block)).used, 1000);
+  corrupt_bytes(state(page_of(block)).used, 1000);
   expect_damage("more blocks in use", [&] { give_back(block); });
 }
 
@@ -185,7 +185,7 @@ TEST_F(DamagedHeap, with_free_runs_that_contradict_themselves_gives_none) {
   const std::vector<std::byte> good = bytes_of(run);
   const auto get = [&] { static_cast<void>(allocate(55'000)); };  // a page more, of the same list
   const auto each = [&](auto& what, std::uint64_t to, const char* said) {
-    spoil(what, to);
+    corrupt_bytes(what, to);
     expect_damage(said, get);
     std::memcpy(static_cast<void*>(&run), good.data(), good.size());
   };
@@ -206,16 +206,16 @@ TEST_F(DamagedHeap, with_a_run_beside_it_that_is_none_takes_no_run_back) {
   const auto get_back = [&] { give_back(second); };
   const std::size_t end_of_first = page_of(second) - 1;
   for (const std::uint32_t pages : {0U, 3U, 1U << 20}) {
-    spoil(state(end_of_first).pages, pages);
+    corrupt_bytes(state(end_of_first).pages, pages);
     expect_damage("do not fit", get_back);
   }
-  spoil(state(end_of_first).pages, state(page_of(first)).pages.get());
+  corrupt_bytes(state(end_of_first).pages, state(page_of(first)).pages.get());
   for (const std::uint32_t pages : {0U, 1U << 20}) {
-    spoil(state(page_of(third)).pages, pages);
+    corrupt_bytes(state(page_of(third)).pages, pages);
     expect_damage("more pages than there are", get_back);
   }
-  spoil(state(page_of(third)).pages, 13);
-  spoil(state(page_of(second)).pages, 1U << 20);
+  corrupt_bytes(state(page_of(third)).pages, 13);
+  corrupt_bytes(state(page_of(second)).pages, 1U << 20);
   expect_damage("more pages than there are", get_back);
 }
 
@@ -228,16 +228,16 @@ TEST_F(DamagedHeap, that_remembers_what_is_no_block_gives_none) {
   const auto get = [&] { static_cast<void>(allocate(100)); };
   const std::size_t end = header().first_page + header().touched * 4096U;
   for (const std::size_t at : {std::size_t{0}, end / 8 - 1, bytes / 8 - 1, std::size_t{~0U}}) {
-    spoil(recent.at[0], at);
+    corrupt_bytes(recent.at[0], at);
     expect_damage("that is none", get);
     expect_damage("", [&] { settle(); });
   }
-  spoil(recent.at[0], good);
-  spoil(recent.count, 8);
+  corrupt_bytes(recent.at[0], good);
+  corrupt_bytes(recent.count, 8);
   expect_damage("than there are places for", get);
   expect_damage("than there are places for", [&] { settle(); });
-  spoil(recent.count, 1);
-  spoil(recent.at[0], good + 1);
+  corrupt_bytes(recent.count, 1);
+  corrupt_bytes(recent.at[0], good + 1);
   expect_damage("that is none", [&] { settle(); });
 }
 
@@ -258,7 +258,7 @@ TEST_F(DamagedHeap, says_who_is_wrong_about_a_block) {
 
 TEST_F(DamagedHeap, with_a_run_of_no_pages_can_be_counted_no_more) {
   void* const block = allocate(of_slabs);
-  spoil(state(page_of(block)).pages, 0);
+  corrupt_bytes(state(page_of(block)).pages, 0);
   expect_damage("more pages than there are", [&] { static_cast<void>(heap(now_).bytes_in_use()); });
   expect_damage("more pages than there are",
                 [&] { static_cast<void>(heap(now_).blocks_in_use()); });

@@ -161,7 +161,7 @@ TYPED_TEST(LoggedEngine, survives_a_device_that_fails_at_any_step) {
     std::uint64_t acknowledged = least;
     bool survived = false;
     {
-      const test::mortal_device device(allowed);
+      const test::failing_device device(allowed);
       try {
         auto pool = pool_of::open(this->path(), tiny);
         typename TestFixture::manager all(pool, "all");

@@ -7,7 +7,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/tx/detail/transition_records.hpp>
+#include <outlast/tx/detail/commit_records.hpp>
 #include <outlast/tx/redo_opt.hpp>
 #include <tests/support/memory_folder.hpp>
 #include <tests/support/mortal_device.hpp>
@@ -200,19 +200,19 @@ class DamagedRecords : public Windows {
     begin_ = static_cast<std::uint64_t>(log->address - reinterpret_cast<std::byte*>(pool.base()));
   }
   /// Spoils a byte of what record `index`, from 0, of the ten is.
-  void damage(std::uint64_t index) const { spoil(place_of(index) + 150); }
-  void damage_start() const { spoil(begin_ + 24); }
+  void damage(std::uint64_t index) const { corrupt_bytes(place_of(index) + 150); }
+  void damage_start() const { corrupt_bytes(begin_ + 24); }
 
  private:
   /// The record of creating the root object comes first.
   [[nodiscard]] std::uint64_t place_of(std::uint64_t index) const {
     const std::vector<std::byte> bytes = read_file();
-    std::uint64_t at = begin_ + detail::transition_records_offset;
+    std::uint64_t at = begin_ + detail::commit_records_offset;
     std::vector<std::uint64_t> places;
     for (;;) {
-      detail::transition_record record;
+      detail::commit_record record;
       std::memcpy(&record, &bytes[at], sizeof record);
-      if (record.magic != detail::transition_record::right_magic) break;
+      if (record.magic != detail::commit_record::right_magic) break;
       places.push_back(at);
       at += detail::record_bytes(record.lines);
     }
@@ -224,7 +224,7 @@ class DamagedRecords : public Windows {
     const auto* const first = reinterpret_cast<const std::byte*>(text.data());
     return {first, first + text.size()};
   }
-  void spoil(std::uint64_t offset) const {
+  void corrupt_bytes(std::uint64_t offset) const {
     std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
     file.seekg(static_cast<std::streamoff>(offset));
     const char was = static_cast<char>(file.get());
@@ -247,7 +247,7 @@ TEST_F(DamagedRecords, are_not_taken_home) {
   std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
   const auto at =
       static_cast<std::streamoff>(log->address - reinterpret_cast<std::byte*>(pool.base()));
-  file.seekp(at + static_cast<std::streamoff>(detail::transition_records_offset) + 64);
+  file.seekp(at + static_cast<std::streamoff>(detail::commit_records_offset) + 64);
   file.write("\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 7);
   file.close();
   EXPECT_THROW(pool.close(), error);
@@ -299,8 +299,8 @@ TEST_F(Windows, end_by_themselves) {
   manager all(pool, "all", brief);
   const auto here = all.root<counters>("counters");
   all.update(here, add_one);
-  const std::uint64_t last = all.take_last_transition();
-  while (all.durable_transition() < last) std::this_thread::yield();
+  const std::uint64_t last = all.take_last_commit();
+  while (all.durable_commit() < last) std::this_thread::yield();
   EXPECT_NE(all.guarantee().find("1000 microseconds"), std::string::npos) << all.guarantee();
 }
 
@@ -365,10 +365,10 @@ TEST_F(Windows, are_synced_by_several_threads_at_once) {
       crew.emplace_back([&] {
         for (unsigned n = 0; n < each; ++n) {
           all.update(here, add_one);
-          const std::uint64_t mine = all.take_last_transition();
+          const std::uint64_t mine = all.take_last_commit();
           if (n % 2 == 0) {
             all.sync();
-            EXPECT_GE(all.durable_transition(), mine);
+            EXPECT_GE(all.durable_commit(), mine);
           }
           EXPECT_TRUE(all.read(here, are_even));
         }
@@ -395,7 +395,7 @@ TEST_F(Windows, survive_a_device_that_fails_at_any_step) {
     std::uint64_t synced = before;
     bool survived = false;
     {
-      const test::mortal_device device(allowed);
+      const test::failing_device device(allowed);
       try {
         auto pool = pool_of::open(path(), tiny);
         manager all(pool, "all", for_ever);

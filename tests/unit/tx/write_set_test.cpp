@@ -108,12 +108,12 @@ TEST(WriteSet, gives_the_memory_of_a_large_batch_back) {
       written.begin_operation();
       written.touch(0, image_of(1).data());
     };
-    write(write_set::most_kept_lines / 2);
+    write(write_set::max_kept_lines / 2);
     const std::size_t usual = held.now();
     EXPECT_GT(usual, 0U);
     written.clear();
     EXPECT_EQ(held.now(), usual) << "the next batch needs it";
-    write(10 * write_set::most_kept_lines);
+    write(10 * write_set::max_kept_lines);
     EXPECT_GT(held.now(), 2 * usual);
     written.clear();
     EXPECT_EQ(held.now(), 0U);

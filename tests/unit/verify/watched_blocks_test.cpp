@@ -140,12 +140,12 @@ TEST_F(WatchedBlocks, name_the_thread_that_freed_them_and_the_place_where_they_w
 
 TEST_F(WatchedBlocks, are_recognised_by_their_twins) {
   EXPECT_FALSE(run([&] {
-    D::open_twin(reinterpret_cast<std::uintptr_t>(machine_.memory().bytes().data()), 4096);
+    D::open_shadow(reinterpret_cast<std::uintptr_t>(machine_.memory().bytes().data()), 4096);
   }));
   auto& twin = *reinterpret_cast<std::atomic<std::uint64_t>*>(
-      reinterpret_cast<std::uintptr_t>(&word()) + D::twin_distance());
+      reinterpret_cast<std::uintptr_t>(&word()) + D::shadow_distance());
   EXPECT_TRUE(run([&] { (void)D::load(twin, relaxed); }));
-  D::close_twin(4096);
+  D::close_shadow(4096);
 }
 
 /// Small blocks, large ones, and pages that are cut anew.

@@ -10,7 +10,7 @@ arena<D>::arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode)
     : pages_(pages),
       owner_(owner),
       mode_(mode),
-      least_align_(mode == recovery_mode::scan ? 16 : 8),
+      min_align_(mode == recovery_mode::scan ? 16 : 8),
       class_of_page_(pages.capacity()),
       span_of_page_(pages.capacity()),
       caches_([](std::uint32_t) { return std::make_unique<thread_cache>(); }),
@@ -22,7 +22,7 @@ template <domain::persistence_domain D>
 void* arena<D>::allocate_slowly(std::size_t bytes, std::size_t align) {
   count_down_to_failure();
   if (bytes > largest_small || align > pool_format::page_size) return allocate_large(bytes, align);
-  return allocate_small(class_of(base::round_up(bytes, std::max(align, least_align_))));
+  return allocate_small(class_of(base::round_up(bytes, std::max(align, min_align_))));
 }
 
 template <domain::persistence_domain D>
@@ -231,8 +231,8 @@ std::size_t arena<D>::usable_size(const void* block) const {
 /// been made with it, for everybody.
 template <domain::persistence_domain D>
 auto arena<D>::new_span(class_index index) -> span_type* {
-  std::array<span_type*, most_at_once> made;
-  std::array<typename page_space<D>::description, most_at_once> runs;
+  std::array<span_type*, max_at_once> made;
+  std::array<typename page_space<D>::description, max_at_once> runs;
   const std::uint32_t wanted = spans_at_once(index);
   std::uint32_t count = 0;
   for (; count < wanted; ++count) {
@@ -268,7 +268,7 @@ std::uint32_t arena<D>::spans_at_once(class_index index) const {
   if (asked != 0) return asked;
   if (!domain::notes_pages<D>) return 1;
   const std::uint32_t modest = pages_.limit() / 64 / span_pages_of(index);
-  const std::uint32_t most = std::clamp<std::uint32_t>(modest, 1, most_at_once);
+  const std::uint32_t most = std::clamp<std::uint32_t>(modest, 1, max_at_once);
   return std::clamp<std::uint32_t>(spans_made_[index].load(relaxed) / 4, 1, most);
 }
 
@@ -383,7 +383,7 @@ std::size_t arena<D>::trim_class(class_index index) {
 
 template <domain::persistence_domain D>
 void arena<D>::make_at_once(std::uint32_t spans) {
-  at_once_.store(std::min(spans, most_at_once), relaxed);
+  at_once_.store(std::min(spans, max_at_once), relaxed);
 }
 
 // ---- injected failures ----

@@ -125,7 +125,7 @@ std::size_t arena<D>::blocks_of_run(std::uint32_t first, run_word run) const {
   const std::uint64_t stride = pages_.line(first).block_size;
   const class_index index = class_with_stride(stride);
   const std::size_t blocks = index == 0 ? 0 : run.pages * pool_format::page_size / stride;
-  if (blocks != 0 && blocks <= most_blocks) return blocks;
+  if (blocks != 0 && blocks <= max_blocks) return blocks;
   throw corruption(pages_.path(), "the descriptor of page " + std::to_string(first) + " names " +
                                       std::to_string(run.pages) + " pages of blocks of " +
                                       std::to_string(stride) + " bytes, which no span has");

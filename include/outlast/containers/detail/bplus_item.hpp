@@ -3,12 +3,12 @@
 
 #include <outlast/alloc/size_classes.hpp>
 #include <outlast/base/error.hpp>
-#include <outlast/hw/flush.hpp>
-#include <outlast/tx/field.hpp>
-#include <outlast/tx/heap.hpp>
 #include <outlast/containers/detail/stored.hpp>
 #include <outlast/containers/detail/versioned.hpp>
 #include <outlast/containers/detail/versions.hpp>
+#include <outlast/hw/flush.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,8 @@ class leaf_item<std::string, std::string> {
     record* const before = found();
     if (!in.is_seen(before->born) && has_room(*before, to)) {
       if (to.size() != before->sizes->value) before->sizes = sizes_of(key(), to);
-      tx::write_bytes(const_cast<char*>(bytes_of(before)) + before->sizes->key, to.data(), to.size());
+      tx::write_bytes(const_cast<char*>(bytes_of(before)) + before->sizes->key, to.data(),
+                      to.size());
     } else {
       record_ = make(in, key(), to);
       in.retire(before, before->born);
@@ -151,12 +152,12 @@ class leaf_item<std::string, std::string> {
     if (to.size() == now.value) return true;
     const std::size_t besides = sizeof(record) + now.key;
     const std::size_t larger = besides + std::max<std::size_t>(to.size(), now.value);
-    return larger <= most_in_place && larger <= tx::detail::room_at(tx::running(), &of) &&
+    return larger <= max_in_place && larger <= tx::detail::room_at(tx::running(), &of) &&
            alloc::class_of(besides + to.size()) == alloc::class_of(besides + now.value);
   }
 
   /// Blocks of more are no block of a size class in the smallest pages.
-  static constexpr std::size_t most_in_place = 4 * tx::heap::least_page_bytes;
+  static constexpr std::size_t max_in_place = 4 * tx::heap::min_page_bytes;
 
   tx::pointer<record> record_;
 };

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/containers/detail/bplus_item.hpp>
+#include <outlast/containers/detail/versions.hpp>
 #include <outlast/hw/flush.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/containers/detail/bplus_item.hpp>
-#include <outlast/containers/detail/versions.hpp>
 
 #include <algorithm>
 #include <array>
@@ -117,7 +117,8 @@ class page : public page_header {
   /// Empty. Throws out_of_space.
   [[nodiscard]] static page* make(const versions& in, std::uint32_t height) {
     // Not alloc(), which notes all lines: of slots only those are written that are used.
-    return ::new (tx::heap(tx::running()).allocate(sizeof(page), alignof(page))) page(in.now(), height);
+    return ::new (tx::heap(tx::running()).allocate(sizeof(page), alignof(page)))
+        page(in.now(), height);
   }
 
   // Those that use places throw corruption for one that names no slot, or is none.
@@ -249,14 +250,14 @@ class page : public page_header {
   /// It will be searched. Of small items, too, all lines are asked for at once: one after the other
   /// they take as many times as long.
   void expect() const noexcept {
-    constexpr std::size_t wanted = sizeof(page) <= most_expected ? sizeof(page) : offsetof_room();
+    constexpr std::size_t wanted = sizeof(page) <= max_expected ? sizeof(page) : offsetof_room();
     for (std::size_t at = 0; at < wanted; at += base::cache_line_size) {
       hw::prefetch(reinterpret_cast<const std::byte*>(this) + at);
     }
   }
 
  private:
-  static constexpr std::size_t most_expected = 1024;
+  static constexpr std::size_t max_expected = 1024;
   using heads_type = std::conditional_t<has_heads, key_heads<Room>, no_heads>;
   static constexpr std::size_t item_align =
       sizeof(Item) % base::cache_line_size == 0 ? base::cache_line_size : alignof(Item);

@@ -132,14 +132,14 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     double times;
   };
   /// The outermost, which a range may have a part of, and at most so many between them.
-  static constexpr std::size_t most_between = 64;
+  static constexpr std::size_t max_between = 64;
   static std::vector<seen_page> some_of(const std::vector<seen_page>& pages) {
-    if (pages.size() <= most_between + 2) return pages;
+    if (pages.size() <= max_between + 2) return pages;
     const std::size_t between = pages.size() - 2;
     std::vector<seen_page> some{pages.front()};
-    for (std::size_t i = 0; i < most_between; ++i) {
-      const seen_page& one = pages[1 + (2 * i + 1) * between / (2 * most_between)];
-      some.push_back({one.page, one.times * static_cast<double>(between) / most_between});
+    for (std::size_t i = 0; i < max_between; ++i) {
+      const seen_page& one = pages[1 + (2 * i + 1) * between / (2 * max_between)];
+      some.push_back({one.page, one.times * static_cast<double>(between) / max_between});
     }
     some.push_back(pages.back());
     return some;

@@ -266,7 +266,7 @@ std::string bplus_tree<Key, Value, Less, Fanout>::check(Less order) const {
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::can_be_read(const header* at) {
   const detail::bytes_of_replica in = detail::pages_of_replica();
-  if (!in.template hold<header>(at) || at->level >= most_levels) return false;
+  if (!in.template hold<header>(at) || at->level >= max_levels) return false;
   if (is_leaf(*at)) {
     if (!in.template hold<leaf>(at) || !as_leaf(at).is_whole()) return false;
     for (std::size_t i = 0; i < as_leaf(at).size(); ++i) {

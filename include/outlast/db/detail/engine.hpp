@@ -82,7 +82,7 @@ struct store_options {
 };
 
 /// The numbers of entries that a repair has found.
-struct rescue_counts {
+struct repair_counts {
   std::uint64_t keys = 0;            ///< keys that were kept
   std::uint64_t damaged_values = 0;  ///< damaged values, whose keys were not kept
   std::uint64_t missing_keys = 0;    ///< keys that the store counts and that were not found
@@ -139,7 +139,7 @@ class engine {
   [[nodiscard]] virtual std::string check() = 0;
   /// Puts all readable keys with intact values into `to`. Validates each pointer before it is
   /// followed.
-  virtual rescue_counts rescue(engine& to) = 0;
+  virtual repair_counts repair_into(engine& to) = 0;
   /// Returns the options of this store. They create an equal store.
   [[nodiscard]] virtual store_options shape() const = 0;
   /// Returns a description of the crashes that the data survive.
@@ -187,14 +187,14 @@ enum class medium {
 /// memory. Writes throw error{read_only}. If `examine` is true, check() also checks the pool.
 /// Throws the errors of open_store(), and error{not_found}.
 [[nodiscard]] std::unique_ptr<engine> open_to_read(const store_options& wanted, medium on,
-                                                  bool examine = false);
+                                                   bool examine = false);
 
 /// Returns the path of the store's log. The log exists while the store is open, and after a crash.
 [[nodiscard]] std::string log_of(const std::string& file);
 
-/// The result of rescue_store().
-struct rescue_report {
-  rescue_counts found;
+/// The result of repair_store().
+struct repair_report {
+  repair_counts found;
   std::string was_wrong;              ///< the damage; "" if there was none
   std::vector<std::string> left_out;  ///< descriptions of the unusable parts of the files
   std::string kept;                   ///< directory of the replaced files
@@ -204,7 +204,7 @@ struct rescue_report {
 /// directory. Changes nothing before the replacement. After a crash, settle_store() restores the
 /// old store or completes the new one. Throws the errors of open_to_read(), corruption if no data
 /// can be read, error{no_space} if there is no space for a second store.
-rescue_report rescue_store(const store_options& wanted, medium on, const std::string& aside);
+repair_report repair_store(const store_options& wanted, medium on, const std::string& aside);
 
 /// Returns the directory of the files that repairs of the store in `file` have replaced.
 [[nodiscard]] std::string kept_files_of(const std::string& file);
@@ -221,7 +221,7 @@ rescue_report rescue_store(const store_options& wanted, medium on, const std::st
 void settle_store(const std::string& file, const std::vector<std::string>& leftovers);
 
 /// Called with the number of keys processed and an estimate of the total.
-using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>;
+using progress_callback = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 /// Creates the store `wanted` with the contents of `from` at one point in time, closes it, and
 /// returns its number of keys. Other threads may write to `from` during the call. `make` creates an
@@ -231,7 +231,7 @@ using progress_told = std::function<void(std::uint64_t done, std::uint64_t all)>
 /// checksum.
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
-                         const std::function<void()>& remove, const progress_told& tell = {});
+                         const std::function<void()>& remove, const progress_callback& tell = {});
 
 /// The file of a store in memory.
 struct memory_file {
@@ -241,6 +241,6 @@ struct memory_file {
 /// Opens the store in `file`, or creates one. Throws the errors of open_store(). Requires: `file`
 /// outlives the store.
 [[nodiscard]] std::unique_ptr<engine> open_memory_store(const store_options& wanted,
-                                                       memory_file& file);
+                                                        memory_file& file);
 
 }  // namespace outlast::store_detail

@@ -145,11 +145,11 @@ class mirrored_pair {
   /// A link, as it is in the pool, by what it is where it is seen; null and marks are the same.
   [[nodiscard]] static word to_stored(word seen) noexcept {
     if constexpr (!has_replicas<D> || !holds_link<T>) return seen;
-    return (seen & ~link_marks) == 0 ? seen : seen - distance_to_twin<D>();
+    return (seen & ~link_marks) == 0 ? seen : seen - distance_to_shadow<D>();
   }
   [[nodiscard]] static word to_seen(word stored) noexcept {
     if constexpr (!has_replicas<D> || !holds_link<T>) return stored;
-    return (stored & ~link_marks) == 0 ? stored : stored + distance_to_twin<D>();
+    return (stored & ~link_marks) == 0 ? stored : stored + distance_to_shadow<D>();
   }
 
   void settle(site where) {

@@ -1,8 +1,8 @@
 // A lock that the verifier can schedule.
 #pragma once
 
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
@@ -16,7 +16,7 @@ template <domain::persistence_domain D>
 class spin_lock {
  public:
   void lock() {
-    domain::patience<D> waiting;
+    domain::backoff<D> waiting;
     while (!try_lock()) {
       do {
         waiting.wait();

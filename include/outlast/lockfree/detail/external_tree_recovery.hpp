@@ -153,7 +153,7 @@ class tree_repair {
   }
 
   void examine_block(edge at, std::size_t bytes, std::size_t align) {
-    const auto* const block = durable::original<Policy>(at.get());
+    const auto* const block = durable::to_durable<Policy>(at.get());
     if (!blocks_.mark(block)) report_corrupt_tree(path_, "runs in a circle");
     if (arena_.usable_size(block) < bytes) {
       report_corrupt_tree(path_, "has a node that is too small");

@@ -2,9 +2,9 @@
 // Part of hash_table.hpp.
 #pragma once
 
-#include <outlast/lockfree/hash_table.hpp>
 #include <outlast/domain/parallel.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/lockfree/hash_table.hpp>
 
 #include <exception>
 
@@ -20,7 +20,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   struct alignas(base::cache_line_size) root_block {
     std::atomic<std::uint64_t> grows;
     std::atomic<std::uint64_t> count_at_close;
-    std::atomic<std::uint64_t> segments[algorithm::most_levels];
+    std::atomic<std::uint64_t> segments[algorithm::max_levels];
     std::uint64_t reserved[5];
   };
   static_assert(sizeof(root_block) == 6 * base::cache_line_size);
@@ -63,7 +63,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   }
 
   /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
-  way_in enter(operation& op, std::uint64_t hash) {
+  walk_start enter(operation& op, std::uint64_t hash) {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel_entry& own = sentinel_of(wanted);
@@ -82,7 +82,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (interrupted_.load(std::memory_order_relaxed)) return false;
     // What flags sentinels as ready was never flushed; a clean open trusts it.
     for (unsigned s = 0; s <= level(); ++s) {
-      domain::flush<D>(durable::original<Policy>(segment(s)),
+      domain::flush<D>(durable::to_durable<Policy>(segment(s)),
                        algorithm::sentinels_in(s) * sizeof(sentinel_entry));
     }
     D::store(block_->count_at_close, static_cast<std::uint64_t>(count_.sum()),
@@ -165,7 +165,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   void grow() {
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     const unsigned next = level() + 1;
-    if (next < algorithm::most_levels && count_.sum() > std::int64_t{1} << level()) {
+    if (next < algorithm::max_levels && count_.sum() > std::int64_t{1} << level()) {
       try {
         add_segment(next);
         level_.store(next, std::memory_order_release);
@@ -182,7 +182,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     const std::size_t bytes = algorithm::sentinels_in(s) * sizeof(sentinel_entry);
     auto* const stored =
         static_cast<sentinel_entry*>(arena().allocate(bytes, base::cache_line_size));
-    sentinel_entry* const sentinels = durable::seen<Policy>(stored);
+    sentinel_entry* const sentinels = durable::to_working<Policy>(stored);
     durable::blank<Policy>(sentinels, bytes);
     domain::persist<D>(stored, bytes);
     D::store(block_->segments[s], offset_of(stored), std::memory_order_release);
@@ -213,7 +213,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     const auto last = static_cast<unsigned>(std::countr_zero(buckets_for(options)));
     for (unsigned s = 0; s <= last; ++s) add_segment(s);
     segment(0)->place.store(algorithm::ready_bit, std::memory_order_relaxed);
-    domain::persist<D>(durable::original<Policy>(segment(0)), sizeof(sentinel_entry));
+    domain::persist<D>(durable::to_durable<Policy>(segment(0)), sizeof(sentinel_entry));
     level_.store(last, std::memory_order_release);
     pool().publish_root(this->root().index, block_);
   }
@@ -222,14 +222,14 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   void attach_segments() {
     grows_ = load(block_->grows) != 0;
     unsigned s = 0;
-    for (; s < algorithm::most_levels; ++s) {
+    for (; s < algorithm::max_levels; ++s) {
       const std::uint64_t offset = load(block_->segments[s]);
       if (offset == 0) break;
       auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
       if (!holds(at, algorithm::sentinels_in(s) * sizeof(sentinel_entry))) {
         detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
-      segments_[s].store(durable::seen<Policy>(at), std::memory_order_relaxed);
+      segments_[s].store(durable::to_working<Policy>(at), std::memory_order_relaxed);
     }
     if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
@@ -251,14 +251,13 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     auto marking = arena().begin_recovery();
     marking.mark(block_);
     for (unsigned s = 0; s <= level(); ++s) {
-      if (marking.mark(durable::original<Policy>(segment(s)))) continue;
+      if (marking.mark(durable::to_durable<Policy>(segment(s)))) continue;
       detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
     const auto reached = std::make_unique<reached_sentinels[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(algorithm::sentinels_in(s));
     constexpr unsigned level_worth_a_thread = 10;
-    const unsigned threads =
-        level() < level_worth_a_thread ? 1 : domain::threads_for_opening<D>();
+    const unsigned threads = level() < level_worth_a_thread ? 1 : domain::threads_for_opening<D>();
     const std::vector<link> starts = section_starts(threads);
     std::vector<detail::unlinked_nodes<Policy>> unlinked(threads);
     std::atomic<std::size_t> next{0};
@@ -356,12 +355,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     if (order > ~std::uint64_t{0} - 2 * soon * step) return;
     durable::expect_recovery<Policy>(&sentinel_of(order + 2 * soon * step));
     const link first = sentinel_of(order + soon * step).next.survived();
-    durable::expect_recovery<Policy>(durable::seen<Policy>(first.get()));
+    durable::expect_recovery<Policy>(durable::to_working<Policy>(first.get()));
   }
 
   template <class Marking>
   entry& recover_node(link at, orders& allowed, Marking& marking) {
-    const entry* const block = durable::original<Policy>(at.get());
+    const entry* const block = durable::to_durable<Policy>(at.get());
     if (!marking.mark(block)) {
       detail::report_corrupt_chain(pool().path(), "runs in a circle");
     }
@@ -392,7 +391,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         }
         if (place_in(bucket) == 0 && !bucket.next.load()) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
-        domain::flush<D>(durable::original<Policy>(&bucket), sizeof(bucket));
+        domain::flush<D>(durable::to_durable<Policy>(&bucket), sizeof(bucket));
       }
     }
     domain::fence<D>();
@@ -426,7 +425,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   bool grows_ = true;
   bool was_recovered_ = false;
   alignas(base::cache_line_size) domain::volatile_word<D, unsigned> level_{0};
-  std::array<domain::volatile_word<D, sentinel_entry*>, algorithm::most_levels> segments_{};
+  std::array<domain::volatile_word<D, sentinel_entry*>, algorithm::max_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;
   domain::volatile_word<D, bool> growing_{false};
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed

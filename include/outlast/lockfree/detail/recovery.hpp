@@ -1,11 +1,11 @@
 // What recovery of a chain needs: marking, checking, and finishing half-done deletions.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/algorithm/chain.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <array>
@@ -96,7 +96,7 @@ template <class Policy, domain::persistence_domain D = typename Policy::domain_t
 class unlinked_nodes {
  public:
   void add(void* node) {
-    nodes_.push_back(durable::original<Policy>(static_cast<std::byte*>(node)));
+    nodes_.push_back(durable::to_durable<Policy>(static_cast<std::byte*>(node)));
   }
   /// Waits for the unlinking, then frees.
   void free_in(alloc::arena<D>& arena) {

@@ -10,8 +10,8 @@
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -38,7 +38,7 @@ class tracing {
   template <class Visit>
   void follow(link first, Visit&& visit) {
     for (Node* at = first.get(); at != nullptr; at = at->next.load().get()) {
-      const Node* const block = durable::original<Policy>(at);
+      const Node* const block = durable::to_durable<Policy>(at);
       if (!marking_.mark(block)) refuse("runs in a circle");
       require_place<Node>(of_.pool().path(), block, of_.arena().usable_size(block));
       at->next.recover();
@@ -107,7 +107,7 @@ class sequence_session final : public roots::root_session<typename Policy::domai
       create();
       return;
     }
-    block_ = durable::seen<Policy>(this->template object<Block>());
+    block_ = durable::to_working<Policy>(this->template object<Block>());
     if (root.pointers_base != in.base()) relocate();
     was_recovered_ = root.state != root_state::clean;
     if (was_recovered_ || all_is_recovered) {
@@ -140,19 +140,19 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   template <class T>
   [[nodiscard]] T* allocate_zeroed() {
     T* const block =
-        durable::seen<Policy>(static_cast<T*>(arena().allocate(sizeof(T), alignof(T))));
+        durable::to_working<Policy>(static_cast<T*>(arena().allocate(sizeof(T), alignof(T))));
     durable::blank<Policy>(block, sizeof(T));
     return block;
   }
   /// Starts the write-back of what survives of it.
   template <class T>
   void flush(const T* block) {
-    domain::flush<D>(durable::original<Policy>(block), sizeof(T));
+    domain::flush<D>(durable::to_durable<Policy>(block), sizeof(T));
   }
 
   /// Throws corruption unless a node of this root begins where `at` points.
   void require_node(link at) {
-    const Node* const block = durable::original<Policy>(at.get());
+    const Node* const block = durable::to_durable<Policy>(at.get());
     const std::size_t usable = pool().pages().block_bytes(block, this->root().index);
     if (usable == 0) report_corrupt_chain(pool().path(), "is entered where no node is");
     require_place<Node>(pool().path(), block, usable);
@@ -166,7 +166,7 @@ class sequence_session final : public roots::root_session<typename Policy::domai
     domain::persist<D>(&stored(), sizeof(Block));
     pool().publish_root(this->root().index, &stored());
   }
-  [[nodiscard]] Block& stored() const noexcept { return *durable::original<Policy>(block_); }
+  [[nodiscard]] Block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
 
   void take_over() {
     block_->check(*this);

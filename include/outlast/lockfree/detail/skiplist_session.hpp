@@ -31,14 +31,14 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   session(pool_type& in, const attached_root& root, const skiplist_options& options)
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
-        heights_(std::clamp(options.highest, 1U, algorithm::most_levels_of_tower),
+        heights_(std::clamp(options.highest, 1U, algorithm::max_levels_of_tower),
                  std::max(options.branching, 1U)) {
     const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
     if (root.state == root_state::fresh) {
       create();
       return;
     }
-    block_ = durable::seen<Policy>(this->template object<root_block>());
+    block_ = durable::to_working<Policy>(this->template object<root_block>());
     const bool moved = root.pointers_base != in.base();
     if (moved) relocate();
     was_recovered_ = root.state != root_state::clean;
@@ -80,10 +80,10 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  private:
-  [[nodiscard]] root_block& stored() const noexcept { return *durable::original<Policy>(block_); }
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
 
   void create() {
-    block_ = durable::seen<Policy>(
+    block_ = durable::to_working<Policy>(
         static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
     durable::blank<Policy>(block_, sizeof(root_block));
     domain::persist<D>(&stored(), sizeof(root_block));
@@ -130,7 +130,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
 
   template <class Marking>
   node& recover_node(link at, Marking& marking) {
-    const node* const block = durable::original<Policy>(at.get());
+    const node* const block = durable::to_durable<Policy>(at.get());
     if (!marking.mark(block)) report("runs in a circle");
     node& here = *at;
     check_size(here, arena().usable_size(block));
@@ -142,7 +142,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   void check_size(const node& here, std::size_t usable) {
     detail::require_place<node>(pool().path(), &here, usable);
     const unsigned height = here.height();
-    if (height < 1 || height > algorithm::most_levels_of_tower || usable < bytes_of(height)) {
+    if (height < 1 || height > algorithm::max_levels_of_tower || usable < bytes_of(height)) {
       report("has a node that is too small for its tower");
     }
   }
@@ -166,8 +166,8 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     typename index::builder towers(towers_, block_->towers);
     const node* last = nullptr;
     algorithm::visit_chain(block_->head, [&](node& here) {
-      check_size(here,
-                 pool().pages().block_bytes(durable::original<Policy>(&here), this->root().index));
+      check_size(
+          here, pool().pages().block_bytes(durable::to_durable<Policy>(&here), this->root().index));
       check_order(last, here);
       towers.append(here);
       last = &here;

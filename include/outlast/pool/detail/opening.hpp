@@ -26,10 +26,10 @@ struct opened_pool {
 struct pool_sizes {
   std::uint64_t size_bytes;
   std::uint64_t capacity_bytes;
-  std::uint64_t twin_distance;
+  std::uint64_t shadow_distance;
 
   [[nodiscard]] std::uint64_t reserve_bytes() const noexcept {
-    return twin_distance == 0 ? capacity_bytes : twin_distance + capacity_bytes;
+    return shadow_distance == 0 ? capacity_bytes : shadow_distance + capacity_bytes;
   }
 };
 [[nodiscard]] pool_sizes sizes_for(const pool_options& options, const std::string& path);
@@ -56,8 +56,8 @@ struct pool_sizes {
 void require_place_for(domain::kind own, const std::string& path);
 
 /// Throws error{not_a_pool, header_damaged, ...} unless `bytes` begin with a good header.
-[[nodiscard]] pool_format::parsed_header judge_header(std::span<const std::byte> bytes,
-                                                      const std::string& path);
+[[nodiscard]] pool_format::parsed_header validate_header(std::span<const std::byte> bytes,
+                                                         const std::string& path);
 
 /// No page from here on is in use, found by looking only at the parts of the line table that the
 /// file system has stored; `page_count` if it cannot tell. For pools that were not closed.

@@ -98,12 +98,12 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
     return std::unique_ptr<basic_pool>(
         new basic_pool(format_memory(memory, bytes, options), options));
   auto* const base = static_cast<std::byte*>(memory);
-  const memory_image image{base, bytes, pool_detail::judge_header({base, bytes}, "")};
+  const memory_image image{base, bytes, pool_detail::validate_header({base, bytes}, "")};
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
-  const std::uint64_t twins = image.header.fixed.volatile_twin_distance;
-  if (twins != 0 && (!options.reserve_volatile_twin || twins > bytes)) {
+  const std::uint64_t twins = image.header.fixed.shadow_distance_in_memory;
+  if (twins != 0 && (!options.reserve_shadow_copy || twins > bytes)) {
     throw error(errc::bad_argument, "",
                 "the pool has volatile twins, " + std::to_string(twins) +
                     " bytes above their regions: hand in memory for them, and set "
@@ -125,7 +125,7 @@ typename basic_pool<D>::memory_image basic_pool<D>::format_memory(void* memory, 
   const pool_format::header_page page =
       pool_detail::make_header(sizes, {}, reinterpret_cast<std::uintptr_t>(memory));
   pool_detail::write_fresh_pool<D>(base, page, options.memory_holds_zeros);
-  return {base, bytes, pool_detail::judge_header({base, bytes}, "")};
+  return {base, bytes, pool_detail::validate_header({base, bytes}, "")};
 }
 
 }  // namespace outlast

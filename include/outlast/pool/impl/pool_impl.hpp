@@ -90,9 +90,9 @@ void basic_pool<D>::start(bool torn) {
       address_space_bytes(), path_);
   regions_ = std::make_unique<pool_impl::region_table<D>>(
       at<pool_format::region_entry>(fixed_.region_table_offset), fixed_.region_count, *pages_,
-      fixed_.volatile_twin_distance, path_);
+      fixed_.shadow_distance_in_memory, path_);
   judge(torn);
-  map_twins();
+  map_shadows();
   persist_what_a_kill_left(lines);
   sync_what_kills_survived(torn, lines);
   // The old mark, whose boot tells that the pool is torn, stays until nothing is trusted any more
@@ -293,18 +293,18 @@ void basic_pool<D>::require_salvageable() const {
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::map_twins() {
-  for (const region_info& region : regions_->list()) map_twin(region);
+void basic_pool<D>::map_shadows() {
+  for (const region_info& region : regions_->list()) map_shadow(region);
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::map_twin(const region_info& region) {
-  if (region.volatile_twin == nullptr) return;
+void basic_pool<D>::map_shadow(const region_info& region) {
+  if (region.shadow_copy == nullptr) return;
   if (file_) {
-    file_->map_anonymous(static_cast<std::uint64_t>(region.volatile_twin - base_),
+    file_->map_anonymous(static_cast<std::uint64_t>(region.shadow_copy - base_),
                          region.stride_bytes);
   } else {
-    std::memset(region.volatile_twin, 0, region.stride_bytes);
+    std::memset(region.shadow_copy, 0, region.stride_bytes);
   }
 }
 
@@ -544,7 +544,7 @@ region_info basic_pool<D>::reserve_region(std::string_view name, region_kind kin
     reserving_.store(base::this_thread().slot + 1, std::memory_order_relaxed);
   }
   region_info region = regions_->reserve(name, kind, bytes, replicas);
-  map_twin(region);
+  map_shadow(region);
   return region;
 }
 

@@ -24,11 +24,11 @@ class region_table {
   using region_entry = pool_format::region_entry;
 
   region_table(region_entry* entries, std::uint32_t count, page_space<D>& pages,
-               std::uint64_t twin_distance, const std::string& path)
+               std::uint64_t shadow_distance, const std::string& path)
       : entries_(entries),
         count_(count),
         pages_(pages),
-        twin_distance_(twin_distance),
+        shadow_distance_(shadow_distance),
         path_(path) {}
 
   /// Takes pages for a region; sparse if they are at least `sparse_bytes`.
@@ -76,7 +76,7 @@ class region_table {
   region_entry* entries_;
   std::uint32_t count_;
   page_space<D>& pages_;
-  std::uint64_t twin_distance_;
+  std::uint64_t shadow_distance_;
   const std::string& path_;
 };
 
@@ -162,10 +162,10 @@ void region_table<D>::require_inside() const {
 template <domain::persistence_domain D>
 bool region_table<D>::owns_its_pages(std::uint16_t index) const {
   const pool_format::region_identity& region = entries_[index].identity;
-  const bool twin = static_cast<region_kind>(region.kind) == region_kind::volatile_twin;
+  const bool twin = static_cast<region_kind>(region.kind) == region_kind::shadow_copy;
   if (region.replicas == 0 || region.bytes == 0 || region.bytes > region.stride_bytes ||
       region.offset % pool_format::page_bytes != 0 || !pages_.contains_offset(region.offset) ||
-      (twin && (twin_distance_ == 0 || region.replicas != 1))) {
+      (twin && (shadow_distance_ == 0 || region.replicas != 1))) {
     return false;
   }
   const auto first = static_cast<std::uint32_t>(region.offset / pool_format::page_bytes);
@@ -210,7 +210,7 @@ region_info region_table<D>::describe(std::uint16_t index) const {
   const pool_format::region_identity& identity = entries_[index].identity;
   const auto kind = static_cast<region_kind>(identity.kind);
   std::byte* const address = pages_.base() + identity.offset;
-  const bool twin = kind == region_kind::volatile_twin;
+  const bool twin = kind == region_kind::shadow_copy;
   return {std::string(pool_format::text_of(identity.name)),
           kind,
           index,
@@ -218,7 +218,7 @@ region_info region_table<D>::describe(std::uint16_t index) const {
           identity.bytes,
           identity.stride_bytes,
           address,
-          twin ? address + twin_distance_ : nullptr};
+          twin ? address + shadow_distance_ : nullptr};
 }
 
 template <domain::persistence_domain D>
@@ -235,13 +235,13 @@ void region_table<D>::require_arguments(std::string_view name, region_kind kind,
                                         unsigned replicas) const {
   if (name.empty() || name.size() >= pool_format::region_name_bytes || bytes == 0 ||
       replicas == 0 || bytes > pool_format::largest_capacity_bytes ||
-      (kind == region_kind::volatile_twin && replicas != 1)) {
+      (kind == region_kind::shadow_copy && replicas != 1)) {
     throw error(
         errc::bad_argument, path_,
         "a region has a name of 1 to 47 bytes, a size, and at least one replica (a volatile "
         "twin exactly one)");
   }
-  if (kind == region_kind::volatile_twin && twin_distance_ == 0) {
+  if (kind == region_kind::shadow_copy && shadow_distance_ == 0) {
     throw error(errc::refused, path_,
                 "the pool was created without address space for volatile twins; create it with "
                 "pool_options::reserve_volatile_twin");

@@ -85,18 +85,18 @@ struct line_run {
   std::uint64_t first;
   std::uint64_t lines;
 
-  static constexpr std::uint64_t most_lines = (1 << 24) - 1;
+  static constexpr std::uint64_t max_lines = (1 << 24) - 1;
 
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept { return first << 24 | lines; }
   [[nodiscard]] static constexpr line_run unpack(std::uint64_t word) noexcept {
-    return {word >> 24, word & most_lines};
+    return {word >> 24, word & max_lines};
   }
 };
 
 /// The length of a batch, padding included.
 [[nodiscard]] std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept;
 /// How many lines, neighbours or not, a batch of so many bytes can have; `bytes`: a page at least.
-[[nodiscard]] std::uint64_t most_lines_in(std::uint64_t bytes) noexcept;
+[[nodiscard]] std::uint64_t max_lines_in(std::uint64_t bytes) noexcept;
 /// Where in a batch the lines begin.
 [[nodiscard]] std::uint64_t batch_lines_offset(std::uint64_t ranges) noexcept;
 
@@ -120,9 +120,9 @@ struct log_reading {
 /// Judges the first pages of a file. Pure: accepts any bytes, and fewer than three pages of them.
 [[nodiscard]] log_reading read_log(std::span<const std::byte> bytes);
 
-/// Whether `header` can be that of the batch `sequence` of the pool, in at most `most_bytes`.
+/// Whether `header` can be that of the batch `sequence` of the pool, in at most `max_bytes`.
 [[nodiscard]] bool plausible(const batch_header& header, const pool_uuid& uuid,
-                             std::uint64_t sequence, std::uint64_t most_bytes) noexcept;
+                             std::uint64_t sequence, std::uint64_t max_bytes) noexcept;
 /// Whether `batch`, whose header is plausible, is whole and unharmed.
 [[nodiscard]] bool intact_batch(std::span<const std::byte> batch) noexcept;
 

@@ -121,7 +121,7 @@ class redo_log final : public domain::line_log {
   [[nodiscard]] int checkpoint_alone();
   void lengthen() noexcept;
   [[nodiscard]] copied_pages count_copied() const noexcept;
-  [[nodiscard]] std::uint64_t most_copied() const noexcept;
+  [[nodiscard]] std::uint64_t max_copied() const noexcept;
   [[nodiscard]] bool should_drop();
   void settle_owned_pages() noexcept;
   void drop_owned_pages() noexcept;
@@ -161,7 +161,7 @@ class redo_log final : public domain::line_log {
   std::uint64_t head_ = pool_format::first_batch_offset;
   std::uint64_t written_end_ = pool_format::first_batch_offset;  // what is behind was never written
   std::uint64_t limit_;
-  std::uint64_t most_;                    // that the limit may become
+  std::uint64_t max_;                     // that the limit may become
   std::atomic<std::uint64_t> space_end_;  // what is before it exists on the file system
   std::uint64_t last_bytes_ = 0;          // of the last batch
   int failed_ = 0;                        // errno of a batch that failed

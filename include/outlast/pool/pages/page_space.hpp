@@ -229,8 +229,8 @@ class page_space {
   static constexpr std::uint32_t word_pages = 64;
   static constexpr std::uint32_t scan_chunk_pages = 8192;
   static constexpr std::uint32_t commit_chunk_pages = 256;
-  static constexpr std::uint32_t least_given_back = 64;
-  static constexpr std::uint32_t most_given_back = 1 << 14;  // a claim takes all or nothing
+  static constexpr std::uint32_t min_given_back = 64;
+  static constexpr std::uint32_t max_given_back = 1 << 14;  // a claim takes all or nothing
   static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t header_bytes = 16;
   static constexpr std::size_t hint_count = 12;

@@ -6,15 +6,15 @@
 // link nothing: where a sentinel is missing they begin at an ancestor's.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
-#include <outlast/base/cache_line.hpp>
-#include <outlast/domain/hardware_access.hpp>
-#include <outlast/durable/roles.hpp>
-#include <outlast/hw/flush.hpp>
 #include <outlast/algorithm/bucket_index.hpp>
 #include <outlast/algorithm/split_order.hpp>
+#include <outlast/base/cache_line.hpp>
 #include <outlast/base/parallel.hpp>
+#include <outlast/base/zeroed_array.hpp>
+#include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/hw/flush.hpp>
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ class bucket_directory {
   using probe = algorithm::sentinel_probe<Order>;
 
  public:
-  using way_in = algorithm::bucket_entrance<Order, bucket_directory, cell>;
+  using walk_start = algorithm::bucket_head<Order, bucket_directory, cell>;
 
   /// At least `buckets` of them, at least 1 and at most 2^40; all are linked by `link_all`. Throws
   /// std::bad_alloc.
@@ -64,7 +64,7 @@ class bucket_directory {
   [[nodiscard]] cell& first() const noexcept { return sentinel_of(0).next; }
 
   /// Where an operation on `hash` enters the chain. Wait-free: links nothing.
-  [[nodiscard]] way_in enter(std::uint64_t hash) const {
+  [[nodiscard]] walk_start enter(std::uint64_t hash) const {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel& own = sentinel_of(wanted);
@@ -73,7 +73,7 @@ class bucket_directory {
   }
   /// The same; links the bucket's sentinel if it is the first there. Lock-free.
   template <class Chain>
-  [[nodiscard]] way_in enter_and_link(Chain in, std::uint64_t hash) {
+  [[nodiscard]] walk_start enter_and_link(Chain in, std::uint64_t hash) {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
     sentinel& own = sentinel_of(wanted);
@@ -87,7 +87,7 @@ class bucket_directory {
     if (keys <= std::size_t{1} << level()) return;
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     const unsigned next = level() + 1;
-    if (next < algorithm::most_levels && keys > std::size_t{1} << level()) {
+    if (next < algorithm::max_levels && keys > std::size_t{1} << level()) {
       try {
         make_segment(next);
         swept_.store(0, std::memory_order_relaxed);
@@ -149,8 +149,7 @@ class bucket_directory {
       own.place.store(order | algorithm::ready_bit, std::memory_order_relaxed);
       if (before != nullptr) before->init(link(&own, algorithm::sentinel));
       before = &own.next;
-      for (; node != nodes.end() && algorithm::bucket_order(node->place, level) == order;
-           ++node) {
+      for (; node != nodes.end() && algorithm::bucket_order(node->place, level) == order; ++node) {
         constexpr std::ptrdiff_t ahead = 8;
         if (nodes.end() - node > ahead) __builtin_prefetch(node[ahead].node, 1);
         before->init(link(node->node));
@@ -212,8 +211,7 @@ class bucket_directory {
       const auto here = in.locate(start, probe{order});
       own.next.init(here.at);
       link expected = here.at;
-      linked = here.before->compare_exchange(expected, link(&own, algorithm::sentinel),
-                                             role::link);
+      linked = here.before->compare_exchange(expected, link(&own, algorithm::sentinel), role::link);
     }
     own.place.store(order | algorithm::ready_bit, std::memory_order_release);
     return own;
@@ -225,9 +223,10 @@ class bucket_directory {
   }
 
   alignas(base::cache_line_size) domain::volatile_word<D, unsigned> level_{0};
-  std::array<domain::volatile_word<D, sentinel*>, algorithm::most_levels> segments_{};
-  std::array<base::zeroed_array<sentinel>, algorithm::most_levels> held_{};
-  alignas(base::cache_line_size) domain::volatile_word<D, std::uint64_t> swept_{0};  // of the youngest
+  std::array<domain::volatile_word<D, sentinel*>, algorithm::max_levels> segments_{};
+  std::array<base::zeroed_array<sentinel>, algorithm::max_levels> held_{};
+  alignas(base::cache_line_size) domain::volatile_word<D, std::uint64_t> swept_{
+      0};  // of the youngest
   domain::volatile_word<D, bool> growing_{false};
 };
 

@@ -15,8 +15,8 @@
 #include <outlast/durable/roles.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pages/page_line.hpp>
+#include <outlast/sets/detail/node_state.hpp>
 #include <outlast/sets/detail/stored_bytes.hpp>
-#include <outlast/sets/detail/verdict.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -50,38 +50,38 @@ class volatile_link {
 
 /// What of a version survives whatever its key and value are: what is said about the key.
 template <domain::persistence_domain D>
-class spoken_verdict {
+class stored_state {
   using site = domain::site;
 
  public:
   /// In a block that says what it said to others, until this: the new key comes behind.
-  explicit spoken_verdict(site where) {
-    D::store(word_.value, verdict::none().word(), std::memory_order_release, where);
+  explicit stored_state(site where) {
+    D::store(word_.value, node_state::none().word(), std::memory_order_release, where);
   }
 
-  [[nodiscard]] verdict says(std::memory_order order = std::memory_order_acquire) const {
-    return verdict(D::load(word_.value, order));
+  [[nodiscard]] node_state says(std::memory_order order = std::memory_order_acquire) const {
+    return node_state(D::load(word_.value, order));
   }
   /// Says "live" if it has said nothing yet.
   void say_live(std::uint64_t stamp, site where = site::current()) {
     std::uint64_t nothing = 0;
-    (void)D::compare_exchange(word_.value, nothing, verdict::live(stamp).word(),
+    (void)D::compare_exchange(word_.value, nothing, node_state::live(stamp).word(),
                               std::memory_order_acq_rel, where);
   }
   /// Says "dead" unless it does already: a note that this is durable stays, lookups rest on it.
   void say_dead(site where = site::current()) {
     std::uint64_t said = says().word();
-    while (!verdict(said).is_dead() &&
-           !D::compare_exchange(word_.value, said, verdict(said).dead().word(),
+    while (!node_state(said).is_dead() &&
+           !D::compare_exchange(word_.value, said, node_state(said).dead().word(),
                                 std::memory_order_acq_rel, where)) {
     }
   }
   /// Whatever it has said, by whoever comes: what others say meanwhile rests on what it has said.
-  void say(verdict what, site where = site::current()) {
+  void store_state(node_state what, site where = site::current()) {
     D::store(word_.value, what.word(), std::memory_order_release, where);
   }
   /// That what it has said was waited for; if it says something else by now, nothing.
-  void note_durable(verdict said) {
+  void note_durable(node_state said) {
     std::uint64_t word = said.word();
     (void)D::compare_exchange(word_.value, word, said.durable().word(), std::memory_order_release,
                               site::none());
@@ -94,13 +94,13 @@ class spoken_verdict {
 /// What survives of one version of a key. Lies in one line, so that its stores survive in their
 /// order. On media: docs/formats/sets.md.
 template <class Key, class Value, domain::persistence_domain D>
-class line_record : public spoken_verdict<D> {
+class line_record : public stored_state<D> {
  public:
   using key_type = Key;
   static constexpr bool is_distant = false;
 
   line_record(const Key& its_key, const Value& its_value, domain::site where)
-      : spoken_verdict<D>(where), key(its_key, where), value(its_value, where) {}
+      : stored_state<D>(where), key(its_key, where), value(its_value, where) {}
 
   ordered_bytes<Key, D> key;
   [[no_unique_address]] bytes_of_value<Value, ordered_bytes<Value, D>> value;
@@ -110,7 +110,7 @@ class line_record : public spoken_verdict<D> {
 /// the record's, so the record has a check of what they hold. A record that does not agree with it
 /// says nothing: nobody has waited for it.
 template <class Key, class Value, domain::persistence_domain D>
-class distant_record : public spoken_verdict<D> {
+class distant_record : public stored_state<D> {
  public:
   using key_type = Key;
   static constexpr bool is_distant = true;
@@ -123,7 +123,7 @@ class distant_record : public spoken_verdict<D> {
   /// `elsewhere` has room for bytes_for(its_key, its_value).
   distant_record(std::byte* elsewhere, const Key& its_key, const Value& its_value,
                  domain::site where)
-      : spoken_verdict<D>(where),
+      : stored_state<D>(where),
         key(elsewhere, reading<Key>::size_of(its_key), where),
         value(elsewhere + in_words(reading<Key>::size_of(its_key)),
               reading<Value>::size_of(its_value), where) {
@@ -219,19 +219,19 @@ class copied_node : public set_entry<D> {
     return (word & live_bit) != 0 ? phase::current : phase::not_yet;
   }
 
-  [[nodiscard]] verdict says() const {
+  [[nodiscard]] node_state says() const {
     const std::uintptr_t word = record_.load(std::memory_order_acquire);
-    const verdict said = record_of(word).says();
+    const node_state said = record_of(word).says();
     return (word & bit_for(said)) != 0 ? said.durable() : said;
   }
   void say_live(std::uint64_t stamp, domain::site where = domain::site::current()) {
     stored().say_live(stamp, where);
   }
   void say_dead(domain::site where = domain::site::current()) { stored().say_dead(where); }
-  void say(verdict what, domain::site where = domain::site::current()) {
-    stored().say(what, where);
+  void store_state(node_state what, domain::site where = domain::site::current()) {
+    stored().store_state(what, where);
   }
-  void note_durable(verdict said) {
+  void note_durable(node_state said) {
     // (1) release; synchronizes-with (2).
     (void)record_.fetch_or(bit_for(said), std::memory_order_release);
   }
@@ -248,7 +248,7 @@ class copied_node : public set_entry<D> {
   static record_type& record_of(std::uintptr_t word) {
     return *reinterpret_cast<record_type*>(word & ~(live_bit | dead_bit));
   }
-  static std::uintptr_t bit_for(verdict said) noexcept {
+  static std::uintptr_t bit_for(node_state said) noexcept {
     if (said.is_live()) return live_bit;
     return said.is_dead() ? dead_bit : 0;
   }

@@ -95,13 +95,13 @@ class node_store {
 
   /// The node of a version that the pool holds, whose verdict `said` is durable. Throws
   /// std::bad_alloc.
-  [[nodiscard]] Node* adopt(stored& found, verdict said) {
+  [[nodiscard]] Node* adopt(stored& found, node_state said) {
     if constexpr (Node::has_copy) {
       auto* const made = ::new (copies_.take()) Node(found);
       made->note_durable(said);
       return made;
     } else {
-      found.say(said.durable());
+      found.store_state(said.durable());
       return &found;
     }
   }
@@ -154,12 +154,12 @@ class node_store {
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class set_memory {
  public:
-  /// Dead nodes become free in groups of `least_freed` per thread; at least 1.
-  set_memory(alloc::arena<D>& arena, Reclaimer& reclaimer, std::size_t least_freed)
+  /// Dead nodes become free in groups of `min_freed` per thread; at least 1.
+  set_memory(alloc::arena<D>& arena, Reclaimer& reclaimer, std::size_t min_freed)
       : nodes_(arena),
         reclaimer_(reclaimer),
-        least_freed_(least_freed),
-        dead_([least_freed](std::uint32_t) { return std::make_unique<dead_nodes>(least_freed); }) {}
+        min_freed_(min_freed),
+        dead_([min_freed](std::uint32_t) { return std::make_unique<dead_nodes>(min_freed); }) {}
 
   [[nodiscard]] node_store<Node, D>& nodes() noexcept { return nodes_; }
   [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
@@ -180,7 +180,7 @@ class set_memory {
     reclaimer_.retire(node, this, dispose_superseded, owner_of_calls());
   }
 
-  /// For durable::with_room: frees what can be freed, but for the few dead nodes that each other
+  /// For durable::retry_after_reclaim: frees what can be freed, but for the few dead nodes that each other
   /// thread gathers.
   void collect_for_room() {
     reclaimer_.collect_for_room();
@@ -222,7 +222,7 @@ class set_memory {
       dead_nodes* const mine = self.dead_.local_or_null();
       if (mine == nullptr) return self.free_one(static_cast<Node*>(object));
       mine->nodes.push_back(static_cast<Node*>(object));
-      if (mine->nodes.size() >= self.least_freed_) self.free_dead(*mine);
+      if (mine->nodes.size() >= self.min_freed_) self.free_dead(*mine);
     } catch (...) {
       // A device that fails: what was not freed is found by the next opening.
     }
@@ -250,7 +250,7 @@ class set_memory {
 
   node_store<Node, D> nodes_;
   Reclaimer& reclaimer_;
-  const std::size_t least_freed_;
+  const std::size_t min_freed_;
   stamp_counts<D> stamps_;
   superseded_lines<D> lines_;
   base::per_thread<dead_nodes> dead_;
@@ -322,7 +322,7 @@ class [[nodiscard]] set_operation {
     if constexpr (!Scheme::lookups_wait) {
       if (node.seen() != phase::not_yet) return;
     }
-    const verdict said = with_stamp(node, where);
+    const node_state said = with_stamp(node, where);
     if (said.is_durable() || said.is_superseded()) return;
     make_durable(node, said, false, where);
   }
@@ -345,7 +345,7 @@ class [[nodiscard]] set_operation {
 
   /// The node was erased; that is durable at return.
   void bury(Node& node, site where = site::current()) {
-    const verdict said = node.says();
+    const node_state said = node.says();
     if (said.is_dead() && said.is_durable()) return;
     node.say_dead(where);
     const bool was_durable = !Scheme::lookups_wait || (said.is_live() && said.is_durable());
@@ -355,7 +355,7 @@ class [[nodiscard]] set_operation {
   /// `fresh` has replaced `old`. It is durable at return, or outranked by what is.
   void supersede(Node& old, Node& fresh, site where = site::current()) {
     confirm(fresh, where.at(1));
-    old.say(verdict::superseded(), where.at(2));
+    old.store_state(node_state::superseded(), where.at(2));
     memory_.lines().add(&stored_part<Node>::of(old), where.at(3));
   }
 
@@ -377,7 +377,7 @@ class [[nodiscard]] set_operation {
       const link next = at->next.load(durable::role::decide);
       if (its == phase::not_yet) return {before, onward(next)};
       if (its == phase::over) return {nullptr, onward(next)};
-      if (!next.has(algorithm::replaced) || versions == most_versions) {
+      if (!next.has(algorithm::replaced) || versions == max_versions) {
         return {at, onward(next)};
       }
       before = std::exchange(at, static_cast<Node*>(next.get()));
@@ -388,20 +388,20 @@ class [[nodiscard]] set_operation {
   [[nodiscard]] memory& shared() noexcept { return memory_; }
 
  private:
-  static constexpr std::size_t most_versions = std::size_t{1} << 16;
+  static constexpr std::size_t max_versions = std::size_t{1} << 16;
 
   static link onward(link next) { return next.without(algorithm::deleted | algorithm::replaced); }
 
   /// The node is linked: it has a stamp at return.
-  verdict with_stamp(Node& node, site where) {
-    const verdict said = node.says();
+  node_state with_stamp(Node& node, site where) {
+    const node_state said = node.says();
     if (!said.is_none()) return said;
     node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);
     return node.says();
   }
 
   /// What it says means nothing without its key, which may be durable already.
-  void make_durable(Node& node, verdict said, bool key_is_durable, site where) {
+  void make_durable(Node& node, node_state said, bool key_is_durable, site where) {
     if constexpr (stored_in_pool<Node>::is_distant) {
       if (!key_is_durable) {
         const auto& its = stored_part<Node>::of(node);

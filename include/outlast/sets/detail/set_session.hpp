@@ -2,14 +2,14 @@
 // again. [Zur19, 3.5, 4.6]
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/sharded_count.hpp>
-#include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/parallel.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/sets/detail/set_operation.hpp>
 #include <outlast/sets/detail/sorted_ranges.hpp>
 
@@ -34,7 +34,7 @@ template <class Stored, class Place>
 struct version {
   Place place;
   Stored* stored;
-  verdict said;
+  node_state said;
 };
 
 /// A node that is to be linked.
@@ -113,9 +113,9 @@ class set_session : public roots::root_session<D> {
   using base_type::pool;
   using memory_type = set_memory<Node, D, Reclaimer>;
 
-  set_session(typename base_type::pool_type& in, const attached_root& root, std::size_t least_freed)
+  set_session(typename base_type::pool_type& in, const attached_root& root, std::size_t min_freed)
       : base_type(in, root, pool_format::recovery_mode::scan),
-        memory_(arena(), in.template service<Reclaimer>(), std::max<std::size_t>(least_freed, 1)),
+        memory_(arena(), in.template service<Reclaimer>(), std::max<std::size_t>(min_freed, 1)),
         was_recovered_(root.state != root_state::fresh && root.state != root_state::clean) {}
 
   /// What is outranked is gone from the media: the next opener looks at no line twice.
@@ -194,7 +194,7 @@ class set_session : public roots::root_session<D> {
           void* const block = begin + i * stride;
           if (block == object) continue;
           stored& each = stored_at(block);
-          const verdict said = each.says();
+          const node_state said = each.says();
           if (!said.is_live() && !said.is_dead()) continue;
           if constexpr (stored::is_distant) {
             if (!each.is_whole(pool().pages())) {
@@ -216,7 +216,7 @@ class set_session : public roots::root_session<D> {
   /// Nobody has waited for what the record says. Once its block and that of its key have other
   /// content, it might agree with its check by and by.
   static void blank(stored& torn) {
-    torn.say(verdict::superseded());
+    torn.store_state(node_state::superseded());
     domain::flush<D>(&torn, sizeof torn);  // (1) waits
   }
 
@@ -261,7 +261,7 @@ class set_session : public roots::root_session<D> {
   }
 
   void begin_above(std::uint64_t greatest) {
-    if (greatest > verdict::greatest_stamp) {
+    if (greatest > node_state::greatest_stamp) {
       throw corruption(pool().path(), "a node of root " + std::to_string(this->root().index) +
                                           " has stamp " + std::to_string(greatest) +
                                           ", which nobody can have drawn; restore a backup");
@@ -293,7 +293,7 @@ class set_session : public roots::root_session<D> {
   void supersede(const std::vector<std::vector<stored*>>& outranked) {
     for (const auto& some : outranked) {
       for (stored* const each : some) {
-        each->say(verdict::superseded());
+        each->store_state(node_state::superseded());
         domain::flush<D>(each, sizeof *each);
       }
     }

@@ -6,11 +6,11 @@
 // meets what was freed, stand in algorithm/tower_index.hpp. A tower goes with its node.
 #pragma once
 
-#include <outlast/alloc/arena.hpp>
-#include <outlast/base/cache_line.hpp>
 #include <outlast/algorithm/chain.hpp>
 #include <outlast/algorithm/height_source.hpp>
 #include <outlast/algorithm/tower_index.hpp>
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
 #include <outlast/reclaim/concept.hpp>
 #include <outlast/sets/detail/set_node.hpp>
 #include <outlast/sets/detail/volatile_blocks.hpp>
@@ -121,10 +121,10 @@ struct towers {
         : head_(head),
           reclaimer_(reclaimer),
           owner_(owner),
-          heights_(std::clamp(how.highest, 1U, algorithm::most_levels_of_tower),
+          heights_(std::clamp(how.highest, 1U, algorithm::max_levels_of_tower),
                    std::max(how.branching, 1U)),
           builder_(std::make_unique<typename index::builder>(index_, head_words_)) {
-      for (unsigned h = 2; h <= algorithm::most_levels_of_tower; ++h) {
+      for (unsigned h = 2; h <= algorithm::max_levels_of_tower; ++h) {
         blocks_[h - 1] = std::make_unique<blocks>(sizeof(tower) + index::tower_bytes(h));
       }
     }
@@ -177,9 +177,9 @@ struct towers {
 
     /// Where an operation enters the chain, as algorithm::chain wants it.
     template <class Probe>
-    class way_in {
+    class walk_start {
      public:
-      way_in(const of& index, const Probe& what) : index_(index), what_(what) {}
+      walk_start(const of& index, const Probe& what) : index_(index), what_(what) {}
 
       [[nodiscard]] cell& enter() const {
         const tower* const before = index_.index_.before(*this);
@@ -192,7 +192,7 @@ struct towers {
       const Probe& what_;
     };
     template <class Probe>
-    [[nodiscard]] way_in<Probe> start(const Probe& what) const {
+    [[nodiscard]] walk_start<Probe> start(const Probe& what) const {
       return {*this, what};
     }
     /// A node, not deleted at some moment of the call, behind which few others stand; null: the
@@ -266,7 +266,7 @@ struct towers {
     index index_;
     typename index::head_words head_words_{};
     algorithm::height_source heights_;
-    std::array<std::unique_ptr<blocks>, algorithm::most_levels_of_tower> blocks_;
+    std::array<std::unique_ptr<blocks>, algorithm::max_levels_of_tower> blocks_;
     std::unique_ptr<typename index::builder> builder_;  // until finish()
   };
 };

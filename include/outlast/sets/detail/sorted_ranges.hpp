@@ -1,8 +1,8 @@
 // Sorting what a recovery has found, by several threads.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/parallel.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class ranges_of_items {
     std::size_t total = 0;
     for (const auto& heap : heaps) total += heap.size();
     items_ = base::zeroed_array<Item>(total, base::densely_used);
-    const std::size_t ranges = std::clamp<std::size_t>(total / items_per_range, 1, most_ranges);
+    const std::size_t ranges = std::clamp<std::size_t>(total / items_per_range, 1, max_ranges);
     choose_borders(ranges, precedes);
     begins_.assign(ranges + 1, 0);
     distribute(ranges, precedes, threads);
@@ -46,7 +46,7 @@ class ranges_of_items {
 
  private:
   static constexpr std::size_t items_per_range = 32'768;
-  static constexpr std::size_t most_ranges = 1024;
+  static constexpr std::size_t max_ranges = 1024;
   static constexpr std::size_t samples_per_range = 32;
 
   template <class Precedes>

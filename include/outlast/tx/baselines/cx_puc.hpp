@@ -22,8 +22,8 @@
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/detail/cx_session.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>
@@ -229,11 +229,11 @@ class cx_puc {
     try {
       make_or_find();
     } catch (...) {
-      session_->handle_gone();
+      session_->release();
       throw;
     }
   }
-  ~cx_puc() { session_->handle_gone(); }
+  ~cx_puc() { session_->release(); }
   cx_puc(const cx_puc&) = delete;
   cx_puc& operator=(const cx_puc&) = delete;
 
@@ -268,7 +268,7 @@ class cx_puc {
  private:
   static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return roots::judged(
+    return roots::validated(
         pool.template service<roots::root_sessions<D>>().template attach<session>(
             name, {"transactions", 0x74786d67'0001, false},
             [&](auto& in, const auto& root) {

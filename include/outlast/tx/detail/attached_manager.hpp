@@ -1,8 +1,8 @@
 // What managers of fields have in common: the root that they attach.
 #pragma once
 
-#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/manager.hpp>
@@ -33,7 +33,7 @@ class attached_manager : public manager_calls<Engine> {
   /// As Engine's.
   attached_manager(pool_type& pool, std::string_view name, const options& wanted)
       : session_(attach(pool, name, wanted)) {}
-  ~attached_manager() { session_->handle_gone(); }
+  ~attached_manager() { session_->release(); }
 
   [[nodiscard]] Session& session() const noexcept { return *session_; }
 
@@ -42,7 +42,7 @@ class attached_manager : public manager_calls<Engine> {
 
   static std::shared_ptr<Session> attach(pool_type& pool, std::string_view name,
                                          const options& wanted) {
-    return roots::judged(
+    return roots::validated(
         pool.template service<roots::root_sessions<D>>().template attach<Session>(
             name, {"transactions", 0x74786d67'0001},
             [&](auto& in, const auto& root) {

@@ -2,8 +2,8 @@
 // to copy.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
@@ -53,12 +53,12 @@ class changed_pages {
 
  private:
   // In the simulator replicas are small.
-  static constexpr unsigned least_shift = domain::has_real_threads<D> ? 12 : 8;
-  static constexpr std::size_t most_pages = std::size_t{1} << 21;
+  static constexpr unsigned min_shift = domain::has_real_threads<D> ? 12 : 8;
+  static constexpr std::size_t max_pages = std::size_t{1} << 21;
 
   [[nodiscard]] static unsigned shift_for(std::size_t bytes) noexcept {
-    unsigned shift = least_shift;
-    while (bytes >> shift >= most_pages) ++shift;
+    unsigned shift = min_shift;
+    while (bytes >> shift >= max_pages) ++shift;
     return shift;
   }
 

@@ -1,9 +1,9 @@
 // How several threads have one of them work with a device for all of them.
 #pragma once
 
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/hardware_access.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
@@ -88,7 +88,7 @@ class played_turns {
  public:
   template <class IsDone, class Work>
   void until(IsDone&& is_done, Work&& work) {
-    domain::patience<D> until_free;
+    domain::backoff<D> until_free;
     while (!is_done()) {
       // (1) acquire; synchronizes-with (2).
       if (taken_.exchange(1, std::memory_order_acquire) != 0) {

@@ -23,8 +23,8 @@ namespace outlast::tx::detail {
 class outcome {
  public:
   std::exception_ptr failure;
-  std::uint64_t transition = 0;  ///< of which it was a part, where these have numbers
-  std::size_t lines = 0;         ///< that it was the first of its batch to write, the same
+  std::uint64_t commit = 0;  ///< of which it was a part, where these have numbers
+  std::size_t lines = 0;     ///< that it was the first of its batch to write, the same
 
   void clear() noexcept {
     failure = nullptr;

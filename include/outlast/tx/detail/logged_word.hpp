@@ -3,12 +3,12 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/logged_file.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/tx/detail/commit_log.hpp>
 #include <outlast/tx/detail/device_turns.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
-#include <outlast/tx/detail/transition_log.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
 #include <atomic>
@@ -41,7 +41,7 @@ namespace outlast::tx::detail {
 template <domain::persistence_domain D, class State>
 class logged_word {
  public:
-  using log_type = transition_log<D>;
+  using log_type = commit_log<D>;
   static constexpr std::uint64_t no_record = log_type::none;
 
   /// What the media have is in replica 0. `home`: its bytes on media, in the replica `home_index`.
@@ -56,7 +56,7 @@ class logged_word {
         durable_(newest_.load(std::memory_order_relaxed)),
         recorded_(newest_.load(std::memory_order_relaxed)),
         lines_(counted_allocator<domain::line_store>(count)),
-        seen_(write_set::keeps::lines, count, most_lines_kept) {}
+        seen_(write_set::keeps::lines, count, max_lines_kept) {}
 
   /// Before the first transition: they are recorded in `log`, if there is one. Throws
   /// error{io_failure}.
@@ -162,7 +162,7 @@ class logged_word {
  private:
   static constexpr domain::site nowhere = domain::site::none();
   /// What goes home at a time, if it is not a large transition: about 10 MiB.
-  static constexpr std::size_t most_lines_kept = std::size_t{256} << 10;
+  static constexpr std::size_t max_lines_kept = std::size_t{256} << 10;
 
   [[nodiscard]] static std::uint64_t number_of(const std::atomic<std::uint64_t>& word) {
     return replica_word(D::load(word, std::memory_order_acquire)).number();
@@ -220,7 +220,7 @@ class logged_word {
   void await_records(std::uint64_t number, IsWriting& is_writing) {
     // A full barrier: who is not seen to write from here on sees that they are.
     recorded_.fetch_or(0, std::memory_order_seq_cst);
-    domain::patience<D> until_written;
+    domain::backoff<D> until_written;
     while (is_writing(number)) until_written.wait();
   }
 

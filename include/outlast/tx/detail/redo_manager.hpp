@@ -71,13 +71,11 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   // ---- For verification ----
 
   /// Of the calling thread's last update; 0 if there was none since it asked last.
-  [[nodiscard]] std::uint64_t take_last_transition() const {
-    return this->session().take_last_transition();
+  [[nodiscard]] std::uint64_t take_last_commit() const {
+    return this->session().take_last_commit();
   }
   /// A crash now would keep transitions up to this one, or more.
-  [[nodiscard]] std::uint64_t durable_transition() const {
-    return this->session().durable_transition();
-  }
+  [[nodiscard]] std::uint64_t durable_commit() const { return this->session().durable_commit(); }
 
  protected:
   redo_manager(basic_pool<D>& pool, std::string_view name, const options& wanted)

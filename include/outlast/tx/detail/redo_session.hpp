@@ -3,13 +3,13 @@
 
 #include <outlast/base/error.hpp>
 #include <outlast/base/per_thread.hpp>
-#include <outlast/domain/hardware_access.hpp>
-#include <outlast/domain/patience.hpp>
-#include <outlast/domain/persist.hpp>
-#include <outlast/hw/flush.hpp>
 #include <outlast/base/periodic_thread.hpp>
-#include <outlast/pool/pool.hpp>
+#include <outlast/domain/backoff.hpp>
+#include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/hw/flush.hpp>
+#include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/logged_word.hpp>
@@ -52,7 +52,7 @@ class redo_session final : public replica_session<D> {
   using state_type = redo_state<D>;
   using replica_type = redo_replica<D>;
   using request = helped_request<D>;
-  using tenure = replica_tenure<replica_type>;
+  using replica_lock = replica_lock<replica_type>;
   static constexpr bool is_logged = domain::logs_lines<D>;
   using word_type = std::conditional_t<is_logged, logged_word<D, state_type>, published_word<D>>;
   using owned_ptr = std::unique_ptr<outcome>;
@@ -74,7 +74,7 @@ class redo_session final : public replica_session<D> {
     if constexpr (!is_logged) this->require_named();
     if constexpr (!is_logged && domain::has_real_threads<D>) this->use_two_at_first();
     if constexpr (is_logged) {
-      if (!word_.is_strict()) word_.begin(this->open_transition_log());
+      if (!word_.is_strict()) word_.begin(this->open_commit_log());
     }
     const redo_word found = word_.now();
     auto first = std::make_unique<state_type>(&held_);
@@ -107,10 +107,10 @@ class redo_session final : public replica_session<D> {
     participant& me = participants_.local();
     prepare(me);
     const request& mine = publish(me, std::move(wanted));
-    domain::patience<D> until_free;
+    domain::backoff<D> until_free;
     leave_it_to_leader(me, mine, until_free);
     unsigned rounds = 0;
-    tenure owned;
+    replica_lock owned;
     try {
       // (2) acquire; synchronizes-with (1): the answer is there, and durable.
       while (mine.answer.load(std::memory_order_acquire) == nullptr) {
@@ -124,7 +124,7 @@ class redo_session final : public replica_session<D> {
       throw;
     }
     owned_ptr out(mine.answer.load(std::memory_order_relaxed));
-    me.last_transition = out->transition;
+    me.last_commit = out->commit;
     me.retired_lines += out->lines;
     withdraw(me);
     // Another thread's transition has overtaken it. There may be no next one for long.
@@ -155,11 +155,11 @@ class redo_session final : public replica_session<D> {
   // ---- For verification ----
 
   /// Of the calling thread's last update; 0 if there was none since it asked last.
-  [[nodiscard]] std::uint64_t take_last_transition() {
-    return std::exchange(participants_.local().last_transition, 0);
+  [[nodiscard]] std::uint64_t take_last_commit() {
+    return std::exchange(participants_.local().last_commit, 0);
   }
   /// Up to which a crash of the machine now would keep transitions, or more.
-  [[nodiscard]] std::uint64_t durable_transition() const {
+  [[nodiscard]] std::uint64_t durable_commit() const {
     if constexpr (is_logged) return word_.durable_number();
     return word_.now().number();
   }
@@ -198,19 +198,19 @@ class redo_session final : public replica_session<D> {
   // In the simulator rare things are made frequent.
   /// Transitions of so many lines count in the ring, and so many it remembers besides the newest:
   /// about 16 MiB, and at most 8 MiB of small ones.
-  static constexpr std::size_t least_counted = domain::has_real_threads<D> ? 256 : 4;
-  static constexpr std::int64_t most_remembered = domain::has_real_threads<D> ? 96 << 10 : 8;
-  static constexpr std::size_t most_spare_lines = 4 * write_set::most_kept_lines;
+  static constexpr std::size_t min_counted = domain::has_real_threads<D> ? 256 : 4;
+  static constexpr std::int64_t max_remembered = domain::has_real_threads<D> ? 96 << 10 : 8;
+  static constexpr std::size_t max_spare_lines = 4 * write_set::max_kept_lines;
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
-  static constexpr unsigned patient_rounds = 64;
+  static constexpr unsigned backoff_rounds = 64;
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned rounds_for_leader = 32;
   static constexpr unsigned rounds_for_absent_leader = 2;
-  static constexpr std::uint64_t close_transitions = 16;
-  static constexpr std::size_t most_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t most_spare_states = 16;
-  static constexpr std::size_t most_asked_for = 32;
+  static constexpr std::uint64_t close_commits = 16;
+  static constexpr std::size_t max_flushed_late = domain::has_real_threads<D> ? 8 : 4;
+  static constexpr std::size_t max_spare_states = 16;
+  static constexpr std::size_t max_asked_for = 32;
   static constexpr std::chrono::seconds looks_for_rest_every{1};
 
   /// The replica that a thread reads is given back at the end.
@@ -283,7 +283,7 @@ class redo_session final : public replica_session<D> {
   /// soon back with an operation, this one becomes a part of that: it waits a little, and looks at
   /// nothing that he writes meanwhile but for its answer.
   void leave_it_to_leader(const participant& me, const request& mine,
-                          domain::patience<D>& until_free) const;
+                          domain::backoff<D>& until_free) const;
 
   [[nodiscard]] const participant* leader() const noexcept {
     // (22) acquire; synchronizes-with (21): it has been constructed.
@@ -291,7 +291,7 @@ class redo_session final : public replica_session<D> {
   }
 
   /// Others are at work, and may do this one, too. What they write is left alone meanwhile.
-  static void wait_a_while(const request& mine, domain::patience<D>& until_free) {
+  static void wait_a_while(const request& mine, domain::backoff<D>& until_free) {
     for (unsigned left = waits_at_once; left > 0; --left) {
       until_free.wait();
       if (mine.answer.load(std::memory_order_acquire) != nullptr) return;
@@ -338,7 +338,7 @@ class redo_session final : public replica_session<D> {
 
   /// One attempt to move the durable word. False if there is no replica, or no memory, to do it
   /// with: others have to go on first.
-  [[nodiscard]] bool advance(participant& me, tenure& owned, unsigned round) {
+  [[nodiscard]] bool advance(participant& me, replica_lock& owned, unsigned round) {
     if (!can_retire(me)) return false;
     redo_word now(0);
     state_type* const base = protect_current(me, now);
@@ -430,18 +430,18 @@ class redo_session final : public replica_session<D> {
 
   /// A replica that nobody reads and no word names, preferably one that misses little. In the first
   /// rounds none that misses much: a close one will soon be free.
-  [[nodiscard]] bool take_some(tenure& owned, unsigned round);
+  [[nodiscard]] bool take_some(replica_lock& owned, unsigned round);
   [[nodiscard]] bool is_close(unsigned i, redo_word now) const {
     const replica_type& it = replicas_[i];
     return it.stale.load(std::memory_order_relaxed) == 0 &&
-           it.number.load(std::memory_order_relaxed) + close_transitions >= now.number();
+           it.number.load(std::memory_order_relaxed) + close_commits >= now.number();
   }
 
-  [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
+  [[nodiscard]] bool try_to_take(replica_lock& owned, unsigned i) {
     replica_type& it = replicas_[i];
     if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
     if (!this->use_replica(i)) return false;
-    tenure mine;
+    replica_lock mine;
     if (!mine.try_begin(it, i)) return false;
     const redo_word now = word_.now();
     if (now.replica() == i) return false;
@@ -476,7 +476,7 @@ class redo_session final : public replica_session<D> {
   // ---- The owner's side ----
 
   /// False if the word changed while that mattered.
-  [[nodiscard]] bool bring_up_to_date(participant& me, tenure& owned, state_type& base,
+  [[nodiscard]] bool bring_up_to_date(participant& me, replica_lock& owned, state_type& base,
                                       redo_word now) {
     const bool is_known = owned->stale.load(std::memory_order_relaxed) == 0;
     if (is_known && repeat_logs(me, owned, base)) return true;
@@ -496,11 +496,11 @@ class redo_session final : public replica_session<D> {
   }
 
   /// False if the ring does not hold them any more.
-  [[nodiscard]] bool repeat_logs(participant& me, tenure& owned, state_type& base);
+  [[nodiscard]] bool repeat_logs(participant& me, replica_lock& owned, state_type& base);
   [[nodiscard]] state_type* protect_number(participant& me, std::uint64_t number);
 
   /// The line is durable before the word names the replica, whoever lets it do that: I3.
-  void write_line(tenure& owned, line_number line, const line_image& content, bool late) {
+  void write_line(replica_lock& owned, line_number line, const line_image& content, bool late) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
     if constexpr (is_logged) return;
     if (late && flush_later(*owned, line)) return;
@@ -508,7 +508,7 @@ class redo_session final : public replica_session<D> {
   }
   /// Many lines are flushed while the next are written: few of them will meet the next batch's.
   [[nodiscard]] bool flushes_late(const write_set& log) const noexcept {
-    return steps_.flushes_late && log.size() <= most_flushed_late;
+    return steps_.flushes_late && log.size() <= max_flushed_late;
   }
   /// False if there is no memory to remember the line in.
   [[nodiscard]] static bool flush_later(replica_type& owned, line_number line) {
@@ -521,7 +521,7 @@ class redo_session final : public replica_session<D> {
   }
 
   /// The next owner does not wait for what this one has flushed.
-  void give_up(tenure& owned) {
+  void give_up(replica_lock& owned) {
     if (!owned) return;
     this->stage_lines();
     owned.release();
@@ -535,7 +535,7 @@ class redo_session final : public replica_session<D> {
   };
 
   /// Runs all requests that wait and are not done in `base`.
-  void run_batch(participant& me, tenure& owned, const state_type& base) {
+  void run_batch(participant& me, replica_lock& owned, const state_type& base) {
     const largest_request largest = run_requests(me, owned, base, [](auto&) { return true; });
     if constexpr (is_logged) {
       if (!word_.has_room_for(*me.next_state)) run_what_fits(me, owned, base, largest);
@@ -543,23 +543,23 @@ class redo_session final : public replica_session<D> {
   }
   /// Instead, where the pool's log has no room for all that they write: what is too large by itself
   /// is answered so.
-  void run_what_fits(participant& me, tenure& owned, const state_type& base,
+  void run_what_fits(participant& me, replica_lock& owned, const state_type& base,
                      const largest_request& largest);
 
   /// Runs those of the `wanted` participants.
   template <class Wanted>
-  largest_request run_requests(participant& me, tenure& owned, const state_type& base,
+  largest_request run_requests(participant& me, replica_lock& owned, const state_type& base,
                                Wanted&& wanted);
 
   [[nodiscard]] static std::uint32_t lines_in_ring(const write_set& log) noexcept {
     constexpr std::size_t most = ~std::uint32_t{0};
-    return log.room() < least_counted ? 0 : static_cast<std::uint32_t>(std::min(most, log.room()));
+    return log.room() < min_counted ? 0 : static_cast<std::uint32_t>(std::min(most, log.room()));
   }
 
   /// The next batch repeats these lines in the replica `i`, if it is free by then: they are on
   /// their way while this one is decided.
   void ask_for_lines(unsigned i, const write_set& log) const noexcept {
-    if (log.size() > most_asked_for) return;
+    if (log.size() > max_asked_for) return;
     log.for_each([&](line_number line) { hw::prefetch_for_write(this->line_at(i, line)); });
   }
 
@@ -591,7 +591,7 @@ class redo_session final : public replica_session<D> {
     outcome* const out = &of == &me ? me.next_outcome.release() : new (std::nothrow) outcome;
     if (out == nullptr) return;  // another attempt, or its caller, will run it
     run(*wanted, *out);
-    out->transition = next.number;
+    out->commit = next.number;
     applied = wanted->number;
     next.answers.push_back({&of, wanted, wanted->number, out});
   }
@@ -611,7 +611,7 @@ class redo_session final : public replica_session<D> {
     next.grants.push_back({&each, number});
   }
 
-  void flush_all(tenure& owned, const write_set& written) {
+  void flush_all(replica_lock& owned, const write_set& written) {
     if constexpr (is_logged) return;  // the log gets it from the state
     // (P6) persisted-before (P7): what was repeated, taken back, copied and run.
     owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });
@@ -623,7 +623,7 @@ class redo_session final : public replica_session<D> {
   }
 
   /// The batch becomes the next state, or never happened.
-  void decide(participant& me, tenure& owned, redo_word now) {
+  void decide(participant& me, replica_lock& owned, redo_word now) {
     state_type& next = *me.next_state;
     D::announce(me.hazards[0], static_cast<const void*>(&next));
     // (15) release; synchronizes-with (16).
@@ -642,7 +642,7 @@ class redo_session final : public replica_session<D> {
     me.won = nullptr;
   }
 
-  void take_back(participant& me, tenure& owned);
+  void take_back(participant& me, replica_lock& owned);
 
   // ---- Reclamation ----
 

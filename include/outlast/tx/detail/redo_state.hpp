@@ -60,7 +60,7 @@ struct alignas(128) redo_participant {
   std::unique_ptr<outcome> next_outcome;
   std::unique_ptr<redo_state<D>> next_state;
   redo_state<D>* won = nullptr;  // its transition, until that is settled
-  std::uint64_t last_transition = 0;
+  std::uint64_t last_commit = 0;
   std::vector<std::unique_ptr<redo_state<D>>> spare_states;
   std::size_t spare_lines = 0;  // that these count
   std::vector<std::unique_ptr<redo_state<D>>> retired_states;
@@ -104,10 +104,10 @@ struct redo_state {
   std::uint64_t log_at = ~std::uint64_t{0};
   std::uint64_t log_end = 0;
   std::uint64_t durable_before = 0;
-  write_set log;                         // of its batch, with images
-  std::vector<mark> marks;               // by slot
-  std::vector<answer> answers;           // of its batch
-  std::vector<grant> grants;             // of its batch
+  write_set log;                                 // of its batch, with images
+  std::vector<mark> marks;                       // by slot
+  std::vector<answer> answers;                   // of its batch
+  std::vector<grant> grants;                     // of its batch
   domain::volatile_word<D, std::uint32_t> told;  // 1: what it answers may be its callers'
   /// Kept as its callers were promised, in the ring, and they have been told.
   domain::volatile_word<D, std::uint32_t> settled;
@@ -116,11 +116,12 @@ struct redo_state {
 /// A replica. What is not atomic belongs to the owner.
 template <domain::persistence_domain D>
 struct alignas(128) redo_replica {
-  domain::volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
-  domain::volatile_word<D, redo_state<D>*> head;   // the state whose content it has, if that is current
-  domain::volatile_word<D, std::uint64_t> number;  // of that state
-  domain::volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
-  write_set unflushed;                     // its lines that may not be durable
+  domain::volatile_word<D, std::uint32_t> owner;  // 1: somebody writes it, or is about to
+  domain::volatile_word<D, redo_state<D>*>
+      head;  // the state whose content it has, if that is current
+  domain::volatile_word<D, std::uint64_t> number;     // of that state
+  domain::volatile_word<D, std::uint32_t> stale;      // 1: it may hold anything
+  write_set unflushed;                                // its lines that may not be durable
   std::vector<typename redo_state<D>::grant> grants;  // reads that a transition has led here
 };
 

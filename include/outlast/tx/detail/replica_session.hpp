@@ -12,10 +12,10 @@
 #include <outlast/pool/region.hpp>
 #include <outlast/root/root_session.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
+#include <outlast/tx/detail/commit_log.hpp>
+#include <outlast/tx/detail/commit_records.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
-#include <outlast/tx/detail/transition_log.hpp>
-#include <outlast/tx/detail/transition_records.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/options.hpp>
@@ -63,7 +63,7 @@ class replica_session : public roots::root_session<D> {
     } else {
       open(engine);
     }
-    if (root.state != root_state::fresh) bring_in_transitions();
+    if (root.state != root_state::fresh) replay_commits();
     if (place == replica_place::memory) {
       begin_in_memory(wanted);
     } else if (record_->one_on_media != 0 && !is_fresh()) {
@@ -257,10 +257,10 @@ class replica_session : public roots::root_session<D> {
 
   /// For an engine whose transitions may wait for the device. None if the pool has no room for it.
   /// Throws error{io_failure}.
-  [[nodiscard]] std::unique_ptr<transition_log<D>> open_transition_log() {
+  [[nodiscard]] std::unique_ptr<commit_log<D>> open_commit_log() {
     std::optional<region_info> region = pool().find_region(log_name());
     try {
-      if (!region) region = create_transition_log();
+      if (!region) region = create_commit_log();
     } catch (const out_of_space&) {
       return nullptr;
     } catch (const error& failure) {
@@ -274,7 +274,7 @@ class replica_session : public roots::root_session<D> {
     const auto life = pool_detail::random_uuid();
     std::uint64_t chosen = 0;
     std::memcpy(&chosen, life.data(), sizeof chosen);
-    return std::make_unique<transition_log<D>>(pool(), *region, chosen, bytes_);
+    return std::make_unique<commit_log<D>>(pool(), *region, chosen, bytes_);
   }
 
   /// At a clean close, where replicas lie in memory: what the media need not have goes back to the
@@ -284,8 +284,8 @@ class replica_session : public roots::root_session<D> {
     pool().uncommit_region(region_name_, home(), in_use, bytes_ - in_use);
     const std::optional<region_info> log = pool().find_region(log_name());
     if (!log) return;
-    pool().uncommit_region(log_name(), 0, transition_records_offset,
-                           log->bytes - transition_records_offset);
+    pool().uncommit_region(log_name(), 0, commit_records_offset,
+                           log->bytes - commit_records_offset);
   }
 
   /// Throws corruption unless the word on media names a replica which begins as a heap does.
@@ -313,11 +313,11 @@ class replica_session : public roots::root_session<D> {
   static constexpr std::size_t part_ahead = 8;
   static constexpr std::size_t part_grown = 16;
   static constexpr std::size_t part_left = 32;
-  static constexpr std::size_t least_grown = std::size_t{16} << 20;
+  static constexpr std::size_t min_grown = std::size_t{16} << 20;
   static constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
-  static constexpr std::size_t least_large = std::size_t{16} << 20;
-  static constexpr std::size_t least_log_bytes = std::size_t{64} << 10;
-  static constexpr std::size_t most_log_bytes = std::size_t{16} << 20;
+  static constexpr std::size_t min_large = std::size_t{16} << 20;
+  static constexpr std::size_t min_log_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t max_log_bytes = std::size_t{16} << 20;
 
   [[nodiscard]] bool is_used(unsigned i) const noexcept {
     return used_ == nullptr || used_[i].load(std::memory_order_acquire) != 0;
@@ -341,7 +341,7 @@ class replica_session : public roots::root_session<D> {
   /// Where there is no such thread, the update that needs space makes it.
   void grow_soon(std::size_t wanted, std::size_t there) noexcept {
     const std::size_t in_pages = bytes_in_pages(wanted);
-    if (in_pages < least_grown || there - wanted > in_pages / part_left) return;
+    if (in_pages < min_grown || there - wanted > in_pages / part_left) return;
     if (grown_from_.exchange(there, std::memory_order_relaxed) == there) return;
     try {
       if (!grows_.exchange(true)) {
@@ -384,7 +384,7 @@ class replica_session : public roots::root_session<D> {
     require_options(wanted);
     // (P1) persisted-before (P2): a record names a region that is there.
     reserve(replicas, wanted);
-    if (const auto left = pool().find_region(log_name())) forget_transitions(*left);
+    if (const auto left = pool().find_region(log_name())) forget_commits(*left);
     const unsigned on_media = place_ == replica_place::memory ? 1 : replicas;
     format(wanted.page_bytes, on_media);
     record_ = static_cast<manager_record*>(
@@ -419,10 +419,10 @@ class replica_session : public roots::root_session<D> {
     }
   }
   static bool is_page(std::size_t bytes) noexcept {
-    return std::has_single_bit(bytes) && bytes >= heap::least_page_bytes &&
-           bytes <= heap::most_page_bytes;
+    return std::has_single_bit(bytes) && bytes >= heap::min_page_bytes &&
+           bytes <= heap::max_page_bytes;
   }
-  static std::size_t least_heap(std::size_t page_bytes) noexcept {
+  static std::size_t min_heap(std::size_t page_bytes) noexcept {
     return sizeof(heap_header) + sizeof(page_state) + 2 * page_bytes;
   }
   void require_replicas(const options& wanted) const {
@@ -463,7 +463,7 @@ class replica_session : public roots::root_session<D> {
 
   /// An empty heap in the first `replicas`. Durable at return.
   void format(std::size_t page_bytes, unsigned replicas) {
-    if (bytes_ < least_heap(page_bytes)) {
+    if (bytes_ < min_heap(page_bytes)) {
       throw error(errc::too_small, pool_path(),
                   "a replica of " + std::to_string(bytes_) + " bytes cannot hold pages of " +
                       std::to_string(page_bytes));
@@ -488,7 +488,7 @@ class replica_session : public roots::root_session<D> {
     region_ = pool().find_region(region_name_);
     if (!region_ || region_->replicas != record_->replicas ||
         region_->bytes != record_->replica_bytes || !is_page(record_->page_bytes) ||
-        region_->bytes < least_heap(record_->page_bytes)) {
+        region_->bytes < min_heap(record_->page_bytes)) {
       throw corruption(pool_path(), "the region '" + region_name_ +
                                         "' is not there, or not as large as the header of its "
                                         "transactions says; restore a backup");
@@ -509,36 +509,36 @@ class replica_session : public roots::root_session<D> {
   [[nodiscard]] std::string log_name() const { return "tl:" + name_; }
 
   /// Space that was somebody else's holds anything: it gets a start that says nothing.
-  [[nodiscard]] region_info create_transition_log() {
+  [[nodiscard]] region_info create_commit_log() {
     const std::size_t part = base::round_up(pool().size_bytes() / 64, pool_format::page_bytes);
     const std::size_t records = domain::has_real_threads<D>
-                                    ? std::clamp(part, least_log_bytes, most_log_bytes)
+                                    ? std::clamp(part, min_log_bytes, max_log_bytes)
                                     : std::size_t{8} << 10;  // rare things are made frequent
     region_info made =
-        pool().reserve_region(log_name(), region_kind::log, transition_records_offset + records);
-    pool().commit_region(log_name(), 0, 0, transition_records_offset);
-    forget_transitions(made);
+        pool().reserve_region(log_name(), region_kind::log, commit_records_offset + records);
+    pool().commit_region(log_name(), 0, 0, commit_records_offset);
+    forget_commits(made);
     return made;
   }
   /// Durable at return.
-  static void forget_transitions(const region_info& log) {
-    std::byte* const number = log.address + offsetof(transition_log_start, number);
-    D::write(number, &transition_log_start::no_number, sizeof(std::uint64_t));
+  static void forget_commits(const region_info& log) {
+    std::byte* const number = log.address + offsetof(commit_log_header, number);
+    D::write(number, &commit_log_header::no_number, sizeof(std::uint64_t));
     domain::persist<D>(number, sizeof(std::uint64_t));
   }
 
   /// What an earlier process has left in the log of transitions goes into the replica that counts,
   /// with the word, durably. Cut off, it begins again: records say what lines hold. Throws
   /// corruption if a transition is missing that was durable.
-  void bring_in_transitions() {
+  void replay_commits() {
     const std::optional<region_info> log = pool().find_region(log_name());
     const replica_word now(word_on_media());
-    if (!log || log->kind != region_kind::log || log->bytes <= transition_records_offset ||
+    if (!log || log->kind != region_kind::log || log->bytes <= commit_records_offset ||
         named_by(now.bits()) >= region_->replicas) {
       return;
     }
     const base::anonymous_memory in_file = pool().read_region(log_name());
-    const transition_reader found({in_file.data(), log->bytes}, now.number(), bytes_);
+    const commit_log_reader found({in_file.data(), log->bytes}, now.number(), bytes_);
     if (!found.damage().empty() && !pool().salvages()) {
       throw corruption(pool_path(), "the log of the transactions '" + name_ + "' " +
                                         found.damage() + "; restore a backup, or salvage it");
@@ -568,7 +568,7 @@ class replica_session : public roots::root_session<D> {
       // (P4) the transitions have happened. (P5) persisted-before (P6): nobody needs their log.
       D::store(state(), word.bits(), std::memory_order_release);
       domain::persist_before_answer<D>(&state(), sizeof(std::uint64_t));
-      forget_transitions(log);  // (P6) it says nothing any more.
+      forget_commits(log);  // (P6) it says nothing any more.
     }
   }
 
@@ -579,9 +579,8 @@ class replica_session : public roots::root_session<D> {
     const std::byte* const from = home_bytes();
     const heap::extent in_use = heap::used(header_at(from));
     // What is small has small pages.
-    const bool is_small = in_use.pages_end - in_use.pages_begin < least_large;
-    const std::size_t large_from =
-        is_small ? std::min(bytes_, in_use.pages_begin + least_large) : 0;
+    const bool is_small = in_use.pages_end - in_use.pages_begin < min_large;
+    const std::size_t large_from = is_small ? std::min(bytes_, in_use.pages_begin + min_large) : 0;
     for (unsigned i = 0; i < wanted.replicas; ++i) {
       in_memory_.emplace_back(bytes_);
       base::ask_for_large_pages(replica(i) + large_from, bytes_ - large_from);

@@ -29,12 +29,12 @@ class replica_word {
 /// A replica of which the holder is the owner, by its word `owner`; or none.
 /// Thread-safety: used by the thread that owns.
 template <class Replica>
-class replica_tenure {
+class replica_lock {
  public:
-  replica_tenure() = default;
-  ~replica_tenure() { release(); }
-  replica_tenure(const replica_tenure&) = delete;
-  replica_tenure& operator=(const replica_tenure&) = delete;
+  replica_lock() = default;
+  ~replica_lock() { release(); }
+  replica_lock(const replica_lock&) = delete;
+  replica_lock& operator=(const replica_lock&) = delete;
 
   /// False if somebody else is the owner. The holder has none yet.
   [[nodiscard]] bool try_begin(Replica& of, unsigned index) noexcept {
@@ -48,7 +48,7 @@ class replica_tenure {
     of_ = &of;
     index_ = index;
   }
-  void take_over(replica_tenure& from) noexcept {
+  void take_over(replica_lock& from) noexcept {
     begin(*from.of_, from.index_);
     from.of_ = nullptr;
   }

@@ -33,12 +33,12 @@ class write_set {
   enum class keeps { lines, images };
 
   /// Of sets with room for more lines no memory is kept for the next batch: about 1 MiB.
-  static constexpr std::size_t most_kept_lines = 8192;
+  static constexpr std::size_t max_kept_lines = 8192;
 
   /// What it takes is counted in `count`, if that is given and outlives it.
   explicit write_set(keeps kept = keeps::lines, byte_count* count = nullptr,
-                     std::size_t most_kept = most_kept_lines) noexcept
-      : most_kept_(most_kept),
+                     std::size_t max_kept = max_kept_lines) noexcept
+      : max_kept_(max_kept),
         keeps_images_(kept == keeps::images),
         lines_(counted_allocator<entry>(count)),
         befores_(counted_allocator<line_image>(count)),
@@ -66,7 +66,7 @@ class write_set {
 
   /// For how many lines it has room.
   [[nodiscard]] std::size_t room() const noexcept { return lines_.capacity(); }
-  [[nodiscard]] bool is_large() const noexcept { return room() > most_kept_; }
+  [[nodiscard]] bool is_large() const noexcept { return room() > max_kept_; }
   /// Of a large set that was sealed: nothing will be undone, and no line be added. Others may read
   /// its lines and what they hold after it meanwhile.
   [[gnu::cold, gnu::noinline]] void keep_only_afters() noexcept {
@@ -213,7 +213,7 @@ class write_set {
     }
   }
 
-  std::size_t most_kept_;
+  std::size_t max_kept_;
   bool keeps_images_;
   counted_vector<entry> lines_;
   counted_vector<line_image> befores_;   // of lines_, if it keeps them

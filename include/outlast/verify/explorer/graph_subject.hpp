@@ -30,19 +30,19 @@ enum class graph_operation : std::uint8_t {
 /// Thread-safety: immutable, any number of threads.
 class graph_oracle final : public stepwise_oracle {
  public:
-  static constexpr std::uint64_t most_vertices = 16;
+  static constexpr std::uint64_t max_vertices = 16;
   [[nodiscard]] static constexpr std::uint64_t edge_key(std::uint64_t from, std::uint64_t to) {
-    return from * most_vertices + to;
+    return from * max_vertices + to;
   }
   [[nodiscard]] static constexpr std::uint64_t from_of(std::uint64_t key) {
-    return key / most_vertices;
+    return key / max_vertices;
   }
   [[nodiscard]] static constexpr std::uint64_t to_of(std::uint64_t key) {
-    return key % most_vertices;
+    return key % max_vertices;
   }
   /// Of a vertex in a state.
   [[nodiscard]] static constexpr std::uint64_t vertex_key(std::uint64_t id) {
-    return most_vertices * most_vertices + id;
+    return max_vertices * max_vertices + id;
   }
 
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,

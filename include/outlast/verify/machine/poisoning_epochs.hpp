@@ -49,8 +49,8 @@ class poisoning_epochs {
     const std::size_t spoilt = size < pattern.size() ? size : pattern.size();
     D::write(node, pattern.data(), spoilt);
     // Where there is a twin, it is what is read.
-    if (D::twin_distance() != 0)
-      D::write(twin_of<D>(node), pattern.data(), spoilt, domain::site::none());
+    if (D::shadow_distance() != 0)
+      D::write(shadow_of<D>(node), pattern.data(), spoilt, domain::site::none());
     blocks.deallocate(node);
   }
 

@@ -197,9 +197,9 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->tolerate_freed(wanted);
   }
   /// See outlast::keeps_twins.
-  static std::uintptr_t twin_distance() noexcept { return twins().distance(); }
-  static void open_twin(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
-  static void close_twin(std::size_t used_bytes) { twins().close(used_bytes); }
+  static std::uintptr_t shadow_distance() noexcept { return twins().distance(); }
+  static void open_shadow(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
+  static void close_shadow(std::size_t used_bytes) { twins().close(used_bytes); }
   /// What a pool in a file learns from the number of the boot: has the machine run on since the
   /// last process died? Its caches then hold what nobody has flushed.
   static bool machine_went_on() noexcept {

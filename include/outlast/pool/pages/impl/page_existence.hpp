@@ -145,8 +145,8 @@ class page_space<D>::free_stretches {
     const std::uint32_t end = which_ == free_pages::all ? limit : std::min(limit, of_.high_water());
     std::uint32_t first = next(of_.where_.first_page, end, true);
     while (first < end) {
-      const std::uint32_t behind = next(first, std::min(end, first + most_given_back), false);
-      if (behind - first >= least_given_back) {
+      const std::uint32_t behind = next(first, std::min(end, first + max_given_back), false);
+      if (behind - first >= min_given_back) {
         found_.push_back({first, behind - first});
         if (!of_.claim_range(first, behind - first)) found_.pop_back();
       }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <outlast/base/error.hpp>
+#include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
-#include <outlast/domain/patience.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/pool/pool.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/pool/pool.hpp>
 #include <outlast/tx/baselines/detail/cx_queue.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 #include <outlast/tx/detail/published_word.hpp>
@@ -35,7 +35,7 @@ struct alignas(128) cx_replica {
   domain::volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
   domain::volatile_word<D, std::uint64_t> number;  // of the last operation that it has seen
   domain::volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
-  write_set unflushed;                     // its lines that may not be durable, if they are noted
+  write_set unflushed;  // its lines that may not be durable, if they are noted
 };
 
 /// What becomes of an operation in one replica.
@@ -67,7 +67,7 @@ class cx_session : public replica_session<D> {
   using replica_type = cx_replica<D>;
 
  private:
-  using tenure = replica_tenure<replica_type>;
+  using replica_lock = replica_lock<replica_type>;
 
  public:
   cx_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
@@ -190,7 +190,7 @@ class cx_session : public replica_session<D> {
     cx_session& in_;
     participant& me_;
     bool asks_ = false;
-    tenure given_;  // a replica that an update has left to this read
+    replica_lock given_;  // a replica that an update has left to this read
   };
 
   /// What a read publishes that asks for a replica with the operations up to `number`.
@@ -239,8 +239,8 @@ class cx_session : public replica_session<D> {
 
   /// The operations up to `target` have happened, and are durable.
   void complete(participant& me, std::uint64_t target) {
-    tenure owned;
-    domain::patience<D> until_free;
+    replica_lock owned;
+    domain::backoff<D> until_free;
     while (word_.now().number() < target) {
       require_whole();
       if (!advance(me, owned, target)) until_free.wait();
@@ -254,7 +254,7 @@ class cx_session : public replica_session<D> {
 
   /// One attempt to move the durable word to `target`, or beyond it. False if others have to go on
   /// first.
-  [[nodiscard]] bool advance(participant& me, tenure& owned, std::uint64_t target) {
+  [[nodiscard]] bool advance(participant& me, replica_lock& owned, std::uint64_t target) {
     if (!owned && !take_some(owned)) return false;
     if (!bring_up_to_date(me, owned, target)) return false;
     if (word_.now().number() >= target) return true;
@@ -265,7 +265,7 @@ class cx_session : public replica_session<D> {
   }
 
   /// A replica that nobody reads and no word names. The one that misses least, if it is free.
-  [[nodiscard]] bool take_some(tenure& owned) {
+  [[nodiscard]] bool take_some(replica_lock& owned) {
     const unsigned current = word_.now().replica();
     unsigned refused = current;
     for (unsigned left = 2; left > 0; --left) {
@@ -278,10 +278,10 @@ class cx_session : public replica_session<D> {
     return false;
   }
 
-  [[nodiscard]] bool try_to_take(tenure& owned, unsigned i) {
+  [[nodiscard]] bool try_to_take(replica_lock& owned, unsigned i) {
     replica_type& it = replicas_[i];
     if (it.owner.load(std::memory_order_relaxed) != 0 || word_.now().replica() == i) return false;
-    tenure mine;
+    replica_lock mine;
     if (!mine.try_begin(it, i)) return false;
     const replica_word now = word_.now();
     if (now.replica() == i) return false;
@@ -312,7 +312,7 @@ class cx_session : public replica_session<D> {
   }
 
   /// The replica becomes the one that counts, unless another one has seen as much.
-  void decide(participant& me, tenure& owned) {
+  void decide(participant& me, replica_lock& owned) {
     const replica_word wanted(owned->number.load(std::memory_order_relaxed), owned.index());
     replica_word now = word_.now();
     while (now.number() < wanted.number()) {
@@ -327,7 +327,7 @@ class cx_session : public replica_session<D> {
   }
 
   /// Leaves the replica to a read that was overtaken, or gives it up. It is whole and durable.
-  void give(participant& me, tenure& owned) {
+  void give(participant& me, replica_lock& owned) {
     const std::uint64_t number = owned->number.load(std::memory_order_relaxed);
     participant* first = nullptr;
     participant* next = nullptr;
@@ -355,12 +355,12 @@ class cx_session : public replica_session<D> {
   // ---- The owner's side ----
 
   /// Until the replica has seen the operation `target`. False if others have to go on first.
-  [[nodiscard]] bool bring_up_to_date(participant& me, tenure& owned, std::uint64_t target) {
+  [[nodiscard]] bool bring_up_to_date(participant& me, replica_lock& owned, std::uint64_t target) {
     if (owned->stale.load(std::memory_order_relaxed) == 0 && repeat(me, owned, target)) return true;
     return copy_current(me, owned) && repeat(me, owned, target);
   }
 
-  [[nodiscard]] bool copy_current(participant& me, tenure& owned) {
+  [[nodiscard]] bool copy_current(participant& me, replica_lock& owned) {
     const replica_word now = word_.now();
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(*this, me);
@@ -376,7 +376,7 @@ class cx_session : public replica_session<D> {
 
   /// Runs the operations that the replica has not seen. False if the queue does not hold them any
   /// more; or if it is stale now, since one went otherwise here than where it was decided.
-  [[nodiscard]] bool repeat(participant& me, tenure& owned, std::uint64_t target) {
+  [[nodiscard]] bool repeat(participant& me, replica_lock& owned, std::uint64_t target) {
     std::uint64_t number = owned->number.load(std::memory_order_relaxed);
     while (number < target) {
       node* const next = queue_.find(me, number + 1);
@@ -392,7 +392,7 @@ class cx_session : public replica_session<D> {
 
   /// Runs `next`, or does not, as the first run of it has decided. False if the replica may hold
   /// anything.
-  [[nodiscard]] bool apply(participant& me, tenure& owned, node& next) {
+  [[nodiscard]] bool apply(participant& me, replica_lock& owned, node& next) {
     const outcome* known = next.answer.load(std::memory_order_acquire);
     if (known == nullptr && !has_spare(me)) known = settle(next, &node::no_memory());
     if (known != nullptr && known->failure != nullptr) return true;

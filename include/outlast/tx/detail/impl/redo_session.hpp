@@ -92,7 +92,7 @@ void redo_session<D>::prepare(participant& me) {
   me.next_state->answers.reserve(slots);
   me.next_state->grants.reserve(slots);
   if (!can_retire(me)) throw std::bad_alloc();
-  me.spare_states.reserve(std::min(reclaim_at(), most_spare_states));
+  me.spare_states.reserve(std::min(reclaim_at(), max_spare_states));
   if (me.retired_requests.size() + 1 >= me.retired_requests.capacity()) {
     me.retired_requests.reserve(2 * me.retired_requests.size() + 8);
   }
@@ -100,7 +100,7 @@ void redo_session<D>::prepare(participant& me) {
 
 template <domain::persistence_domain D>
 void redo_session<D>::leave_it_to_leader(const participant& me, const request& mine,
-                                         domain::patience<D>& until_free) const {
+                                         domain::backoff<D>& until_free) const {
   if constexpr (!domain::has_real_threads<D>) return;  // caches are not played
   const participant* const last = leader();
   if (last == nullptr || last == &me) return;
@@ -115,8 +115,8 @@ void redo_session<D>::leave_it_to_leader(const participant& me, const request& m
 }
 
 template <domain::persistence_domain D>
-bool redo_session<D>::take_some(tenure& owned, unsigned round) {
-  const bool two = steps_.two_first && round < patient_rounds;
+bool redo_session<D>::take_some(replica_lock& owned, unsigned round) {
+  const bool two = steps_.two_first && round < backoff_rounds;
   const unsigned count = two ? 2 : this->replicas();
   const redo_word now = word_.now();
   unsigned refused = now.replica();
@@ -133,7 +133,7 @@ bool redo_session<D>::take_some(tenure& owned, unsigned round) {
 }
 
 template <domain::persistence_domain D>
-void redo_session<D>::take_back(participant& me, tenure& owned) {
+void redo_session<D>::take_back(participant& me, replica_lock& owned) {
   state_type& lost = *me.next_state;
   lost.log.for_each_before([&](line_number line, const line_image& before) {
     write_line(owned, line, before, flushes_late(lost.log));
@@ -165,7 +165,7 @@ bool redo_session<D>::make_room(state_type& next, const state_type& base) {
 }
 
 template <domain::persistence_domain D>
-bool redo_session<D>::repeat_logs(participant& me, tenure& owned, state_type& base) {
+bool redo_session<D>::repeat_logs(participant& me, replica_lock& owned, state_type& base) {
   const std::uint64_t from = owned->number.load(std::memory_order_relaxed);
   if (base.number - from >= ring_size_) return false;
   for (std::uint64_t number = from + 1; number <= base.number; ++number) {
@@ -184,7 +184,7 @@ bool redo_session<D>::repeat_logs(participant& me, tenure& owned, state_type& ba
 /// Runs what the log has room for. Nothing has happened before: what has no room could not be made
 /// durable.
 template <domain::persistence_domain D>
-void redo_session<D>::run_what_fits(participant& me, tenure& owned, const state_type& base,
+void redo_session<D>::run_what_fits(participant& me, replica_lock& owned, const state_type& base,
                                     const largest_request& largest) {
   if constexpr (is_logged) {
     state_type& next = *me.next_state;
@@ -324,7 +324,7 @@ auto redo_session<D>::protect_number(participant& me, std::uint64_t number) -> s
 
 template <domain::persistence_domain D>
 template <class Wanted>
-auto redo_session<D>::run_requests(participant& me, tenure& owned, const state_type& base,
+auto redo_session<D>::run_requests(participant& me, replica_lock& owned, const state_type& base,
                                    Wanted&& wanted) -> largest_request {
   state_type& next = *me.next_state;
   next.number = base.number + 1;
@@ -359,7 +359,7 @@ void redo_session<D>::keep_ring_small(participant& me, const state_type& newest,
   remembered_lines_.fetch_add(std::int64_t{newest.in_ring} - gone, std::memory_order_relaxed);
   const std::uint64_t others = std::min<std::uint64_t>(newest.number, ring_size_ - 1);
   for (std::uint64_t number = newest.number - others; number < newest.number; ++number) {
-    if (remembered_lines_.load(std::memory_order_relaxed) <= most_remembered) return;
+    if (remembered_lines_.load(std::memory_order_relaxed) <= max_remembered) return;
     if (!can_retire(me)) return;
     state_type* const large = protect_number(me, number);
     if (large == nullptr || large->in_ring == 0) continue;
@@ -387,7 +387,7 @@ bool redo_session<D>::is_protected(const void* object) {
 /// Counts the lines, if so.
 template <domain::persistence_domain D>
 bool redo_session<D>::has_spare_room(participant& me, std::uint32_t lines) {
-  if (lines > write_set::most_kept_lines || me.spare_lines + lines > most_spare_lines ||
+  if (lines > write_set::max_kept_lines || me.spare_lines + lines > max_spare_lines ||
       me.spare_states.size() == me.spare_states.capacity()) {
     return false;
   }
@@ -398,7 +398,7 @@ bool redo_session<D>::has_spare_room(participant& me, std::uint32_t lines) {
 template <domain::persistence_domain D>
 void redo_session<D>::reclaim(participant& me) {
   release_hazards(me);
-  const bool is_much = me.retired_lines > write_set::most_kept_lines;
+  const bool is_much = me.retired_lines > write_set::max_kept_lines;
   if (me.retired_requests.size() >= reclaim_at() || is_much) {
     std::erase_if(me.retired_requests, [&](auto& each) { return !is_protected(each.get()); });
   }

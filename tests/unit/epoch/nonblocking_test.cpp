@@ -49,13 +49,13 @@ std::vector<typename Queue::value_type> content_of(const Queue& queue) {
   return seen;
 }
 
-class unwaited_structures : public testing::Test {
+class nonblocking_structures : public testing::Test {
  protected:
   test::memory_image<process> pool;
   clock<process>& time = clock_by_hand(*pool);
 };
 
-TEST_F(unwaited_structures, take_their_ranges_in_order) {
+TEST_F(nonblocking_structures, take_their_ranges_in_order) {
   sorted map(*pool, "map");
   for (u64 key = 0; key < 100; ++key) map.put(key * 7 % 100, std::to_string(key * 7 % 100));
   std::vector<u64> seen;
@@ -68,7 +68,7 @@ TEST_F(unwaited_structures, take_their_ranges_in_order) {
   EXPECT_EQ(map.max()->second, "99");
 }
 
-TEST_F(unwaited_structures, are_cut_at_an_epoch_together) {
+TEST_F(nonblocking_structures, are_cut_at_an_epoch_together) {
   numbers map(*pool, "map");
   jobs queue(*pool, "queue");
   map.put(1, 10);
@@ -102,7 +102,7 @@ TEST_F(unwaited_structures, are_cut_at_an_epoch_together) {
   EXPECT_EQ(content_of(also), (std::vector<u64>{2, 4}));
 }
 
-TEST_F(unwaited_structures, are_queues_also_of_strings) {
+TEST_F(nonblocking_structures, are_queues_also_of_strings) {
   lockfree_queue<string, process> queue(*pool, "queue");
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(queue.pop(), std::nullopt);
@@ -139,7 +139,7 @@ class standing_still {
   std::thread thread_;
 };
 
-TEST_F(unwaited_structures, are_synced_while_a_thread_stands_still) {
+TEST_F(nonblocking_structures, are_synced_while_a_thread_stands_still) {
   numbers map(*pool, "map");
   jobs queue(*pool, "queue");
   map.put(1, 10);
@@ -156,7 +156,7 @@ TEST_F(unwaited_structures, are_synced_while_a_thread_stands_still) {
   EXPECT_EQ(content_of(also), (std::vector<u64>{1, 2}));
 }
 
-TEST_F(unwaited_structures, use_memory_again_but_for_what_a_thread_that_stands_still_may_hold) {
+TEST_F(nonblocking_structures, use_memory_again_but_for_what_a_thread_that_stands_still_may_hold) {
   numbers map(*pool, "map");
   map.put(0, 0);
   constexpr std::size_t rounds = 20'000;
@@ -181,7 +181,7 @@ TEST_F(unwaited_structures, use_memory_again_but_for_what_a_thread_that_stands_s
   EXPECT_LT(taken(), few);
 }
 
-TEST(unwaited_costs, are_a_line_per_payload_and_one_per_mark_at_the_tick) {
+TEST(nonblocking_costs, are_a_line_per_payload_and_one_per_mark_at_the_tick) {
   test::memory_image<counted> pool;
   auto& time = clock_by_hand(*pool);
   lockfree_hash_map<u64, u64, counted> map(*pool, "map");
@@ -204,7 +204,7 @@ TEST(unwaited_costs, are_a_line_per_payload_and_one_per_mark_at_the_tick) {
   EXPECT_EQ(idle().flushes, nothing.flushes + 2);
 }
 
-TEST(unwaited_queues, lose_and_double_nothing_where_threads_meet) {
+TEST(nonblocking_queues, lose_and_double_nothing_where_threads_meet) {
   test::temp_pool<process> pool;
   lockfree_queue<u64, process> queue(*pool, "queue");
   clock_options often;
@@ -242,7 +242,7 @@ TEST(unwaited_queues, lose_and_double_nothing_where_threads_meet) {
   EXPECT_EQ(queue.pop(), std::nullopt);
 }
 
-TEST(unwaited_pools, that_are_full_take_what_was_erased) {
+TEST(nonblocking_pools, that_are_full_take_what_was_erased) {
   test::temp_pool<process> pool(std::size_t{1} << 20);
   clock_by_hand(*pool);
   lockfree_hash_map<u64, string, process> map(*pool, "map");

@@ -1,4 +1,4 @@
-#include <outlast/tx/detail/transition_records.hpp>
+#include <outlast/tx/detail/commit_records.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -6,19 +6,19 @@
 namespace outlast::tx::detail {
 namespace {
 
-const line_number* numbers_of(const transition_record& record) noexcept {
+const line_number* numbers_of(const commit_record& record) noexcept {
   return reinterpret_cast<const line_number*>(&record + 1);
 }
 
-const std::byte* contents_of(const transition_record& record) noexcept {
+const std::byte* contents_of(const commit_record& record) noexcept {
   return reinterpret_cast<const std::byte*>(&record) + lines_offset_in_record(record.lines);
 }
 
 }  // namespace
 
-bool is_intact(const transition_record& record, std::uint64_t life, std::uint64_t room,
+bool is_intact(const commit_record& record, std::uint64_t life, std::uint64_t room,
                std::uint64_t replica_lines) noexcept {
-  if (record.magic != transition_record::right_magic || record.life != life) return false;
+  if (record.magic != commit_record::right_magic || record.life != life) return false;
   if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
     return false;
   }
@@ -31,17 +31,16 @@ bool is_intact(const transition_record& record, std::uint64_t life, std::uint64_
   return record.checksum == sum.with(contents_of(record), record.lines * base::cache_line_size);
 }
 
-transition_reader::transition_reader(std::span<const std::byte> region, std::uint64_t home,
+commit_log_reader::commit_log_reader(std::span<const std::byte> region, std::uint64_t home,
                                      std::uint64_t replica_bytes)
-    : ring_(region.subspan(transition_records_offset)),
+    : ring_(region.subspan(commit_records_offset)),
       number_(home),
       replica_lines_(replica_bytes / base::cache_line_size) {
-  transition_log_start start;
+  commit_log_header start;
   std::memcpy(&start, region.data(), sizeof start);
-  if (start.number == transition_log_start::no_number) return;
-  const std::uint64_t sum =
-      pool_format::checksum_of(&start, offsetof(transition_log_start, checksum));
-  if (start.magic != transition_log_start::right_magic || start.checksum != sum) {
+  if (start.number == commit_log_header::no_number) return;
+  const std::uint64_t sum = pool_format::checksum_of(&start, offsetof(commit_log_header, checksum));
+  if (start.magic != commit_log_header::right_magic || start.checksum != sum) {
     look_without_start();
     return;
   }
@@ -52,23 +51,23 @@ transition_reader::transition_reader(std::span<const std::byte> region, std::uin
 }
 
 /// Null: none of this life is there, or it is not whole.
-const transition_record* transition_reader::record_at(std::uint64_t position) const noexcept {
+const commit_record* commit_log_reader::record_at(std::uint64_t position) const noexcept {
   const std::uint64_t at = position % ring_.size();
-  const auto* const found = reinterpret_cast<const transition_record*>(&ring_[at]);
+  const auto* const found = reinterpret_cast<const commit_record*>(&ring_[at]);
   return is_intact(*found, life_, ring_.size() - at, replica_lines_) ? found : nullptr;
 }
 
 /// A record that did not fit before the end of the ring is at its beginning.
-const transition_record* transition_reader::next_from(std::uint64_t position) const noexcept {
+const commit_record* commit_log_reader::next_from(std::uint64_t position) const noexcept {
   for (const std::uint64_t at : {position, lap_from(position, ring_.size())}) {
-    const transition_record* const found = record_at(at);
+    const commit_record* const found = record_at(at);
     if (found != nullptr && found->number == number_ + 1) return found;
   }
   return nullptr;
 }
 
-void transition_reader::read(std::uint64_t position) {
-  while (const transition_record* const next = next_from(position)) {
+void commit_log_reader::read(std::uint64_t position) {
+  while (const commit_record* const next = next_from(position)) {
     position = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(next) - ring_.data()) +
                record_bytes(next->lines);
     records_.push_back(next);
@@ -78,10 +77,10 @@ void transition_reader::read(std::uint64_t position) {
 
 /// Behind the first record that is not whole there may be others that are: nobody had synced them.
 /// If one of them says that the missing one was durable, then that was damaged.
-void transition_reader::look_for_what_was_durable() {
+void commit_log_reader::look_for_what_was_durable() {
   for (std::uint64_t at = 0; at < ring_.size(); at += base::cache_line_size) {
-    const auto* const each = reinterpret_cast<const transition_record*>(&ring_[at]);
-    if (each->magic != transition_record::right_magic || each->life != life_) continue;
+    const auto* const each = reinterpret_cast<const commit_record*>(&ring_[at]);
+    if (each->magic != commit_record::right_magic || each->life != life_) continue;
     if (each->number <= number_ || each->durable <= number_ || each->durable >= each->number) {
       continue;
     }
@@ -94,16 +93,16 @@ void transition_reader::look_for_what_was_durable() {
 }
 
 /// A log that was never used has no start, and no records either.
-void transition_reader::look_without_start() {
+void commit_log_reader::look_without_start() {
   for (std::uint64_t at = 0; at < ring_.size() && damage_.empty(); at += base::cache_line_size) {
-    life_ = reinterpret_cast<const transition_record*>(&ring_[at])->life;
-    const transition_record* const found = record_at(at);
+    life_ = reinterpret_cast<const commit_record*>(&ring_[at])->life;
+    const commit_record* const found = record_at(at);
     if (found == nullptr || found->number <= number_) continue;
     damage_ = "has transitions, but the checksum of the line does not match that says which count";
   }
 }
 
-std::vector<line_found> transition_reader::lines() const {
+std::vector<line_found> commit_log_reader::lines() const {
   std::vector<line_found> all;
   write_set seen;
   for (auto each = records_.rbegin(); each != records_.rend(); ++each) {

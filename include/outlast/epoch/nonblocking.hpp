@@ -3,7 +3,7 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/epoch/clock.hpp>
-#include <outlast/epoch/detail/unwaited_set.hpp>
+#include <outlast/epoch/detail/nonblocking_set.hpp>
 #include <outlast/sets/schemes.hpp>
 
 #include <string>
@@ -14,19 +14,19 @@ namespace outlast::epoch {
 /// Links do not survive, payloads do; an update is durable two epochs later, and lookups help it to
 /// its epoch where they overtake it. A scheme of sets::basic_list and sets::basic_hash.
 template <domain::persistence_domain Domain>
-struct unwaited {
+struct nonblocking {
   using domain_type = Domain;
   template <class Key, class Value>
-  using node = detail::unwaited_node<Key, Value, Domain>;
+  using node = detail::nonblocking_node<Key, Value, Domain>;
   static constexpr bool updates_wait = false;
   static constexpr bool lookups_wait = true;
   static std::string name() { return "montage"; }
 
   static constexpr bool has_parts = true;
   template <class Node, class Reclaimer, class>
-  using operation = detail::unwaited_operation<Node, Domain, Reclaimer>;
+  using operation = detail::nonblocking_operation<Node, Domain, Reclaimer>;
   template <class Node, class Reclaimer>
-  using session = detail::unwaited_session<Node, Domain, Reclaimer>;
+  using session = detail::nonblocking_session<Node, Domain, Reclaimer>;
 };
 
 /// One of those sets, with what all buffered structures have.

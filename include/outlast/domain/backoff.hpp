@@ -11,7 +11,7 @@ namespace outlast::domain {
 /// First on the CPU, then by giving it away. In the simulator: lets others go on. One for each
 /// wait.
 template <persistence_domain D>
-class patience {
+class backoff {
  public:
   void wait() {
     if constexpr (has_real_threads<D>) {

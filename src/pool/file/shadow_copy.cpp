@@ -87,9 +87,9 @@ unique_fd nameless_file(const std::string& path, std::size_t bytes) {
 
 }  // namespace
 
-twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::string& path,
-                         bool on_media)
-    : path_(path), first_(base + twin_distance), bytes_(bytes) {
+shadow_memory::shadow_memory(std::uintptr_t base, std::size_t bytes, const std::string& path,
+                             bool on_media)
+    : path_(path), first_(base + shadow_distance), bytes_(bytes) {
   if (on_media && !path.empty()) file_ = nameless_file(path, bytes);
   const int flags = file_.get() < 0 ? sparse : MAP_SHARED;
   const std::lock_guard lock(mutex());
@@ -100,7 +100,7 @@ twin_memory::twin_memory(std::uintptr_t base, std::size_t bytes, const std::stri
   all().push_back({first_, bytes_});
 }
 
-void twin_memory::make_real(std::size_t bytes) {
+void shadow_memory::make_real(std::size_t bytes) {
   if (file_.get() < 0) return;
   while (::fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
     if (errno == EINTR) continue;
@@ -112,26 +112,26 @@ void twin_memory::make_real(std::size_t bytes) {
   }
 }
 
-twin_memory::~twin_memory() {
+shadow_memory::~shadow_memory() {
   const std::lock_guard lock(mutex());
   ::munmap(at(first_), bytes_);
   std::erase_if(all(), [&](const mapping& one) { return one.first == first_; });
 }
 
-bool is_in_twin(std::uintptr_t address) noexcept {
+bool is_in_shadow(std::uintptr_t address) noexcept {
   const std::lock_guard lock(mutex());
   return std::any_of(all().begin(), all().end(),
                      [&](const mapping& one) { return address - one.first < one.bytes; });
 }
 
 void copy_in_parallel(const std::vector<byte_run>& sources, std::uintptr_t distance) {
-  constexpr std::size_t most_at_once = std::size_t{2} << 20;
+  constexpr std::size_t max_at_once = std::size_t{2} << 20;
   constexpr std::size_t worth_a_thread = std::size_t{16} << 20;
   std::vector<byte_run> pieces;
   std::size_t all_bytes = 0;
   for (const byte_run& source : sources) {
-    for (std::size_t from = 0; from < source.bytes; from += most_at_once) {
-      pieces.push_back({source.first + from, std::min(most_at_once, source.bytes - from)});
+    for (std::size_t from = 0; from < source.bytes; from += max_at_once) {
+      pieces.push_back({source.first + from, std::min(max_at_once, source.bytes - from)});
     }
     all_bytes += source.bytes;
   }

@@ -2,15 +2,15 @@
 // an operation tells them, and how they are found again.
 #pragma once
 
-#include <outlast/base/sharded_count.hpp>
-#include <outlast/root/storable.hpp>
-#include <outlast/epoch/detail/frontier.hpp>
-#include <outlast/epoch/detail/stored_pair.hpp>
-#include <outlast/epoch/detail/unwaited_memory.hpp>
-#include <outlast/epoch/detail/version.hpp>
-#include <outlast/epoch/payload_session.hpp>
 #include <outlast/algorithm/chain.hpp>
 #include <outlast/base/parallel.hpp>
+#include <outlast/base/sharded_count.hpp>
+#include <outlast/epoch/detail/nonblocking_epochs.hpp>
+#include <outlast/epoch/detail/nonblocking_memory.hpp>
+#include <outlast/epoch/detail/stored_pair.hpp>
+#include <outlast/epoch/detail/version.hpp>
+#include <outlast/epoch/payload_session.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace outlast::epoch::detail {
 /// A key and its value in a payload, and a link to the next. The key stands here too, if it is of
 /// known length: walks touch no persistent memory.
 template <storable Key, storable Value, domain::persistence_domain D>
-class unwaited_node : public sets::detail::set_entry<D>, public version<D> {
+class nonblocking_node : public sets::detail::set_entry<D>, public version<D> {
   using pair = stored_pair<Key, Value>;
 
   class value_of_payload {
@@ -41,7 +41,7 @@ class unwaited_node : public sets::detail::set_entry<D>, public version<D> {
   using mapped_type = Value;
   using payload_type = typename pair::payload_type;
 
-  unwaited_node(payload_type& its, std::size_t bytes)
+  nonblocking_node(payload_type& its, std::size_t bytes)
       : version<D>(its.header(), bytes), key(pair::key_of(its)), value(its) {
     this->next.init({});
   }
@@ -57,17 +57,17 @@ class unwaited_node : public sets::detail::set_entry<D>, public version<D> {
 ///       not, a mark in the payload of the node that it passed, if it passed one.
 ///   I2  A node is deleted only after it has a label, and unlinked only after it has a mark.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
-class [[nodiscard]] unwaited_operation {
-  using memory = unwaited_memory<Node, D, Reclaimer>;
+class [[nodiscard]] nonblocking_operation {
+  using memory = nonblocking_memory<Node, D, Reclaimer>;
   using link = typename Node::link;
   using pair = stored_pair<typename Node::key_type, typename Node::mapped_type>;
 
  public:
-  explicit unwaited_operation(memory& in)
-      : memory_(in), mine_(in.clock().enter_unwaited()), session_(in.reclaimer().enter()) {}
-  ~unwaited_operation() { memory_.reclaimer().leave(session_); }
-  unwaited_operation(const unwaited_operation&) = delete;
-  unwaited_operation& operator=(const unwaited_operation&) = delete;
+  explicit nonblocking_operation(memory& in)
+      : memory_(in), mine_(in.clock().enter_nonblocking()), session_(in.reclaimer().enter()) {}
+  ~nonblocking_operation() { memory_.reclaimer().leave(session_); }
+  nonblocking_operation(const nonblocking_operation&) = delete;
+  nonblocking_operation& operator=(const nonblocking_operation&) = delete;
 
   /// Throws out_of_space, std::bad_alloc.
   template <class Key, class Value>
@@ -81,36 +81,38 @@ class [[nodiscard]] unwaited_operation {
   void retire(Node* node) { memory_.retire(node); }
 
   void admit(Node& node) { confirm(node); }
-  void confirm(Node& node) { frontier().label(mine_, node); }
+  void confirm(Node& node) { nonblocking_epochs().label(mine_, node); }
   void passed(Node& node, link next) {
-    if (!next.has(algorithm::replaced)) frontier().retire(mine_, node);
+    if (!next.has(algorithm::replaced)) nonblocking_epochs().retire(mine_, node);
   }
   void settle(Node& node, link next) {
-    if (!next.has(algorithm::replaced)) return frontier().retire(mine_, node);
+    if (!next.has(algorithm::replaced)) return nonblocking_epochs().retire(mine_, node);
     Node& fresh = static_cast<Node&>(*next);
-    frontier().label(mine_, fresh);
-    frontier().retire_replaced(node, fresh);
+    nonblocking_epochs().label(mine_, fresh);
+    nonblocking_epochs().retire_replaced(node, fresh);
   }
   void about_to_replace(Node& old, Node& fresh) { fresh.replaces(old); }
 
   void has_linked(const Node& fresh) {
-    frontier().set_effect(mine_, fresh.stored().template label<D>());
+    nonblocking_epochs().set_effect(mine_, fresh.stored().template label<D>());
   }
   void has_erased(const Node& gone) {
-    frontier().set_effect(mine_, gone.stored().template retired<D>());
+    nonblocking_epochs().set_effect(mine_, gone.stored().template retired<D>());
   }
 
  private:
-  [[nodiscard]] detail::frontier<D>& frontier() noexcept { return memory_.clock().frontier(); }
+  [[nodiscard]] detail::nonblocking_epochs<D>& nonblocking_epochs() noexcept {
+    return memory_.clock().nonblocking_epochs();
+  }
 
   memory& memory_;
-  typename detail::frontier<D>::record& mine_;
+  typename detail::nonblocking_epochs<D>::record& mine_;
   typename Reclaimer::session session_;
 };
 
 /// What sets::detail::set_session is to sets whose updates are durable at return.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
-class unwaited_session : public payload_session<D> {
+class nonblocking_session : public payload_session<D> {
   using base_type = payload_session<D>;
   using pair = stored_pair<typename Node::key_type, typename Node::mapped_type>;
   using payload_type = typename pair::payload_type;
@@ -122,9 +124,9 @@ class unwaited_session : public payload_session<D> {
   };
 
  public:
-  using memory_type = unwaited_memory<Node, D, Reclaimer>;
+  using memory_type = nonblocking_memory<Node, D, Reclaimer>;
 
-  unwaited_session(typename base_type::pool_type& in, const attached_root& root, std::size_t)
+  nonblocking_session(typename base_type::pool_type& in, const attached_root& root, std::size_t)
       : base_type(in, root, clock_of(in)),
         memory_(this->arena(), this->clock(), in.template service<Reclaimer>()) {}
 

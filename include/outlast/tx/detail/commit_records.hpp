@@ -16,7 +16,7 @@
 namespace outlast::tx::detail {
 
 /// Where reading begins: the first line of the region.
-struct alignas(base::cache_line_size) transition_log_start {
+struct alignas(base::cache_line_size) commit_log_header {
   static constexpr std::uint64_t right_magic = 0x315452415453544fULL;
   /// In the place of a number: there is nothing to read.
   static constexpr std::uint64_t no_number = ~std::uint64_t{0};
@@ -28,10 +28,10 @@ struct alignas(base::cache_line_size) transition_log_start {
   std::uint64_t reserved[3];
   std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
 };
-static_assert(sizeof(transition_log_start) == 64 && offsetof(transition_log_start, checksum) == 56);
+static_assert(sizeof(commit_log_header) == 64 && offsetof(commit_log_header, checksum) == 56);
 
 /// A transition: the header, as many line numbers, zeros up to a line, as many lines.
-struct alignas(base::cache_line_size) transition_record {
+struct alignas(base::cache_line_size) commit_record {
   static constexpr std::uint64_t right_magic = 0x3152444352545854ULL;
 
   std::uint64_t checksum;  ///< of all of the record that follows: see checksum_of()
@@ -42,15 +42,14 @@ struct alignas(base::cache_line_size) transition_record {
   std::uint64_t lines;
   std::uint64_t reserved[2];
 };
-static_assert(sizeof(transition_record) == 64 && offsetof(transition_record, number) == 24);
+static_assert(sizeof(commit_record) == 64 && offsetof(commit_record, number) == 24);
 
 /// The records begin behind so many bytes of the region.
-inline constexpr std::size_t transition_records_offset = pool_format::page_bytes;
+inline constexpr std::size_t commit_records_offset = pool_format::page_bytes;
 
 /// Where the lines of a record begin.
 [[nodiscard]] constexpr std::uint64_t lines_offset_in_record(std::uint64_t lines) noexcept {
-  return base::round_up(sizeof(transition_record) + lines * sizeof(line_number),
-                        base::cache_line_size);
+  return base::round_up(sizeof(commit_record) + lines * sizeof(line_number), base::cache_line_size);
 }
 /// Bytes of a record.
 [[nodiscard]] constexpr std::uint64_t record_bytes(std::uint64_t lines) noexcept {
@@ -60,7 +59,7 @@ inline constexpr std::size_t transition_records_offset = pool_format::page_bytes
 /// What a record's checksum covers.
 class record_checksum {
  public:
-  explicit record_checksum(const transition_record& header) noexcept
+  explicit record_checksum(const commit_record& header) noexcept
       : sum_(pool_format::checksum_of(&header.magic, sizeof header - sizeof header.checksum)) {}
   void add(line_number line) noexcept { sum_ = base::mix64(sum_ + line); }
   [[nodiscard]] std::uint64_t with(const void* contents, std::size_t bytes) const noexcept {
@@ -84,8 +83,8 @@ class record_checksum {
 }
 
 /// Is this a whole record of `life`, in at most `room` bytes, of lines below `replica_lines`?
-[[nodiscard]] bool is_intact(const transition_record& record, std::uint64_t life,
-                             std::uint64_t room, std::uint64_t replica_lines) noexcept;
+[[nodiscard]] bool is_intact(const commit_record& record, std::uint64_t life, std::uint64_t room,
+                             std::uint64_t replica_lines) noexcept;
 
 /// A line of a replica, and what it holds.
 struct line_found {
@@ -95,11 +94,11 @@ struct line_found {
 
 /// Reads the transitions behind the one that the home holds.
 /// Thread-safety: used by one thread.
-class transition_reader {
+class commit_log_reader {
  public:
   /// `region`: all of it. `home`: the number of the transition that the home holds. Nothing is
   /// found where the region says nothing of that one.
-  transition_reader(std::span<const std::byte> region, std::uint64_t home,
+  commit_log_reader(std::span<const std::byte> region, std::uint64_t home,
                     std::uint64_t replica_bytes);
 
   /// The newest transition that is whole, and whole all the way from the home.
@@ -110,8 +109,8 @@ class transition_reader {
   [[nodiscard]] const std::string& damage() const noexcept { return damage_; }
 
  private:
-  [[nodiscard]] const transition_record* record_at(std::uint64_t position) const noexcept;
-  [[nodiscard]] const transition_record* next_from(std::uint64_t position) const noexcept;
+  [[nodiscard]] const commit_record* record_at(std::uint64_t position) const noexcept;
+  [[nodiscard]] const commit_record* next_from(std::uint64_t position) const noexcept;
   void read(std::uint64_t position);
   void look_for_what_was_durable();
   void look_without_start();
@@ -120,7 +119,7 @@ class transition_reader {
   std::uint64_t life_ = 0;
   std::uint64_t number_;
   std::uint64_t replica_lines_;
-  std::vector<const transition_record*> records_;  // the oldest first
+  std::vector<const commit_record*> records_;  // the oldest first
   std::string damage_;
 };
 

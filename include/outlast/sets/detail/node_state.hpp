@@ -29,22 +29,24 @@ enum class phase : std::uint8_t {
 };
 
 /// The word. On media: docs/formats/sets.md.
-class verdict {
+class node_state {
  public:
-  constexpr explicit verdict(std::uint64_t word) noexcept : word_(word) {}
-  [[nodiscard]] static constexpr verdict none() noexcept { return verdict(0); }
-  [[nodiscard]] static constexpr verdict superseded() noexcept { return verdict(state_mask); }
+  constexpr explicit node_state(std::uint64_t word) noexcept : word_(word) {}
+  [[nodiscard]] static constexpr node_state none() noexcept { return node_state(0); }
+  [[nodiscard]] static constexpr node_state superseded() noexcept { return node_state(state_mask); }
   /// Nobody draws so many in a lifetime.
   static constexpr std::uint64_t greatest_stamp = std::uint64_t{1} << 60;
   /// `stamp`: at least 1, less than 2^61.
-  [[nodiscard]] static constexpr verdict live(std::uint64_t stamp) noexcept {
-    return verdict(stamp << stamp_shift | live_state);
+  [[nodiscard]] static constexpr node_state live(std::uint64_t stamp) noexcept {
+    return node_state(stamp << stamp_shift | live_state);
   }
   /// The version is over.
-  [[nodiscard]] constexpr verdict dead() const noexcept {
-    return verdict(stamp() << stamp_shift | dead_state);
+  [[nodiscard]] constexpr node_state dead() const noexcept {
+    return node_state(stamp() << stamp_shift | dead_state);
   }
-  [[nodiscard]] constexpr verdict durable() const noexcept { return verdict(word_ | durable_bit); }
+  [[nodiscard]] constexpr node_state durable() const noexcept {
+    return node_state(word_ | durable_bit);
+  }
 
   [[nodiscard]] constexpr bool is_none() const noexcept { return word_ == 0; }
   [[nodiscard]] constexpr bool is_live() const noexcept { return state() == live_state; }
@@ -59,7 +61,7 @@ class verdict {
     return is_superseded() || (is_live() && is_durable()) ? phase::current : phase::not_yet;
   }
   [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
-  friend constexpr bool operator==(verdict, verdict) = default;
+  friend constexpr bool operator==(node_state, node_state) = default;
 
  private:
   static constexpr std::uint64_t live_state = 1;

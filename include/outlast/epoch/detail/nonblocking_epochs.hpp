@@ -12,12 +12,12 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/per_thread.hpp>
+#include <outlast/base/periodic_thread.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/detail/version.hpp>
 #include <outlast/epoch/detail/write_log.hpp>
 #include <outlast/epoch/options.hpp>
-#include <outlast/base/periodic_thread.hpp>
-#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ namespace outlast::epoch::detail {
 ///   I2  Numbers never go back: who gives one has read the clock after all numbers that it has seen
 ///       were given.
 template <domain::persistence_domain D>
-class frontier {
+class nonblocking_epochs {
   using site = domain::site;
 
  public:
@@ -53,7 +53,8 @@ class frontier {
   class record;
 
   /// `ticks` moves the clock.
-  frontier(const domain::volatile_word<D, std::uint64_t>& now, base::periodic_thread& ticks)
+  nonblocking_epochs(const domain::volatile_word<D, std::uint64_t>& now,
+                     base::periodic_thread& ticks)
       : now_(now),
         ticks_(ticks),
         records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
@@ -153,7 +154,7 @@ class frontier {
 
  public:
   class alignas(2 * base::cache_line_size) record {
-    friend class frontier;
+    friend class nonblocking_epochs;
 
     std::atomic<std::uintptr_t> intent_{0};
     std::atomic<std::uint64_t> changed_in_{0};

@@ -31,14 +31,14 @@ namespace outlast::epoch::detail {
 /// Memory bound: a thread that stands still inside an operation holds back, of this structure, what
 /// is unlinked from then on; one that is idle, the last few payloads that it has freed.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
-class unwaited_memory {
+class nonblocking_memory {
   using payload_type = typename Node::payload_type;
   using content_type = typename payload_type::content_type;
   using prepared_type = prepared<content_type, D>;
   static_assert(std::is_trivially_destructible_v<Node>);
 
  public:
-  unwaited_memory(alloc::arena<D>& arena, epoch::clock<D>& clock, Reclaimer& reclaimer)
+  nonblocking_memory(alloc::arena<D>& arena, epoch::clock<D>& clock, Reclaimer& reclaimer)
       : arena_(arena),
         clock_(clock),
         reclaimer_(reclaimer),
@@ -68,7 +68,7 @@ class unwaited_memory {
   /// It is unlinked.
   void retire(Node* node) { reclaimer_.retire(node, this, dispose, arena_.owner_of_calls()); }
 
-  /// For durable::with_room, outside of operations: an epoch passes, and what it frees is free.
+  /// For durable::retry_after_reclaim, outside of operations: an epoch passes, and what it frees is free.
   void collect_for_room() {
     reclaimer_.collect_for_room();
     clock_.sync();
@@ -91,7 +91,7 @@ class unwaited_memory {
   /// For statistics.
   [[nodiscard]] std::size_t volatile_bytes() const { return nodes_.reserved_bytes(); }
   /// As bucket_directory and towers ask for it.
-  [[nodiscard]] unwaited_memory& nodes() noexcept { return *this; }
+  [[nodiscard]] nonblocking_memory& nodes() noexcept { return *this; }
 
  private:
   struct gone {
@@ -124,11 +124,11 @@ class unwaited_memory {
 
   static void dispose(void* context, void* object) noexcept {
     if (object == nullptr) return;
-    auto& self = *static_cast<unwaited_memory*>(context);
+    auto& self = *static_cast<nonblocking_memory*>(context);
     auto* const node = static_cast<Node*>(object);
     try {
       waiting& mine = self.waiting_.local();
-      const bool is_helped = self.clock_.frontier().is_helped(*node);
+      const bool is_helped = self.clock_.nonblocking_epochs().is_helped(*node);
       if (mine.has_enough(self.clock_.now())) self.free_old(mine, true);
       mine.recent.push_back({self.clock_.now(), &node->stored(), is_helped ? node : nullptr});
       if (!is_helped) self.nodes_.give(node);

@@ -1,8 +1,8 @@
 // Goal: verdicts are what docs/formats/sets.md says, and recovery believes the right ones. Method:
 // words, and versions made up by hand.
 #include <outlast/domain/process.hpp>
+#include <outlast/sets/detail/node_state.hpp>
 #include <outlast/sets/detail/set_session.hpp>
-#include <outlast/sets/detail/verdict.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,33 +16,33 @@
 namespace outlast::sets::detail {
 namespace {
 
-TEST(verdict, has_the_bits_that_the_format_names) {
-  EXPECT_EQ(verdict::none().word(), 0U);
-  EXPECT_EQ(verdict::live(1).word(), 0x9U);
-  EXPECT_EQ(verdict::live(1).durable().word(), 0xdU);
-  EXPECT_EQ(verdict::live(2).dead().word(), 0x12U);
-  EXPECT_EQ(verdict::live(2).dead().durable().word(), 0x16U);
-  EXPECT_EQ(verdict::superseded().word(), 3U);
-  EXPECT_EQ(verdict::live((std::uint64_t{1} << 61) - 1).stamp(), (std::uint64_t{1} << 61) - 1);
+TEST(node_state, has_the_bits_that_the_format_names) {
+  EXPECT_EQ(node_state::none().word(), 0U);
+  EXPECT_EQ(node_state::live(1).word(), 0x9U);
+  EXPECT_EQ(node_state::live(1).durable().word(), 0xdU);
+  EXPECT_EQ(node_state::live(2).dead().word(), 0x12U);
+  EXPECT_EQ(node_state::live(2).dead().durable().word(), 0x16U);
+  EXPECT_EQ(node_state::superseded().word(), 3U);
+  EXPECT_EQ(node_state::live((std::uint64_t{1} << 61) - 1).stamp(), (std::uint64_t{1} << 61) - 1);
 }
 
-TEST(verdict, says_one_thing) {
-  const auto says = [](verdict v) {
+TEST(node_state, says_one_thing) {
+  const auto says = [](node_state v) {
     return std::string(v.is_none() ? "n" : "") + (v.is_live() ? "l" : "") +
            (v.is_dead() ? "d" : "") + (v.is_superseded() ? "s" : "") + (v.is_durable() ? "!" : "");
   };
-  EXPECT_EQ(says(verdict::none()), "n");
-  EXPECT_EQ(says(verdict::live(5)), "l");
-  EXPECT_EQ(says(verdict::live(5).durable()), "l!");
-  EXPECT_EQ(says(verdict::live(5).durable().dead()), "d") << "a flush of live is none of dead";
-  EXPECT_EQ(says(verdict::live(5).dead().durable()), "d!");
-  EXPECT_EQ(says(verdict::superseded()), "s");
+  EXPECT_EQ(says(node_state::none()), "n");
+  EXPECT_EQ(says(node_state::live(5)), "l");
+  EXPECT_EQ(says(node_state::live(5).durable()), "l!");
+  EXPECT_EQ(says(node_state::live(5).durable().dead()), "d") << "a flush of live is none of dead";
+  EXPECT_EQ(says(node_state::live(5).dead().durable()), "d!");
+  EXPECT_EQ(says(node_state::superseded()), "s");
 }
 
 /// docs/formats/sets.md. The offsets follow: no member is less than a word.
 using u64 = std::uint64_t;
 using here = domain::process;
-static_assert(sizeof(spoken_verdict<here>) == 8 && sizeof(distant_bytes<u64, here>) == 16);
+static_assert(sizeof(stored_state<here>) == 8 && sizeof(distant_bytes<u64, here>) == 16);
 static_assert(sizeof(line_record<u64, u64, here>) == 24);
 static_assert(sizeof(line_record<u64, no_value, here>) == 16);
 static_assert(sizeof(line_node<u64, u64, here>) == 32);
@@ -56,7 +56,7 @@ TEST(line_node, has_its_parts_where_the_format_says) {
   node->next.init({});
   node->say_live(3);
   EXPECT_EQ(words[0], 0U);
-  EXPECT_EQ(words[1], verdict::live(3).word());
+  EXPECT_EQ(words[1], node_state::live(3).word());
   EXPECT_EQ(words[2], 7U);
   EXPECT_EQ(words[3], 42U);
 }
@@ -85,8 +85,7 @@ TEST(storable, is_what_means_the_same_in_every_process) {
     u64 words[2];
   };
   EXPECT_TRUE(storable<u64> && storable<std::string> && storable<no_value>);
-  EXPECT_FALSE(storable<wide_word> || survives<const char*> ||
-               survives<std::string_view>);
+  EXPECT_FALSE(storable<wide_word> || survives<const char*> || survives<std::string_view>);
 }
 
 TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {
@@ -101,7 +100,7 @@ TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late)
   EXPECT_EQ(node.seen(), phase::over);
   node.say_dead();
   EXPECT_EQ(node.seen(), phase::over);
-  EXPECT_EQ(node.says(), verdict::live(5).dead().durable());
+  EXPECT_EQ(node.says(), node_state::live(5).dead().durable());
 }
 
 struct made_up {
@@ -114,7 +113,7 @@ using found_version = version<made_up, int>;
 std::string judged(std::vector<found_version> found) {
   std::vector<made_up*> outranked;
   std::string names;
-  judge_versions(
+  validate_versions(
       std::span(found), [](int one, int other) { return one == other; },
       [](const made_up& one, const made_up& other) { return one.key == other.key; }, outranked,
       [&](const found_version& each) { names += each.stored->name; });
@@ -125,7 +124,7 @@ std::string judged(std::vector<found_version> found) {
 
 TEST(latest_versions, are_those_with_the_greatest_stamp_of_their_key) {
   made_up a{1, "a"}, b{1, "b"}, c{1, "c"}, d{2, "d"};
-  const auto live = [](std::uint64_t stamp) { return verdict::live(stamp); };
+  const auto live = [](std::uint64_t stamp) { return node_state::live(stamp); };
   EXPECT_EQ(judged({}), "/");
   EXPECT_EQ(judged({{1, &a, live(4)}}), "a/");
   EXPECT_EQ(judged({{1, &a, live(4).dead()}}), "/");

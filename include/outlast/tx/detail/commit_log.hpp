@@ -1,15 +1,15 @@
 // The log of transitions of a manager with a window: who writes it. Who reads it:
-// transition_records.hpp.
+// commit_records.hpp.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/logged_file.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/region.hpp>
-#include <outlast/domain/volatile_word.hpp>
-#include <outlast/tx/detail/transition_records.hpp>
+#include <outlast/tx/detail/commit_records.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
 #include <algorithm>
@@ -31,22 +31,22 @@ namespace outlast::tx::detail {
 ///   I2  what lies before the tail is not needed, and nobody writes it any more.
 /// Thread-safety: place(), write() by any thread, the rest by one thread at a time.
 template <domain::persistence_domain D>
-class transition_log {
+class commit_log {
  public:
   /// In the place of a position: there is none.
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
   /// Nothing is written. `region`: of this pool. `replica_bytes`: where lines end. Throws
   /// error{io_failure}.
-  transition_log(basic_pool<D>& in, const region_info& region, std::uint64_t life,
-                 std::uint64_t replica_bytes)
+  commit_log(basic_pool<D>& in, const region_info& region, std::uint64_t life,
+             std::uint64_t replica_bytes)
       : pool_(in),
         name_(region.name),
-        start_(reinterpret_cast<transition_log_start*>(region.address)),
-        capacity_(region.bytes - transition_records_offset),
+        start_(reinterpret_cast<commit_log_header*>(region.address)),
+        capacity_(region.bytes - commit_records_offset),
         life_(life),
         replica_lines_(replica_bytes / base::cache_line_size),
-        ring_(D::map_through(region.address + transition_records_offset, capacity_)) {}
+        ring_(D::map_through(region.address + commit_records_offset, capacity_)) {}
 
   [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
 
@@ -63,7 +63,7 @@ class transition_log {
   /// Writes a record to its place. The kernel has it at return. Others may write the same.
   void write(std::uint64_t position, std::uint64_t number, std::uint64_t durable,
              const write_set& log) const {
-    transition_record header = header_of(number, durable, log.size());
+    commit_record header = header_of(number, durable, log.size());
     std::byte* const at = ring_ + position % capacity_;
     record_checksum sum(header);
     std::byte* to = at + sizeof header;
@@ -104,8 +104,7 @@ class transition_log {
     std::uint64_t end = home_position_;
     for (std::uint64_t next = home_number() + 1; next <= number; ++next) {
       end = find(end, next);
-      const auto* const record =
-          reinterpret_cast<const transition_record*>(ring_ + end % capacity_);
+      const auto* const record = reinterpret_cast<const commit_record*>(ring_ + end % capacity_);
       records_.push_back(record);
       end += record_bytes(record->lines);
     }
@@ -117,12 +116,12 @@ class transition_log {
   /// What the start's line will say, to go with the word's batch.
   [[nodiscard]] domain::line_store start_at(std::uint64_t number, std::uint64_t position) {
     next_start_ = {};
-    next_start_.magic = transition_log_start::right_magic;
+    next_start_.magic = commit_log_header::right_magic;
     next_start_.life = life_;
     next_start_.number = number;
     next_start_.position = position;
     next_start_.checksum =
-        pool_format::checksum_of(&next_start_, offsetof(transition_log_start, checksum));
+        pool_format::checksum_of(&next_start_, offsetof(commit_log_header, checksum));
     return {reinterpret_cast<std::byte*>(start_), reinterpret_cast<const std::byte*>(&next_start_)};
   }
   /// That batch is durable, and nobody writes or reads any more what lies before `position`.
@@ -137,10 +136,10 @@ class transition_log {
  private:
   static constexpr std::uint64_t provided_at_once = std::uint64_t{1} << 20;
 
-  [[nodiscard]] transition_record header_of(std::uint64_t number, std::uint64_t durable,
-                                            std::uint64_t lines) const noexcept {
-    transition_record made{};
-    made.magic = transition_record::right_magic;
+  [[nodiscard]] commit_record header_of(std::uint64_t number, std::uint64_t durable,
+                                        std::uint64_t lines) const noexcept {
+    commit_record made{};
+    made.magic = commit_record::right_magic;
     made.life = life_;
     made.number = number;
     made.durable = durable;
@@ -154,7 +153,7 @@ class transition_log {
     if (end <= there) return true;
     const std::uint64_t wanted = std::min(capacity_, base::round_up(end, provided_at_once));
     try {
-      pool_.commit_region(name_, 0, 0, transition_records_offset + wanted);
+      pool_.commit_region(name_, 0, 0, commit_records_offset + wanted);
     } catch (const out_of_space&) {
       return false;
     }
@@ -166,7 +165,7 @@ class transition_log {
   [[nodiscard]] std::uint64_t find(std::uint64_t end, std::uint64_t number) const {
     const auto is_at = [&](std::uint64_t position) {
       const std::uint64_t at = position % capacity_;
-      const auto* const it = reinterpret_cast<const transition_record*>(ring_ + at);
+      const auto* const it = reinterpret_cast<const commit_record*>(ring_ + at);
       return it->number == number && is_intact(*it, life_, capacity_ - at, replica_lines_);
     };
     if (is_at(end)) return end;
@@ -176,7 +175,7 @@ class transition_log {
                                        "' while it was in use");
   }
 
-  static void add(const transition_record& record, std::byte* home, write_set& seen,
+  static void add(const commit_record& record, std::byte* home, write_set& seen,
                   counted_vector<domain::line_store>& lines) {
     const auto* const numbers = reinterpret_cast<const line_number*>(&record + 1);
     const auto* content =
@@ -190,7 +189,7 @@ class transition_log {
 
   basic_pool<D>& pool_;
   const std::string name_;
-  transition_log_start* const start_;
+  commit_log_header* const start_;
   const std::uint64_t capacity_;
   const std::uint64_t life_;
   const std::uint64_t replica_lines_;
@@ -199,8 +198,8 @@ class transition_log {
   domain::volatile_word<D, std::uint64_t> provided_;
   domain::volatile_word<D, std::uint64_t> home_number_;
   std::uint64_t home_position_ = 0;
-  std::vector<const transition_record*> records_;
-  transition_log_start next_start_{};
+  std::vector<const commit_record*> records_;
+  commit_log_header next_start_{};
 };
 
 }  // namespace outlast::tx::detail

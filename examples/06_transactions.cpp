@@ -1,8 +1,8 @@
 // Sequential code that is atomic and durable. Run it twice: the money is still there. Kill it in
 // between: no transfer is half done.
+#include <outlast/containers/red_black_tree.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/red_black_tree.hpp>
 
 #include <cstdint>
 #include <iostream>

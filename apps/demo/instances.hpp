@@ -5,8 +5,8 @@
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 namespace outlast {
 

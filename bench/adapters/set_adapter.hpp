@@ -3,9 +3,9 @@
 
 #include <bench/adapters/temporary_pool.hpp>
 #include <bench/engine/subject.hpp>
+#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/replicas.hpp>
-#include <outlast/algorithm/value_slot.hpp>
 
 #include <cstdint>
 

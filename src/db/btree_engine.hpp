@@ -1,5 +1,5 @@
-// The store on a domain: a B+-tree under the wait-free engine. Instantiated in mapped_engine.cpp and
-// journaled_engine.cpp.
+// The store on a domain: a B+-tree under the wait-free engine. Instantiated in mapped_engine.cpp
+// and journaled_engine.cpp.
 #pragma once
 
 #include <outlast/base/error.hpp>

@@ -2,7 +2,7 @@
 
 namespace outlast::durable::detail {
 
-alignas(base::cache_line_size) flit_counter
-    tag_table[largest_tag_table_bytes / sizeof(flit_counter)];
+alignas(base::cache_line_size)
+    flit_counter tag_table[largest_tag_table_bytes / sizeof(flit_counter)];
 
 }  // namespace outlast::durable::detail

@@ -6,15 +6,15 @@
 #include "tests/oom/operation_table.hpp"
 #include "tests/support/memory_folder.hpp"
 
+#include <outlast/base/parallel.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/hash_map.hpp>
 
 #include <gtest/gtest.h>
 

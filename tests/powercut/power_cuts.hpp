@@ -1,11 +1,11 @@
 // Goal: what a pool file acknowledged is there after a power cut, at whatever moment, and nothing
 // else is wrong.
 // Method: threads (fibers, so that a seed repeats everything) work on a pool file on a lossy disk
-// (verify/machine/lossy_disk.hpp), in one life after the other. Now and then, above all before and after
-// fences, the disk is frozen: each of the images that a power cut may leave of it is then opened
-// by the ordinary way, recovered, read, and judged against the history up to that moment; pool and
-// allocator are examined. Recoveries are cut off too. One of the images is where the next life
-// begins, so that what a recovery left must carry all that follows.
+// (verify/machine/lossy_disk.hpp), in one life after the other. Now and then, above all before and
+// after fences, the disk is frozen: each of the images that a power cut may leave of it is then
+// opened by the ordinary way, recovered, read, and judged against the history up to that moment;
+// pool and allocator are examined. Recoveries are cut off too. One of the images is where the next
+// life begins, so that what a recovery left must carry all that follows.
 //
 // A structure joins by a `file_subject`; map_on_disk.hpp has the one of sets and maps.
 #pragma once

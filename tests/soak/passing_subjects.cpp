@@ -1,12 +1,12 @@
 // Roots that are created and dropped in each wave, and a store that is created and destroyed.
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/hash_map.hpp>
 #include <tests/soak/families.hpp>
 #include <tests/soak/map_subject.hpp>
 #include <tests/soak/sequence_subject.hpp>

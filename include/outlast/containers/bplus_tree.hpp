@@ -5,8 +5,8 @@
 //   bank.update(all, [](ledger& at) { at.put("key", "other"); });
 //   bank.read(all, [=](const ledger& at) { at.at(then).for_each(show); });  // what was before
 //
-// When to use: ranges in order, or reading what was while others write; containers/managed_tree.hpp makes
-// handles and iterators of it. When not: hash_map finds a key with fewer cache misses, and
+// When to use: ranges in order, or reading what was while others write; containers/managed_tree.hpp
+// makes handles and iterators of it. When not: hash_map finds a key with fewer cache misses, and
 // red_black_tree moves no separators.
 //
 // Byte strings of a leaf lie in blocks of their own, key and value in one. Pages keep four bytes of

@@ -1,10 +1,10 @@
 // A sequential map in a manager of its own, with the interface of the library's maps.
 #pragma once
 
+#include <outlast/containers/detail/stored.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
-#include <outlast/containers/detail/stored.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace outlast::containers {
 
-/// `Map` is one of these containers, `Manager` an engine. Each member function is a transaction; for several
-/// at once use manager() and named(). Strings are given as std::string_view, and copied: an engine
-/// may run an update after its caller has returned. get() answers with a copy. An engine runs reads
-/// on their caller's thread.
+/// `Map` is one of these containers, `Manager` an engine. Each member function is a transaction;
+/// for several at once use manager() and named(). Strings are given as std::string_view, and
+/// copied: an engine may run an update after its caller has returned. get() answers with a copy. An
+/// engine runs reads on their caller's thread.
 ///
 /// Thread-safety, progress and durability: the manager's.
 template <class Manager, class Map>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
+#include <outlast/containers/detail/value_chunk.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/containers/detail/value_chunk.hpp>
 
 #include <cstddef>
 #include <cstdint>

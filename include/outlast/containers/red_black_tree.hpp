@@ -1,10 +1,10 @@
 // An ordered map as a balanced tree.
 #pragma once
 
+#include <outlast/containers/detail/stored.hpp>
 #include <outlast/containers/detail/stored_names.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/containers/detail/stored.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -83,11 +83,11 @@ struct StoreOptions {
   size_t capacity_bytes = 0;
   /// Maximum number of copies of the data, from 2 to 64. Most programs should keep the default.
   /// With at least 2 * N copies for N writing threads, writes are wait-free. With N + 1 copies, a
-  /// writer can wait only for a thread that stops at one of a few places (tx/redo_opt.hpp). Only the
-  /// copies in use occupy space; one writing thread uses two. On persistent memory and tmpfs the
-  /// copies are in the file. On a disk they are in memory, in addition to the one in the file. On a
-  /// disk, the number is chosen at each opening. Elsewhere it is fixed at creation: Open() rejects
-  /// an existing store with another number, unless this option has its default, 4.
+  /// writer can wait only for a thread that stops at one of a few places (tx/redo_opt.hpp). Only
+  /// the copies in use occupy space; one writing thread uses two. On persistent memory and tmpfs
+  /// the copies are in the file. On a disk they are in memory, in addition to the one in the file.
+  /// On a disk, the number is chosen at each opening. Elsewhere it is fixed at creation: Open()
+  /// rejects an existing store with another number, unless this option has its default, 4.
   unsigned replicas = 4;
 };
 

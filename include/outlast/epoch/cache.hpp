@@ -12,10 +12,10 @@
 #pragma once
 
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/domain/volatile_word.hpp>
 
 #include <algorithm>
 #include <charconv>

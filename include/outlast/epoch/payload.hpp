@@ -11,8 +11,8 @@
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
-#include <outlast/domain/concept.hpp>
 #include <outlast/base/survives.hpp>
+#include <outlast/domain/concept.hpp>
 
 #include <atomic>
 #include <cstddef>

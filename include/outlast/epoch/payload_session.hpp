@@ -5,13 +5,13 @@
 #include <outlast/alloc/arena.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
+#include <outlast/domain/parallel.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload.hpp>
-#include <outlast/domain/parallel.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -97,9 +97,7 @@ class payload_session : public roots::root_session<D> {
   }
 
   /// How many threads may work on them.
-  [[nodiscard]] static unsigned threads() noexcept {
-    return domain::threads_for_opening<D>();
-  }
+  [[nodiscard]] static unsigned threads() noexcept { return domain::threads_for_opening<D>(); }
 
   /// Bytes that the payload may take: for those who want to know whether what it says of its own
   /// length can be true.

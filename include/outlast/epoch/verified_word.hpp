@@ -24,10 +24,10 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/base/word_pair.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/operation.hpp>
-#include <outlast/domain/volatile_word.hpp>
 
 #include <atomic>
 #include <bit>

@@ -18,7 +18,8 @@ namespace outlast::containers {
 
 /// Containers whose memory is the replica's.
 template <class Key, class T>
-using replica_map = std::map<Key, T, std::less<Key>, tx::replica_allocator<std::pair<const Key, T>>>;
+using replica_map =
+    std::map<Key, T, std::less<Key>, tx::replica_allocator<std::pair<const Key, T>>>;
 template <class Key, class T>
 using replica_unordered_map = std::unordered_map<Key, T, std::hash<Key>, std::equal_to<Key>,
                                                  tx::replica_allocator<std::pair<const Key, T>>>;
@@ -36,7 +37,9 @@ class puc_map {
   /// For reports: the engine, and the domain under it.
   struct policy_type {
     using domain_type = D;
-    [[nodiscard]] static std::string name() { return std::string(tx::cx_puc<Map, D>::engine_name()); }
+    [[nodiscard]] static std::string name() {
+      return std::string(tx::cx_puc<Map, D>::engine_name());
+    }
   };
 
   /// Attaches the map `name`; creates it if there is none. Throws what tx::cx_puc's constructor

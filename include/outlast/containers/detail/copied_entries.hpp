@@ -25,8 +25,12 @@ class copied_entries {
   }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] containers::detail::view_of<Key> key(std::size_t i) const { return all_.at(i).first; }
-  [[nodiscard]] containers::detail::view_of<Value> value(std::size_t i) const { return all_.at(i).second; }
+  [[nodiscard]] containers::detail::view_of<Key> key(std::size_t i) const {
+    return all_.at(i).first;
+  }
+  [[nodiscard]] containers::detail::view_of<Value> value(std::size_t i) const {
+    return all_.at(i).second;
+  }
 
  private:
   template <class T>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
+#include <outlast/containers/detail/stored.hpp>
 #include <outlast/tx/field.hpp>
 #include <outlast/tx/heap.hpp>
-#include <outlast/containers/detail/stored.hpp>
 
 #include <algorithm>
 #include <array>

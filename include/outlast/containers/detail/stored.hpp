@@ -1,8 +1,8 @@
 // A key or value of a sequential structure, as it lies in a replica and as it is read there.
 #pragma once
 
-#include <outlast/root/storable.hpp>
 #include <outlast/containers/byte_string.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/tx/field.hpp>
 
 #include <string>

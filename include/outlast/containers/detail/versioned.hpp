@@ -1,10 +1,10 @@
 // Keys and values of which snapshots may see earlier ones.
 #pragma once
 
-#include <outlast/tx/field.hpp>
-#include <outlast/tx/heap.hpp>
 #include <outlast/containers/detail/stored.hpp>
 #include <outlast/containers/detail/versions.hpp>
+#include <outlast/tx/field.hpp>
+#include <outlast/tx/heap.hpp>
 
 #include <algorithm>
 #include <array>

@@ -29,7 +29,8 @@ class holder {
   [[nodiscard]] static holder* before(const tx::pointer<holder>& link, moment newer) {
     holder* const found = link;
     if (found == nullptr) return nullptr;
-    if (tx::detail::room_at(tx::running(), found) < sizeof(holder) || found->at_ >= newer) [[unlikely]]
+    if (tx::detail::room_at(tx::running(), found) < sizeof(holder) || found->at_ >= newer)
+        [[unlikely]]
       refuse();
     return found;
   }

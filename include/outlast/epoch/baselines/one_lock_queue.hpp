@@ -1,4 +1,5 @@
-// The buffered queue with one lock for both ends, as it was published: to compare with. [Wen21, 6.1]
+// The buffered queue with one lock for both ends, as it was published: to compare with. [Wen21,
+// 6.1]
 #pragma once
 
 #include <outlast/domain/native.hpp>

@@ -1,11 +1,11 @@
 // A hash table of pointers in ordinary memory, with a lock per bucket, that grows while it is used.
 #pragma once
 
-#include <outlast/base/zeroed_array.hpp>
 #include <outlast/base/cache_line.hpp>
+#include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/concept.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/epoch/detail/spin_lock.hpp>
 
 #include <atomic>
 #include <bit>

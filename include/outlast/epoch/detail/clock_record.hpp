@@ -3,9 +3,9 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -68,7 +68,8 @@ class nonblocking_memory {
   /// It is unlinked.
   void retire(Node* node) { reclaimer_.retire(node, this, dispose, arena_.owner_of_calls()); }
 
-  /// For durable::retry_after_reclaim, outside of operations: an epoch passes, and what it frees is free.
+  /// For durable::retry_after_reclaim, outside of operations: an epoch passes, and what it frees is
+  /// free.
   void collect_for_room() {
     reclaimer_.collect_for_room();
     clock_.sync();

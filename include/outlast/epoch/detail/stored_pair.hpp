@@ -2,8 +2,8 @@
 #pragma once
 
 #include <outlast/domain/concept.hpp>
-#include <outlast/root/storable.hpp>
 #include <outlast/epoch/payload.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <cstddef>
 #include <cstdint>

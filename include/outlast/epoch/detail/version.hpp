@@ -1,8 +1,8 @@
 // What a node of a non-blocking buffered structure says of its payload.
 #pragma once
 
-#include <outlast/epoch/payload.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/epoch/payload.hpp>
 
 #include <atomic>
 #include <cstddef>

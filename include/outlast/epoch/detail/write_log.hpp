@@ -2,8 +2,8 @@
 #pragma once
 
 #include <outlast/domain/persist.hpp>
-#include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/epoch/detail/line_writer.hpp>
 
 #include <array>
 #include <atomic>

@@ -5,10 +5,9 @@
 // of clear bits. A run of up to 64 pages is claimed by one compare-and-swap where a single word of
 // the bitmap can hold it; a longer one word by word, in ascending order, with rollback.
 //
-// Progress. Claiming and releasing are lock-free: the thread that holds the topmost word of all
-// unfinished claims can be stopped only by a finished one. The two waits: after a clean close the
-// table is read in chunks, when space is needed, by one thread at a time; and a claim that finds no
-// room waits while another thread gives free pages back to the file system.
+// Progress. Claiming and releasing are lock-free: only a finished claim can stop the thread that
+// holds the topmost word of all unfinished ones. There are two waits. After a clean close one thread
+// at a time reads the table in chunks; a claim without room waits for a thread that trims.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>

@@ -180,8 +180,8 @@ class set_memory {
     reclaimer_.retire(node, this, dispose_superseded, owner_of_calls());
   }
 
-  /// For durable::retry_after_reclaim: frees what can be freed, but for the few dead nodes that each other
-  /// thread gathers.
+  /// For durable::retry_after_reclaim: frees what can be freed, but for the few dead nodes that
+  /// each other thread gathers.
   void collect_for_room() {
     reclaimer_.collect_for_room();
     free_dead(dead_.local());

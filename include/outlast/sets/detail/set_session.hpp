@@ -48,7 +48,7 @@ struct placed_node {
 /// place after all of it were looked at. `found` is sorted by place; `same_key` tells keys of one
 /// place apart. What does not count and says it is live is put to `outranked`.
 template <class Version, class Stored, class SamePlace, class SameKey, class Counts>
-void judge_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& same_key,
+void validate_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& same_key,
                     std::vector<Stored*>& outranked, Counts&& counts) {
   std::vector<Version> latest;
   for (auto first = found.begin(); first != found.end();) {
@@ -283,7 +283,7 @@ class set_session : public roots::root_session<D> {
       const auto same = [&](const stored& one, const stored& other) {
         return same_key(one.key.get(), other.key.get());
       };
-      judge_versions(range, same_place, same, outranked[r],
+      validate_versions(range, same_place, same, outranked[r],
                      [&](const auto& each) { range[counts[r]++] = each; });
     });
     return outranked;

@@ -13,8 +13,8 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/domain/watched_blocks.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/domain/watched_blocks.hpp>
 
 #include <array>
 #include <cstddef>

@@ -13,11 +13,11 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
+#include <outlast/tx/baselines/detail/cx_session.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
-#include <outlast/tx/baselines/detail/cx_session.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 

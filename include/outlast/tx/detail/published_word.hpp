@@ -76,7 +76,7 @@ class published_word {
   }
 
   std::atomic<std::uint64_t>& on_media_;
-  mutable std::atomic<std::uint64_t> newest_;             // under a log
+  mutable std::atomic<std::uint64_t> newest_;                     // under a log
   alignas(128) domain::volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
 };
 

@@ -11,10 +11,10 @@
 
 namespace outlast::verify {
 
-/// `Tree` is a containers::managed_tree. Each update happens while two snapshots are open that an earlier
-/// one took, or another thread; each lookup is one in a snapshot of its own. Whether snapshots are
-/// what they were when they were taken, check() says; and whether blocks are in use that nobody
-/// reaches, or kept for snapshots that are gone.
+/// `Tree` is a containers::managed_tree. Each update happens while two snapshots are open that an
+/// earlier one took, or another thread; each lookup is one in a snapshot of its own. Whether
+/// snapshots are what they were when they were taken, check() says; and whether blocks are in use
+/// that nobody reaches, or kept for snapshots that are gone.
 ///
 /// Thread-safety: as the tree's, but for check().
 template <class Tree>

@@ -62,9 +62,10 @@ struct alignas(128) cx_participant {
   cx_participant& operator=(const cx_participant&) = delete;
 
   const std::uint32_t slot;
-  std::atomic<node*> waits{nullptr};           // wants a place in the order
-  std::atomic<std::uint64_t> reads{0};         // 0, or 1 + the replica that it is about to read
-  domain::volatile_word<D, std::uint64_t> asks{idle};  // a read that updates have overtaken; see cx_session
+  std::atomic<node*> waits{nullptr};    // wants a place in the order
+  std::atomic<std::uint64_t> reads{0};  // 0, or 1 + the replica that it is about to read
+  // A read that updates have overtaken; see cx_session.
+  domain::volatile_word<D, std::uint64_t> asks{idle};
   std::array<std::atomic<const void*>, hazard_count> hazards{};
 
   // The thread's own:

@@ -23,7 +23,7 @@ struct box_office {
 };
 
 using policy = outlast::durable::mirror<>;
-using outlast::durable::seen;
+using outlast::durable::to_working;
 
 box_office& find_or_create(outlast::pool& pool, const outlast::attached_root& root,
                            outlast::alloc::arena<policy::domain_type>& arena) {

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <new>
 
-using outlast::durable::original, outlast::durable::seen;
+using outlast::durable::to_durable, outlast::durable::to_working;
 
 // [quote]
 class pool_memory {

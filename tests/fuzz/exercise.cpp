@@ -61,7 +61,7 @@ class in_memory final : public medium {
  public:
   in_memory(std::span<const std::byte> bytes, const recipe& input)
       : original_(bytes),
-        twins_(seeds()[input.seed].has_twins),
+        twins_(seeds()[input.seed].has_shadows),
         memory_(input.elsewhere ? other_address : home_address, bytes.size() * (twins_ ? 2 : 1)) {
     for_each_used_page(bytes, [&](std::size_t at, std::span<const std::byte> page) {
       std::memcpy(memory_.data() + at, page.data(), page.size());

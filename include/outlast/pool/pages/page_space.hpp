@@ -6,8 +6,8 @@
 // the bitmap can hold it; a longer one word by word, in ascending order, with rollback.
 //
 // Progress. Claiming and releasing are lock-free: only a finished claim can stop the thread that
-// holds the topmost word of all unfinished ones. There are two waits. After a clean close one thread
-// at a time reads the table in chunks; a claim without room waits for a thread that trims.
+// holds the topmost word of all unfinished ones. There are two waits. After a clean close one
+// thread at a time reads the table in chunks; a claim without room waits for a thread that trims.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>

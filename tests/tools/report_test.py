@@ -25,7 +25,7 @@ ABOUT = {"machine": "a machine, 2 CPUs, Linux 6.1, clwb", "build": "GNU 12, Rele
 def point(policy, mops, **fields):
     """A point of an experiment as outlast-bench writes it."""
     return {"figure": "paper/fig01", "structure": "harris_list", "policy": policy, "domain": "adr", "threads": 1,
-            "size": 128, "update_percent": 5, "workload": "uniform", "added_fence_ns": 0, "shadow_on_media": False,
+            "size": 128, "update_percent": 5, "workload": "uniform", "added_fence_ns": 0, "twin_on_media": False,
             "mops": mops, "ratio_to_transient": mops / 10, "flushes_per_op": 0.5, "fences_per_op": None,
             "repetitions": 3, "spread": 0.1, "ratio_spread": 0.1, "seconds": 0.1, "quick": False, **ABOUT, **fields}
 

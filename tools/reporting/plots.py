@@ -72,7 +72,7 @@ def label(point):
     """The series of an experiment's point."""
     if point["policy"] == TWIN:
         return TWIN
-    replicas = ", both replicas in files" if point["shadow_on_media"] and point["policy"].startswith("mirror") else ""
+    replicas = ", both replicas in files" if point["twin_on_media"] and point["policy"].startswith("mirror") else ""
     return f"{point['policy']} on {point['domain']}{replicas}"
 
 
@@ -308,7 +308,7 @@ def emulation_of(points):
     said = []
     if any(point.get("added_fence_ns") for point in points):
         said.append("slower fences emulated")
-    if any(point.get("shadow_on_media") for point in points):
+    if any(point.get("twin_on_media") for point in points):
         said.append("media emulated by files in memory")
     if any(point.get("domain") in ("adr", "slowed<adr>") for point in points):
         said.append("flushes real, media DRAM")

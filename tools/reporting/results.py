@@ -15,7 +15,7 @@ AXES = ("structure", "policy", "domain", "threads", "size", "update_percent", "w
 # Fields that are no axes: values, and how they were measured.
 VALUES = {"mops", "value", "ratio_to_transient", "flushes_per_op", "fences_per_op", "spread", "ratio_spread",
           "repetitions", "seconds", "quick", "commit", "build", "machine", "figure", "micro", "subject",
-          "wanted_at_least", "wanted_at_most", "shadow_on_media", "unit"}
+          "wanted_at_least", "wanted_at_most", "twin_on_media", "unit"}
 
 
 @dataclasses.dataclass
@@ -102,7 +102,7 @@ def measured_from(records, patterns):
             about.setdefault(key, record.get(key, "unknown"))
         if "micro" not in record:
             about.setdefault("quick", record.get("quick", False))
-            points.append({"added_fence_ns": 0, "shadow_on_media": False, **record})
+            points.append({"added_fence_ns": 0, "twin_on_media": False, **record})
             continue
         point = fields_of(record, patterns)
         if point is None:

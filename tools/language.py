@@ -12,7 +12,8 @@ import collections
 import re
 
 # docs/catalogue.md is made from comments, which are read themselves.
-PAGES = re.compile(r"(README|CONTRIBUTING|docs/(?!catalogue)[^/]+|docs/(doors|guides|formats)/[^/]+)\.md")
+PAGES = re.compile(r"(README|CONTRIBUTING|docs/(?!catalogue)[^/]+|docs/(guides|formats|papers)/[^/]+"
+                   r"|docs/results/README|bench/README)\.md")
 COMMENTED = re.compile(r"include/outlast/.*\.(hpp|h)")
 SPOKEN = re.compile(r"(include|src|apps)/.*\.(hpp|h|cpp)")
 ERROR_CALLS = re.compile(

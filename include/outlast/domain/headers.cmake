@@ -13,6 +13,7 @@ outlast_headers(outlast_library domain
   persist.hpp
   process.hpp
   slow_ns.hpp
+  spin_lock.hpp
   volatile_word.hpp
   watched_blocks.hpp
   without_flushes.hpp

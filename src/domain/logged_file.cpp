@@ -1,6 +1,9 @@
+// The domain of files with a redo log: a thread's notes of lines, and per pool the queue in which
+// fences of several threads share a batch of the log.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
+#include <outlast/base/group_commit.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <src/base/immortal.hpp>
 #include <src/domain/notes.hpp>
@@ -11,13 +14,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,7 +63,7 @@ void forget(std::vector<T>& all) noexcept {
   all.clear();
 }
 
-/// The fences of one pool. Who comes first leads: appends for all that wait, and lets them go.
+/// The fences of one pool, by group commit: the leader appends one batch for all threads that wait.
 class commit_queue {
  public:
   commit_queue(const void* base, std::size_t size, std::string path, line_log& log)
@@ -88,9 +91,10 @@ class commit_queue {
   /// Durable at return. Throws error{io_failure}; out_of_space, and then the next batch has the
   /// lines too; other std::bad_alloc, with the same or with nothing asked for.
   void commit(std::span<const line_range> lines) {
-    std::unique_lock lock(mutex_);
-    add(lines);
-    wait_for(lock, ++asked_);
+    wait_for(with_mutex([&] {
+      add(lines);
+      return ++asked_;
+    }));
   }
 
   /// As commit(), without waiting.
@@ -101,10 +105,11 @@ class commit_queue {
 
   /// As logged_file::publish().
   void publish(const word_store& what) {
-    std::unique_lock lock(mutex_);
-    require_intact();
     caller me;
-    wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value, me) : ask_for(what, me));
+    wait_for(with_mutex([&] {
+      require_intact();
+      return what.lines.empty() ? ask_for(*what.word, what.value, me) : ask_for(what, me);
+    }));
     if (me.refused != 0) throw_refused(me.refused);
   }
 
@@ -152,19 +157,26 @@ class commit_queue {
     waiting_.insert(waiting_.end(), lines.begin(), lines.end());
   }
 
-  /// With the mutex, which is given up meanwhile.
-  void wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t asked) {
-    while (durable_ < asked) {
-      // Not before the batch that is under way has ended: it may hold what the caller has lent to
-      // it.
-      if (leading_) {
-        changed_.wait(lock);
-        continue;
-      }
-      require_intact();
-      if (asked <= refused_) throw_refused(reason_);
-      lead(lock);
-    }
+  template <class Work>
+  std::invoke_result_t<Work> with_mutex(Work&& work) {
+    const std::lock_guard lock(mutex_);
+    return work();
+  }
+
+  /// Returns once the request is durable. A request whose batch was refused leaves only after that
+  /// batch, which may hold content that the caller has lent to it.
+  void wait_for(std::uint64_t request) {
+    group_.until([&] { return is_durable(request) || is_refused(request); }, [&] { lead(); });
+    if (is_durable(request)) return;
+    throw_refused(with_mutex([&] { return reason_; }));
+  }
+  [[nodiscard]] bool is_durable(std::uint64_t request) const noexcept {
+    // (2) acquire; synchronizes-with (1).
+    return durable_.load(std::memory_order_acquire) >= request;
+  }
+  [[nodiscard]] bool is_refused(std::uint64_t request) const noexcept {
+    // (4) acquire; synchronizes-with (3).
+    return refused_.load(std::memory_order_acquire) >= request;
   }
 
   /// With the mutex: what to wait for until `word` durably has `value`, or a later one.
@@ -210,27 +222,36 @@ class commit_queue {
     if (error_number_ == 0 && !is_refusal(failed)) error_number_ = failed;
   }
 
-  void lead(std::unique_lock<std::mutex>& lock) {
-    leading_ = true;
-    take_waiting();
-    served_ = asked_;
-    const int failed = without(lock, [&] { return append(); });
+  /// In the leader alone.
+  void lead() {
+    with_mutex([&] {
+      require_intact();
+      take_waiting();
+      served_ = asked_;
+    });
+    const int failed = without_memory([&] { return append(); });
+    with_mutex([&] { end_batch(failed); });
+    group_.release_followers();  // they do not wait for the rest
+    forget(all_);
+    if (failed != 0) return;
+    const int untidied = without_memory([&] { return log_.tidy(); });
+    with_mutex([&] { note(untidied); });
+  }
+  /// With the mutex.
+  void end_batch(int failed) noexcept {
     forget_words(failed);
     if (is_refusal(failed)) {
       // The lines stay, for the next batch: nothing may depend on what is never made durable.
-      refused_ = served_;
       reason_ = failed;
+      // (3) release; synchronizes-with (4): words and callers have their results.
+      refused_.store(served_, std::memory_order_release);
     } else {
       forget(batch_);
-      if (failed == 0) durable_ = served_;
+      // (1) release; synchronizes-with (2): words and callers have their results.
+      if (failed == 0) durable_.store(served_, std::memory_order_release);
       note(failed);
     }
     batch_size_ = batch_.size();
-    changed_.notify_all();  // they do not wait for what follows
-    forget(all_);
-    if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
-    leading_ = false;
-    changed_.notify_all();
   }
 
   /// With the mutex.
@@ -307,13 +328,6 @@ class commit_queue {
       return no_memory;
     }
   }
-  template <class Work>
-  [[nodiscard]] static int without(std::unique_lock<std::mutex>& lock, Work&& work) {
-    lock.unlock();
-    const int result = without_memory(work);
-    lock.lock();
-    return result;
-  }
 
   [[noreturn]] void throw_refused(int reason) const {
     if (reason == no_memory) throw std::bad_alloc();
@@ -338,7 +352,7 @@ class commit_queue {
   line_log& log_;
   pid_t process_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  base::group_commit group_{base::group_commit::start::immediate};
   std::vector<line_range> waiting_;
   std::vector<line_range> batch_;  // the leader's; later what a refused one has left
   std::size_t batch_size_ = 0;     // of batch_, at least
@@ -348,10 +362,9 @@ class commit_queue {
   std::vector<word_store> all_words_;      // the leader's
   std::uint64_t asked_ = 0;
   std::uint64_t served_ = 0;  // by the last batch, or the one under way
-  std::uint64_t durable_ = 0;
-  std::uint64_t refused_ = 0;  // up to here, but for what is durable; none has an effect
-  int reason_ = 0;             // of the last refusal
-  bool leading_ = false;
+  std::atomic<std::uint64_t> durable_{0};
+  std::atomic<std::uint64_t> refused_{0};  // up to here, except durable requests; without effect
+  int reason_ = 0;                         // of the last refusal
   int error_number_ = 0;
 };
 

@@ -6,6 +6,7 @@ outlast_headers(outlast_library domain
   counting.hpp
   file.hpp
   file_device.hpp
+  group_commit.hpp
   hardware_access.hpp
   logged_file.hpp
   native.hpp

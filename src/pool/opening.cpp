@@ -197,17 +197,12 @@ parsed_header validate_file(const mapped_file& file) {
   return validate_header(first, file.path());
 }
 
-bool has_log(const parsed_header& header) {
-  return header.dirty() &&
-         header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::logged_file);
-}
-
 /// A session that syncs with the device was cut off during this boot: its successor builds upon
 /// what the device holds, which is not all that the cache calls written if a sync has failed.
 bool trusts_device_alone(const parsed_header& header) {
   const bool of_file =
       header.dirty() && header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::file);
-  return (of_file || has_log(header)) && may_be_this_boot(header.state.boot);
+  return (of_file || names_log(header)) && may_be_this_boot(header.state.boot);
 }
 
 void create_log(opened_pool& pool, const pool_options& options) {
@@ -379,7 +374,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   require_fitting_device(file, header);
   const bool copied = is_copy(file, header, options);
   if (trusts_device_alone(header)) file.make_cache_durable();
-  if (logged || has_log(header)) {
+  if (logged || names_log(header)) {
     // The log's lines are written to the file, not stored to a mapping.
     require_allowed_length(path, "open the pool", header.file_bytes());
   }

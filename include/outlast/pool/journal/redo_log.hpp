@@ -30,6 +30,9 @@ struct found_log {
   bool missing = false;             ///< the pool needs one, and salvage was asked for
 };
 
+/// Returns whether the mark of a pool requires a log: it was not closed, under domain::logged_file.
+[[nodiscard]] bool names_log(const pool_format::parsed_header& header) noexcept;
+
 /// Brings the intact batches of a pool's log into its file and empties the log, all of it durably;
 /// also where another domain left the log. `wanted`: the pool is opened under domain::logged_file.
 /// Idempotent: cut off, it begins again. Throws error{truncated, header_damaged, newer_version,

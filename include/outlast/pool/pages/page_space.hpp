@@ -1,14 +1,11 @@
 // Pages of a pool, handed out in runs.
 //
-// What is in use is written in the pool's table of page lines, durably; what is free is a volatile
-// bitmap that is rebuilt from the table. Free neighbours coalesce by nature: a run is any stretch
-// of clear bits. A run of up to 64 pages is claimed by one compare-and-swap where a single word of
-// the bitmap can hold it; a longer one word by word, in ascending order, with rollback.
+// The pool's table of page lines durably records the runs in use. The free pages are a volatile
+// bitmap (page_bitmap.hpp), which is rebuilt from the table.
 //
-// Progress. Claiming and releasing are lock-free: the thread that holds the topmost word of all
-// unfinished claims can be stopped only by a finished one. The two waits: after a clean close the
-// table is read in chunks, when space is needed, by one thread at a time; and a claim that finds no
-// room waits while another thread gives free pages back to the file system.
+// Progress. Claiming and releasing are lock-free, with two exceptions. After a clean close the table
+// is read in chunks, when space is needed, by one thread at a time. A claim that finds no room waits
+// while another thread gives free pages back to the file system.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -17,18 +14,18 @@
 #include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
+#include <outlast/pool/pages/page_bitmap.hpp>
 #include <outlast/pool/pages/page_line.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -147,9 +144,9 @@ class page_space {
   void for_each_run(Visit&& visit) const;
 
   /// The pool grew: pages below `page_count` may be handed out. Never shrinks.
-  void raise_limit(std::uint32_t page_count) { limit_.raise_to(page_count, release); }
+  void raise_limit(std::uint32_t page_count) { bitmap_.raise_limit(page_count); }
   /// Pages below this may be handed out.
-  [[nodiscard]] std::uint32_t limit() const { return limit_.load(acquire); }
+  [[nodiscard]] std::uint32_t limit() const { return bitmap_.limit(); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return where_.capacity_pages; }
   [[nodiscard]] std::uint32_t first_page() const noexcept { return where_.first_page; }
 
@@ -207,7 +204,7 @@ class page_space {
   /// the device failed: then the pages must stay claimed.
   [[nodiscard]] bool retract(std::uint32_t first) noexcept;
   /// Gives claimed pages back.
-  void release_pages(std::uint32_t first, std::uint32_t pages);
+  void release_pages(std::uint32_t first, std::uint32_t pages) { bitmap_.release(first, pages); }
 
   /// The parts of the line's word.
   [[nodiscard]] run_word run_at(std::uint32_t page) const {
@@ -225,42 +222,18 @@ class page_space {
   [[nodiscard]] std::uint32_t run_holding(std::uint32_t page) const;
 
  private:
-  using bits = std::uint64_t;
-  static constexpr std::uint32_t word_pages = 64;
+  using bitmap = pool_detail::page_bitmap<D>;
+  using bits = typename bitmap::bits;
+  static constexpr std::uint32_t word_pages = bitmap::word_pages;
   static constexpr std::uint32_t scan_chunk_pages = 8192;
   static constexpr std::uint32_t commit_chunk_pages = 256;
   static constexpr std::uint32_t min_given_back = 64;
   static constexpr std::uint32_t max_given_back = 1 << 14;  // a claim takes all or nothing
-  static constexpr std::uint32_t everything = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t header_bytes = 16;
-  static constexpr std::size_t hint_count = 12;
   static constexpr auto relaxed = std::memory_order_relaxed;
   static constexpr auto acquire = std::memory_order_acquire;
   static constexpr auto release = std::memory_order_release;
   static constexpr auto acq_rel = std::memory_order_acq_rel;
-
-  /// Calls `visit(word index, mask)` for each word that [first, first + pages) touches, ascending,
-  /// until it returns false.
-  template <class Visit>
-  static void for_each_word(std::uint32_t first, std::uint32_t pages, Visit&& visit);
-  static bits run_starts(bits free, std::uint32_t pages) noexcept;
-
-  [[nodiscard]] bits available(std::uint32_t word) const;
-  [[nodiscard]] bits aligned_starts(std::uint32_t word, std::uint32_t align_pages) const noexcept;
-  [[nodiscard]] std::uint32_t search(std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t search_words(std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t claim_in_word(std::uint32_t word, std::uint32_t pages,
-                                            std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t search_across(std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t search_between(std::uint32_t from, std::uint32_t to,
-                                             std::uint32_t pages, std::uint32_t align_pages);
-  [[nodiscard]] std::uint32_t next_available(std::uint32_t page) const;
-  [[nodiscard]] std::uint32_t next_unavailable(std::uint32_t page, std::uint32_t end) const;
-  [[nodiscard]] std::uint32_t align_up(std::uint32_t page,
-                                       std::uint32_t align_pages) const noexcept;
-  [[nodiscard]] bool claim_range(std::uint32_t first, std::uint32_t pages);
-  void set_bits(std::uint32_t first, std::uint32_t pages);
-  void clear_bits(std::uint32_t first, std::uint32_t pages);
 
   [[nodiscard]] bits existing(std::uint32_t word) const;
   void note_existing(std::uint32_t first, std::uint32_t pages);
@@ -277,35 +250,22 @@ class page_space {
   void load_through(std::uint32_t page);
   void scan_chunk();
 
-  [[nodiscard]] domain::volatile_word<D, std::uint32_t>& hint_for(std::uint32_t pages) {
-    return hints_[std::min<std::size_t>(std::bit_width(pages), hint_count) - 1];
-  }
-
   geometry where_;
   commit_function commit_;
   give_back_function give_back_;
   std::string path_;
-  base::zeroed_array<domain::volatile_word<D, bits>> used_;
+  bitmap bitmap_;
   // Of a page before opened_end_ it is 1 if the page is known to exist: an earlier process may have
   // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
   base::zeroed_array<domain::volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
   domain::volatile_word<D, std::uint32_t> giving_back_{
       0};  // threads that have claimed pages to do so
-  domain::volatile_word<D, std::uint32_t> limit_;
   domain::volatile_word<D, std::uint32_t> high_water_{0};
   domain::volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
-  domain::volatile_word<D, std::uint64_t> releases_{
-      0};  // a search that saw this move may have missed space
-  // The word in which a search for 2^i pages and more begins.
-  domain::volatile_word<D, std::uint32_t> hints_[hint_count];
-
-  // Pages from loaded_ up to unread_end_ (multiples of 64) have not been read from the lines yet.
-  domain::volatile_word<D, std::uint32_t> loaded_{everything};
-  std::uint32_t unread_end_ = 0;
   std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines say
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
-  domain::volatile_word<D, std::uint32_t> scanning_{0};
+  domain::spin_lock<D> scanning_;
   bool high_water_known_ = false;
   bool blocks_may_be_unflushed_ = false;
   std::atomic<bool> failure_claimed_{false};
@@ -321,10 +281,9 @@ page_space<D>::page_space(geometry where, commit_function commit, std::string pa
       commit_(std::move(commit)),
       give_back_(std::move(give_back)),
       path_(std::move(path)),
-      used_(where.capacity_pages / word_pages + 1),
-      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0),
-      limit_(where.page_count) {
-  set_bits(0, where_.first_page);
+      bitmap_(reinterpret_cast<std::uintptr_t>(where.base) / page_size, where.first_page,
+              where.capacity_pages, where.page_count),
+      existence_(give_back_ ? where.capacity_pages / word_pages + 1 : 0) {
   high_water_.store(where_.first_page, relaxed);
   committed_.store(where_.first_page, relaxed);
 }
@@ -484,15 +443,15 @@ std::size_t page_space<D>::block_bytes(const void* block, std::uint16_t owner) c
   return begins && offset <= run_bytes - stride ? stride : 0;
 }
 
-// ---- the bitmap ----
+// ---- claims ----
 
 template <domain::persistence_domain D>
 std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint32_t align_pages) {
   if (pages == 0 || pages > limit()) return std::nullopt;
   for (;;) {
-    const std::uint64_t seen = releases_.load(acquire);
-    const bool knew_all = loaded_.load(acquire) == everything;
-    if (const std::uint32_t first = search(pages, align_pages)) {
+    const std::uint64_t seen = bitmap_.releases();
+    const bool knew_all = bitmap_.hides_none();
+    if (const std::uint32_t first = bitmap_.claim(pages, align_pages)) {
       if (!commit(first, pages)) return std::nullopt;
       high_water_.raise_to(first + pages, relaxed);
       if constexpr (domain::watches_blocks<D>) {
@@ -502,197 +461,8 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
     }
     // Another thread may have read the rest since: then it was not searched.
     if (load_more() || !knew_all || waits_for_free_pages()) continue;
-    if (releases_.load(acquire) == seen) return std::nullopt;
+    if (bitmap_.releases() == seen) return std::nullopt;
   }
-}
-
-template <domain::persistence_domain D>
-void page_space<D>::release_pages(std::uint32_t first, std::uint32_t pages) {
-  clear_bits(first, pages);
-  for (auto& hint : hints_) {
-    if (hint.load(relaxed) > first / word_pages) hint.store(first / word_pages, relaxed);
-  }
-}
-
-template <domain::persistence_domain D>
-template <class Visit>
-void page_space<D>::for_each_word(std::uint32_t first, std::uint32_t pages, Visit&& visit) {
-  const std::uint32_t end = first + pages;
-  for (std::uint32_t page = first; page < end;) {
-    const std::uint32_t next = std::min(end, (page / word_pages + 1) * word_pages);
-    const bits width = next - page == word_pages ? ~bits{0} : (bits{1} << (next - page)) - 1;
-    if (!visit(page / word_pages, width << (page % word_pages))) return;
-    page = next;
-  }
-}
-
-template <domain::persistence_domain D>
-void page_space<D>::set_bits(std::uint32_t first, std::uint32_t pages) {
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
-    used_[word].fetch_or(mask, relaxed);
-    return true;
-  });
-}
-
-template <domain::persistence_domain D>
-void page_space<D>::clear_bits(std::uint32_t first, std::uint32_t pages) {
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
-    // (2) release; synchronizes-with (3): the next owner finds the pages as this one left them.
-    used_[word].fetch_and(~mask, release);
-    return true;
-  });
-  releases_.fetch_add(1, release);
-}
-
-/// Pages of a word that can be claimed now.
-template <domain::persistence_domain D>
-auto page_space<D>::available(std::uint32_t word) const -> bits {
-  const std::uint32_t page = word * word_pages;
-  if (page >= loaded_.load(acquire) && page < unread_end_) return 0;
-  const std::uint32_t end = limit();
-  if (page >= end) return 0;
-  const bits below_limit = end - page >= word_pages ? ~bits{0} : (bits{1} << (end - page)) - 1;
-  return ~used_[word].load(relaxed) & below_limit;
-}
-
-/// Bits at which `pages` ones in a row begin.
-template <domain::persistence_domain D>
-auto page_space<D>::run_starts(bits free, std::uint32_t pages) noexcept -> bits {
-  for (std::uint32_t have = 1; have < pages && free != 0;) {
-    const std::uint32_t step = std::min(have, pages - have);
-    free &= free >> step;
-    have += step;
-  }
-  return free;
-}
-
-/// Bits of a word whose pages have an address aligned to `align_pages` <= 64.
-template <domain::persistence_domain D>
-auto page_space<D>::aligned_starts(std::uint32_t word, std::uint32_t align_pages) const noexcept
-    -> bits {
-  const std::uint32_t first = word * word_pages;
-  const bits every = align_pages == word_pages ? 1 : ~bits{0} / ((bits{1} << align_pages) - 1);
-  return every << (align_up(first, align_pages) - first);
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::align_up(std::uint32_t page,
-                                      std::uint32_t align_pages) const noexcept {
-  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(where_.base) / page_size + page;
-  return page + static_cast<std::uint32_t>(base::round_up(number, align_pages) - number);
-}
-
-/// The first page of a claimed stretch, or 0. Lengths that fill words well are sought word by word,
-/// others wherever they fit: 33 pages a word would waste half of the pool.
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::search(std::uint32_t pages, std::uint32_t align_pages) {
-  const bool fits_words = pages <= 8 || (std::has_single_bit(pages) && pages <= word_pages);
-  if (fits_words && align_pages <= word_pages) {
-    if (const std::uint32_t first = search_words(pages, align_pages)) return first;
-    if (pages == 1) return 0;
-  }
-  return search_across(pages, align_pages);
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::search_words(std::uint32_t pages, std::uint32_t align_pages) {
-  const std::uint32_t words = (limit() + word_pages - 1) / word_pages;
-  domain::volatile_word<D, std::uint32_t>& hint = hint_for(pages);
-  const std::uint32_t start = hint.load(relaxed) % words;
-  for (std::uint32_t i = 0; i < words; ++i) {
-    const std::uint32_t word = start + i < words ? start + i : start + i - words;
-    const std::uint32_t first = claim_in_word(word, pages, align_pages);
-    if (first == 0) continue;
-    if (i != 0) hint.store(word, relaxed);
-    return first;
-  }
-  return 0;
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::claim_in_word(std::uint32_t word, std::uint32_t pages,
-                                           std::uint32_t align_pages) {
-  const bits ones = pages == word_pages ? ~bits{0} : (bits{1} << pages) - 1;
-  const bits aligned = aligned_starts(word, align_pages);
-  for (;;) {
-    const bits starts = run_starts(available(word), pages) & aligned;
-    if (starts == 0) return 0;
-    const auto at = static_cast<std::uint32_t>(std::countr_zero(starts));
-    const bits mask = ones << at;
-    bits now = used_[word].load(relaxed);
-    if ((now & mask) != 0) continue;
-    // (3) acquire-CAS; synchronizes-with (2).
-    if (used_[word].compare_exchange(now, now | mask, acq_rel)) return word * word_pages + at;
-  }
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::search_across(std::uint32_t pages, std::uint32_t align_pages) {
-  const std::uint32_t end = limit();
-  domain::volatile_word<D, std::uint32_t>& hint = hint_for(pages);
-  const std::uint32_t start = std::max(where_.first_page, hint.load(relaxed) * word_pages);
-  std::uint32_t first = search_between(start, end, pages, align_pages);
-  if (first == 0 && start > where_.first_page) {
-    const std::uint32_t overlap = std::min(end - std::min(start, end), pages + align_pages);
-    first = search_between(where_.first_page, start + overlap, pages, align_pages);
-  }
-  if (first != 0) hint.store(first / word_pages, relaxed);
-  return first;
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::search_between(std::uint32_t from, std::uint32_t to,
-                                            std::uint32_t pages, std::uint32_t align_pages) {
-  for (std::uint32_t page = align_up(from, align_pages); page < to && to - page >= pages;) {
-    const std::uint32_t obstacle = next_unavailable(page, page + pages);
-    if (obstacle == page + pages && claim_range(page, pages)) return page;
-    // A claim that failed re-reads the same stretch: what stopped it now shows as an obstacle, or
-    // the stretch was given back and is tried again.
-    if (obstacle != page + pages) page = align_up(next_available(obstacle), align_pages);
-  }
-  return 0;
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::next_available(std::uint32_t page) const {
-  const std::uint32_t end = limit();
-  while (page < end) {
-    const bits rest = available(page / word_pages) >> (page % word_pages);
-    if (rest != 0) return page + static_cast<std::uint32_t>(std::countr_zero(rest));
-    page = (page / word_pages + 1) * word_pages;
-  }
-  return end;
-}
-
-template <domain::persistence_domain D>
-std::uint32_t page_space<D>::next_unavailable(std::uint32_t page, std::uint32_t end) const {
-  std::uint32_t found = end;
-  for_each_word(page, end - page, [&](std::uint32_t word, bits mask) {
-    const bits taken = ~available(word) & mask;
-    if (taken == 0) return true;
-    found = word * word_pages + static_cast<std::uint32_t>(std::countr_zero(taken));
-    return false;
-  });
-  return found;
-}
-
-/// Claims word by word, ascending; all or nothing. Whoever holds the topmost word of all unfinished
-/// claims meets only finished ones, so that of several claims in each other's way one succeeds.
-template <domain::persistence_domain D>
-bool page_space<D>::claim_range(std::uint32_t first, std::uint32_t pages) {
-  std::uint32_t claimed = 0;
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
-    bits now = used_[word].load(relaxed);
-    do {
-      if ((now & mask) != 0) return false;
-    } while (!used_[word].compare_exchange(now, now | mask, acq_rel));
-    claimed += static_cast<std::uint32_t>(std::popcount(mask));
-    return true;
-  });
-  if (claimed == pages) return true;
-  clear_bits(first, claimed);
-  D::relax();
-  return false;
 }
 
 }  // namespace outlast

@@ -49,7 +49,7 @@ auto page_space<D>::existing(std::uint32_t word) const -> bits {
 template <domain::persistence_domain D>
 void page_space<D>::note_existing(std::uint32_t first, std::uint32_t pages) {
   if (!give_back_) return;
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     if (word * word_pages < opened_end_) {
       existence_[word].fetch_or(mask, relaxed);
     } else {
@@ -61,7 +61,7 @@ void page_space<D>::note_existing(std::uint32_t first, std::uint32_t pages) {
 
 template <domain::persistence_domain D>
 void page_space<D>::note_given_back(std::uint32_t first, std::uint32_t pages) {
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     if (word * word_pages < opened_end_) {
       existence_[word].fetch_and(~mask, relaxed);
     } else {
@@ -77,7 +77,7 @@ template <domain::persistence_domain D>
 bool page_space<D>::commit_again(std::uint32_t first, std::uint32_t pages) {
   if (!give_back_) return true;
   bool all = true;
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     all = (existing(word) & mask) == mask;
     return all;
   });
@@ -130,8 +130,8 @@ class page_space<D>::free_stretches {
   [[nodiscard]] std::uint32_t next(std::uint32_t page, std::uint32_t end, bool wanted) const {
     while (page < end) {
       const std::uint32_t word = page / word_pages;
-      const bits there =
-          of_.available(word) & (which_ == free_pages::existing ? of_.existing(word) : ~bits{0});
+      const bits there = of_.bitmap_.available(word) &
+                         (which_ == free_pages::existing ? of_.existing(word) : ~bits{0});
       const bits rest = (wanted ? there : ~there) >> (page % word_pages);
       if (rest != 0) {
         return std::min(end, page + static_cast<std::uint32_t>(std::countr_zero(rest)));
@@ -148,7 +148,7 @@ class page_space<D>::free_stretches {
       const std::uint32_t behind = next(first, std::min(end, first + max_given_back), false);
       if (behind - first >= min_given_back) {
         found_.push_back({first, behind - first});
-        if (!of_.claim_range(first, behind - first)) found_.pop_back();
+        if (!of_.bitmap_.claim_range(first, behind - first)) found_.pop_back();
       }
       first = next(behind, end, true);
     }

@@ -3,6 +3,8 @@
 
 #include <outlast/pool/pages/page_space.hpp>
 
+#include <mutex>
+
 namespace outlast {
 
 // ---- reading the lines ----
@@ -10,10 +12,9 @@ namespace outlast {
 template <domain::persistence_domain D>
 void page_space<D>::load() {
   const std::uint32_t known = high_water_known_ ? high_water() : limit();
-  unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
   scan_end_ = known;
   scan_cursor_ = where_.first_page;
-  loaded_.store(where_.first_page / word_pages * word_pages, release);
+  bitmap_.hide(where_.first_page, known);
   if (high_water_known_) {
     committed_.raise_to(known, relaxed);
   } else {
@@ -27,22 +28,19 @@ void page_space<D>::load() {
 /// Reads another chunk of lines. False if all have been read.
 template <domain::persistence_domain D>
 bool page_space<D>::load_more() {
-  if (loaded_.load(acquire) == everything) return false;
-  if (scanning_.exchange(1, acquire) != 0) {
+  if (bitmap_.hides_none()) return false;
+  const std::unique_lock alone(scanning_, std::try_to_lock);
+  if (!alone.owns_lock()) {
     D::relax();
     return true;
   }
-  struct unlock {
-    page_space& space;
-    ~unlock() { space.scanning_.store(0, release); }
-  } const guard{*this};
-  if (loaded_.load(acquire) != everything) scan_chunk();
+  if (!bitmap_.hides_none()) scan_chunk();
   return true;
 }
 
 template <domain::persistence_domain D>
 void page_space<D>::load_through(std::uint32_t page) {
-  while (page >= loaded_.load(acquire) && page < unread_end_) {
+  while (bitmap_.is_hidden(page)) {
     if (!load_more()) return;
   }
 }
@@ -50,16 +48,20 @@ void page_space<D>::load_through(std::uint32_t page) {
 template <domain::persistence_domain D>
 void page_space<D>::scan_chunk() {
   const std::uint32_t end = std::min(scan_end_, limit());
-  const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
+  const std::uint32_t target = bitmap_.hidden_begin() + scan_chunk_pages;
   while (scan_cursor_ < std::min(target, end)) {
     const run_word run = valid_run_at(scan_cursor_);
     if (run.kind != run_kind::free) {
-      set_bits(scan_cursor_, run.pages);
+      bitmap_.set(scan_cursor_, run.pages);
       high_water_.raise_to(scan_cursor_ + run.pages, relaxed);
     }
     scan_cursor_ += run.pages;
   }
-  loaded_.store(target >= end ? everything : target, release);
+  if (target >= end) {
+    bitmap_.reveal_all();
+  } else {
+    bitmap_.reveal_below(target);
+  }
 }
 
 template <domain::persistence_domain D>

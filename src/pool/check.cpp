@@ -138,7 +138,7 @@ class image_check {
                    [](const auto& base) { return base.load(relaxed); });
     const std::uint64_t space =
         file_bytes_for(header_.fixed.capacity_bytes, header_.fixed.capacity_bytes);
-    if (!tell_apart(bases, space)) {
+    if (!are_apart(bases, space)) {
       add(severity::error, where + " records base addresses that cannot all be true");
     }
     const bool moved = std::any_of(bases.begin(), bases.end(), [&](std::uint64_t recorded) {

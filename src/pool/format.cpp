@@ -229,7 +229,7 @@ std::uint64_t check_word(std::uint64_t value) noexcept {
   return base::mix64(value ^ 0x6f75746c61737421ULL);
 }
 
-bool tell_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept {
+bool are_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept {
   for (std::size_t i = 0; i < bases.size(); ++i) {
     if (bases[i] == 0) continue;
     if (bases[i] % page_bytes != 0 || bases[i] + bytes < bases[i]) return false;

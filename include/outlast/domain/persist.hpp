@@ -97,7 +97,7 @@ inline void persist(const void* address, std::size_t size, site where = site::cu
 /// The same where the world is told right afterwards: nothing stays in a store buffer, which a
 /// power cut empties though caches may survive it.
 template <persistence_domain D>
-inline void persist_before_answer(const void* address, std::size_t size,
+inline void persist_before_return(const void* address, std::size_t size,
                                   site where = site::current()) {
   flush<D>(address, size, where);
   D::psync(where);

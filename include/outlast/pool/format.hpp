@@ -232,7 +232,7 @@ inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 
 /// Whether each of `bases` that is not 0 can be the address of a pool that takes `bytes` of address
 /// space, and those that differ are so far apart that a pointer tells which it is relative to.
-[[nodiscard]] bool tell_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept;
+[[nodiscard]] bool are_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept;
 
 [[nodiscard]] std::uint64_t checksum_of(const void* bytes, std::size_t size) noexcept;
 [[nodiscard]] std::uint64_t header_checksum(const header_page& page) noexcept;

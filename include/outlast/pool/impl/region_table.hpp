@@ -54,7 +54,7 @@ class region_table {
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist_before_answer<D>(&word, sizeof word, where);
+    domain::persist_before_return<D>(&word, sizeof word, where);
   }
   [[nodiscard]] static std::uint16_t owner_of(std::uint16_t index) noexcept {
     return static_cast<std::uint16_t>(pool_format::region_owner_base | index);

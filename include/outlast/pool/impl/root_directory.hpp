@@ -77,7 +77,7 @@ class root_directory {
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist_before_answer<D>(&word, sizeof word, where);
+    domain::persist_before_return<D>(&word, sizeof word, where);
   }
 
   [[nodiscard]] std::optional<std::uint16_t> find(std::string_view name) const;
@@ -331,7 +331,7 @@ void root_directory<D>::require_bases(const root_entry& entry) const {
   std::array<std::uint64_t, pool_format::root_bases + 1> known{base()};
   std::transform(std::begin(entry.bases), std::end(entry.bases), known.begin() + 1,
                  [](const auto& word) { return D::load(word, acquire); });
-  if (pool_format::tell_apart(known, space_bytes_)) return;
+  if (pool_format::are_apart(known, space_bytes_)) return;
   throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
                               "' records base addresses that cannot all be true; restore a backup");
 }

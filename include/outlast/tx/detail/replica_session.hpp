@@ -567,7 +567,7 @@ class replica_session : public roots::root_session<D> {
       domain::fence<D>();
       // (P4) the transitions have happened. (P5) persisted-before (P6): nobody needs their log.
       D::store(state(), word.bits(), std::memory_order_release);
-      domain::persist_before_answer<D>(&state(), sizeof(std::uint64_t));
+      domain::persist_before_return<D>(&state(), sizeof(std::uint64_t));
       forget_commits(log);  // (P6) it says nothing any more.
     }
   }

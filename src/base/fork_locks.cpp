@@ -10,7 +10,7 @@
 namespace outlast::base {
 namespace {
 
-constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::twins) + 1;
+constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::shadow_copies) + 1;
 constinit std::array<std::mutex, lock_count> locks;
 
 void lock_all() {

@@ -84,7 +84,7 @@ file_pool* find_pool(std::uintptr_t address) noexcept {
 }
 
 /// Nothing if the real device is to be asked: there is no stand-in, or no pool in the range.
-std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
+std::optional<int> sync_with_replacement(std::uintptr_t first, std::size_t size) {
   if (replacement_device == nullptr) return std::nullopt;
   std::string path;
   std::uint64_t offset = 0;
@@ -105,7 +105,8 @@ int sync_range(std::uintptr_t first, std::size_t size) {
       return error_to_report.load(std::memory_order_relaxed);
     }
   }
-  if (const std::optional<int> error_number = sync_with_stand_in(first, size)) return *error_number;
+  if (const std::optional<int> error_number = sync_with_replacement(first, size))
+    return *error_number;
   return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
 }
 
@@ -252,8 +253,8 @@ void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   syncs_to_fail.store(count, std::memory_order_relaxed);
 }
 
-void replace_file_device(file_device stand_in) {
-  file_device* const made = stand_in ? new file_device(std::move(stand_in)) : nullptr;
+void replace_file_device(file_device replacement) {
+  file_device* const made = replacement ? new file_device(std::move(replacement)) : nullptr;
   delete std::exchange(replacement_device, made);
 }
 

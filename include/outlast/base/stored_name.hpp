@@ -12,7 +12,7 @@
 
 namespace outlast::base {
 
-/// `stored_as<T>::type` has the name that pools record for `T`. It may be incomplete.
+/// Maps `T` to the type whose name pools record. That type may be incomplete.
 template <class T>
 struct stored_as {
   using type = T;
@@ -30,7 +30,7 @@ struct stored_as<Template<Arguments...>> {
 /// std::bad_alloc.
 template <class T>
 [[nodiscard]] std::string stored_name() {
-  // A pointer, since the tag may be incomplete. Its name is `P` and the name of what it points to.
+  // A pointer, since the tag may be incomplete. Its name is `P` and the name of its target.
   return std::string(typeid(typename stored_as<std::remove_cv_t<T>>::type*).name()).substr(1);
 }
 

@@ -39,7 +39,7 @@ std::vector<mapping>& all() {
   static auto* const twins = new std::vector<mapping>;  // never destroyed: pools may go late
   return *twins;
 }
-std::mutex& mutex() { return base::mutex_of(base::fork_lock::twins); }
+std::mutex& mutex() { return base::mutex_of(base::fork_lock::shadow_copies); }
 
 void* at(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 

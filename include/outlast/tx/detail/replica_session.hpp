@@ -583,7 +583,7 @@ class replica_session : public roots::root_session<D> {
     const std::size_t large_from = is_small ? std::min(bytes_, in_use.pages_begin + min_large) : 0;
     for (unsigned i = 0; i < wanted.replicas; ++i) {
       in_memory_.emplace_back(bytes_);
-      base::ask_for_large_pages(replica(i) + large_from, bytes_ - large_from);
+      base::request_large_pages(replica(i) + large_from, bytes_ - large_from);
     }
     for_each_used(in_use, [&](std::size_t begin, std::size_t end) {
       std::memcpy(replica(0) + begin, from + begin, end - begin);

@@ -1,3 +1,4 @@
+// Advice to the kernel to use large pages.
 #include <outlast/base/large_pages.hpp>
 
 #include <cstdint>

@@ -20,11 +20,11 @@ namespace outlast::alloc {
 /// any time after it was first used.
 ///
 /// Invariants:
-///   I1  a block is free iff its bit is set; only the holder of the span, who popped it, clears
+///   I1  a block is free iff its bit is set; only the holder of the span, which popped it, clears
 ///       bits.
 ///   I2  `state` counts the free blocks whose bits are known to be set; bits are set before they
 ///       are counted and cleared before they are discounted.
-///   I3  the span is on its class's stack, or held, or about to be pushed, iff `state` says queued.
+///   I3  the span is on its class's stack, or held, or about to be pushed, iff `state` is queued.
 template <domain::persistence_domain D>
 class alignas(64) span {
  public:

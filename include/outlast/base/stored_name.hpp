@@ -2,7 +2,7 @@
 //
 // A pool records a fingerprint of the types that a root or an object consists of, and the
 // compiler's name of a type is a part of it. A type of this library that is renamed or moved keeps
-// the name under which pools know it: its header declares a tag with the old name, which is never
+// the name that pools record: its header declares a tag with the old name, which is never
 // defined, and specializes `stored_as`.
 #pragma once
 

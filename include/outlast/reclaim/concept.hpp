@@ -1,8 +1,8 @@
-// The reclaimer: it decides when an unlinked node, which threads may still hold, can be reused.
+// The reclaimer: it decides when an unlinked node, which threads can still hold, may be reused.
 //
 // Laws that the compiler cannot check:
 //   L1  A node retired while an operation runs is not reused before that operation leaves.
-//   L2  The unlinking of a node is durable before the node is retired. Otherwise a crash could bring
+//   L2  The unlinking of a node is durable before the node is retired: else a crash could bring
 //       the link back after the block got new content. The operation guard keeps this law.
 //   L3  Threads that are idle, dead, or never retire anything hold back nothing.
 #pragma once

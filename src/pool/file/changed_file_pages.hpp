@@ -1,4 +1,4 @@
-// Which pages of a file differ in a private mapping of it.
+// The pages of a file that differ in a private mapping of it.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>

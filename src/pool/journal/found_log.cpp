@@ -24,7 +24,8 @@ namespace {
 
 using namespace pool_format;
 
-/// Page by page: large writes make large folios, of which a later sync of one page writes all.
+/// Writes page by page: large writes make large folios, of which a later sync of one page writes
+/// all.
 void write_pages(const std::string& path, int fd, std::uint64_t offset,
                  std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -90,11 +91,12 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
                        "keep what comes before");
 }
 
-/// What the batches of a log make of a pool.
+/// The result of a log's batches for a pool.
 struct log_survey {
-  /// No batch in the file has it or a greater one: what was cut off keeps its number.
+  /// No batch in the file has this number or a greater one: a batch that was cut off keeps its
+  /// number.
   std::uint64_t next_sequence = 1;
-  /// Of the pool's file when it has all of the batches.
+  /// The generation of the pool's file when it has all of the batches.
   std::uint64_t generation = 0;
   std::vector<std::byte> first_page;
   /// The first batch that is damaged or names bytes outside of the pool, if any.
@@ -143,7 +145,7 @@ void write_first_page(const mapped_file& pool, std::span<const std::byte> page) 
 /// Writes the batches into the pool's file, in order. A replay that was interrupted begins again.
 void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   const std::uint64_t pool_bytes = pool.length();
-  // First and last as in a checkpoint, for a copy that is made meanwhile.
+  // First and last, as in a checkpoint, for a copy that is made meanwhile.
   write_first_page(pool, found.first_page);
   reader.rewind();
   while (const auto batch = reader.next()) {
@@ -157,11 +159,12 @@ void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   }
   set_generations(found.first_page, {found.generation, found.generation});
   write_first_page(pool, found.first_page);
-  // (P1) persisted-before (P2): the log begins after what the pool's file holds.
+  // (P1) persisted-before (P2): the log begins after the batches in the pool's file.
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool");
 }
 
-/// The open file of a log; none where there is none, or something that cannot be one.
+/// Returns the open file of a log; an empty descriptor if there is none, or something that cannot
+/// be a log.
 unique_fd open_log(const std::string& path, bool demanded) {
   unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   const bool is_no_log = errno == EISDIR || errno == ENXIO || errno == ELOOP;
@@ -171,7 +174,8 @@ unique_fd open_log(const std::string& path, bool demanded) {
   return file;
 }
 
-/// Of a pool that gets a log: a process that was killed while it wrote the state may have left two.
+/// Gives both slots of a pool that gets a log the same generation: a process that was killed while
+/// it wrote the state may have left two.
 void even_out_generations(const mapped_file& pool) {
   std::vector<std::byte> first_page = pool.first_page();
   const page_generations has = generations_of(first_page);
@@ -181,9 +185,9 @@ void even_out_generations(const mapped_file& pool) {
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool's state");
 }
 
-/// What an earlier opener had written when its device failed stays in the kernel's cache, where it
-/// seems to be in the file, and is never written again. What is built upon has to be on the device:
-/// after this the cache holds nothing else.
+/// Syncs and drops the file's cached pages. After an error of its device, the writes of an earlier
+/// opener stay in the kernel's cache, where they seem to be in the file, and are never written
+/// again. Later stores must build only upon bytes that are on the device.
 void forget_what_device_lacks(const mapped_file& pool) {
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the found pool");
   device_of_logs().forget(pool.path(), pool.descriptor());
@@ -199,7 +203,7 @@ pool_mark mark_of(const parsed_header& header) {
   return names_log(header) ? pool_mark::open_logged : pool_mark::open;
 }
 
-/// What an opener has found: the facts, and the means to act upon them.
+/// The facts that an opener has found, and its means to act upon them.
 struct examined_log {
   log_facts facts;
   unique_fd file;
@@ -207,7 +211,7 @@ struct examined_log {
   log_survey contents;
 };
 
-/// Changes nothing.
+/// Collects the facts, in the order in which they matter. Changes nothing.
 examined_log examine(const mapped_file& pool, const std::string& path, const parsed_header& header,
                      bool wanted, bool salvage) {
   examined_log result{{mark_of(header), wanted, salvage}, {}, {}, {}};
@@ -227,7 +231,7 @@ examined_log examine(const mapped_file& pool, const std::string& path, const par
   return result;
 }
 
-/// Returns if the action is not a refusal.
+/// Throws the error of a refusal. Returns if the action is no refusal.
 void refuse(log_action action, const examined_log& log, const std::string& pool,
             const std::string& path) {
   switch (action) {
@@ -260,7 +264,7 @@ found_log bring_in(examined_log&& log, const mapped_file& pool, const std::strin
   found.next_sequence = log.contents.next_sequence;
   replay(reader, pool, log.contents);
   found.newest_start = 1 - reader.reading().start_index;
-  // (P2) the log begins after what it held.
+  // (P2) the log begins after its batches.
   must(write_start_page(path, found.file.get(), found.newest_start,
                         {found.next_sequence, log.contents.generation, {}, 0}),
        path, "empty the redo log");
@@ -277,7 +281,7 @@ found_log bring_in(examined_log&& log, const mapped_file& pool, const std::strin
 }  // namespace
 
 std::string log_path_of(const std::string& pool_path) {
-  std::error_code failed;  // there is no such file yet, or any more
+  std::error_code failed;  // the file does not exist
   const std::filesystem::path file = std::filesystem::canonical(pool_path, failed);
   return (failed ? pool_path : file.string()) + ".redo";
 }

@@ -1,4 +1,4 @@
-// The decision of an opener about the redo log that it finds beside a pool, as a table.
+// The decision of an opener about the redo log that it finds next to a pool, as a table.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace outlast::pool_detail {
 enum class pool_mark {
   closed,       ///< clean: the file is complete without a log
   open,         ///< dirty, under a domain without a log
-  open_logged,  ///< dirty, under domain::logged_file: what was acknowledged needs the log
+  open_logged,  ///< dirty, under domain::logged_file: acknowledged data may be only in the log
 };
 
 /// The file under the log's name.
@@ -54,7 +54,7 @@ struct log_facts {
   log_found found = log_found::none;
   log_fit fit = log_fit::fits;
 
-  /// A file under the log's name has to be a log of this pool.
+  /// Returns whether a file under the log's name has to be a log of this pool.
   [[nodiscard]] constexpr bool demands_log() const noexcept {
     return logged || mark == pool_mark::open_logged;
   }
@@ -77,7 +77,7 @@ struct log_rule {
   }
 };
 
-/// The first row that matches decides. docs/formats/redo-log.md has the same rows.
+/// The table: the first row that matches decides. docs/formats/redo-log.md has the same rows.
 inline constexpr auto log_rules = [] {
   using enum log_found;
   using enum log_fit;

@@ -62,7 +62,7 @@ TYPED_TEST(Wishes, that_cannot_be_met_are_refused) {
   this->expect_refusal({.capacity_bytes = 16 * mib},
                        "capacity_bytes is " + std::to_string(16 * mib), has);
   this->expect_refusal({.size_bytes = 9 * mib}, "size_bytes is " + std::to_string(9 * mib), has);
-  this->expect_refusal({.reserve_shadow_copy = true}, "reserve_volatile_twin", "no place");
+  this->expect_refusal({.reserve_shadow_copy = true}, "reserve_shadow_copy", "no address space");
 }
 
 TYPED_TEST(Wishes, that_are_met_and_defaults_change_nothing) {

@@ -1,8 +1,8 @@
 // The free pages of a pool as a volatile bitmap, in which threads claim stretches of pages.
 //
 // A page is free if its bit is clear. Free neighbours coalesce by nature: a stretch is any sequence
-// of clear bits. A stretch of up to 64 pages is claimed by one compare-and-swap if it is in a single
-// word of the bitmap; a longer one word by word, in ascending order, with rollback.
+// of clear bits. A stretch of up to 64 pages is claimed by one compare-and-swap if it is in a
+// single word of the bitmap; a longer one word by word, in ascending order, with rollback.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>

@@ -1,11 +1,11 @@
-// Pages of a pool, handed out in runs.
+// The pages of a pool, which are allocated in runs.
 //
 // The pool's table of page lines durably records the runs in use. The free pages are a volatile
 // bitmap (page_bitmap.hpp), which is rebuilt from the table.
 //
-// Progress. Claiming and releasing are lock-free, with two exceptions. After a clean close the table
-// is read in chunks, when space is needed, by one thread at a time. A claim that finds no room waits
-// while another thread gives free pages back to the file system.
+// Progress. Claiming and releasing are lock-free, with two exceptions. After a clean close the
+// table is read in chunks, when space is needed, by one thread at a time. A claim that finds no
+// room waits while another thread gives free pages back to the file system.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -36,11 +36,11 @@ namespace outlast {
 
 /// The pages of one pool.
 ///
-/// Thread-safety: everything but construction, load() and set_high_water() may be called
+/// Thread-safety: all members except the constructor, load() and set_high_water() may be called
 /// concurrently.
 /// Invariants:
 ///   I1  a page belongs to a run iff the durable word of the run's first line covers it.
-///   I2  the word of every line that begins no run is 0, durably, before its page is handed out.
+///   I2  the word of every line that begins no run is 0, durably, before its page is allocated.
 ///   I3  the bit of a page in use is set; it is cleared only after I2 holds again for its run.
 template <domain::persistence_domain D>
 class page_space {
@@ -50,72 +50,73 @@ class page_space {
   using run_word = pool_format::run_word;
   static constexpr std::size_t page_size = pool_format::page_size;
 
-  /// Memory handed in by the pool. `base` is the address of page 0 of the pool file, aligned to a
-  /// page; `lines[i]` describes page i, for i < capacity_pages. Pages below `first_page` (at least
-  /// 1) belong to header and tables.
+  /// The memory of the pool. `base` is the address of page 0 of the pool file, aligned to a page.
+  /// `lines[i]` describes page i, for i < capacity_pages. Pages below `first_page` (at least 1)
+  /// belong to header and tables.
   struct geometry {
     std::byte* base;
     page_line* lines;
     std::uint32_t first_page;
-    std::uint32_t page_count;      ///< limit now
-    std::uint32_t capacity_pages;  ///< limit for ever
+    std::uint32_t page_count;      ///< present limit
+    std::uint32_t capacity_pages;  ///< final limit
   };
 
-  /// Makes pages [first, first + count) and their slice of the line table really exist; throws
-  /// out_of_space where the file system is full. Called before any of them is written, by several
-  /// threads at once if need be, sometimes again for pages that exist.
+  /// Makes pages [first, first + count) and their part of the line table exist on the file system.
+  /// Throws out_of_space if the file system is full. Called before any of them is written, possibly
+  /// by several threads concurrently, and possibly for pages that exist.
   using commit_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
 
-  /// The contrary: these pages need not exist until they are committed again. May do nothing.
+  /// The reverse: these pages need not exist until they are committed again. May have no effect.
   using give_back_function = std::function<void(std::uint32_t first, std::uint32_t count)>;
 
-  /// Knows nothing of the pages in use until load(). `path`: of the pool's file, for messages.
-  /// Without `give_back` pages that were committed exist for ever.
+  /// The pages in use are unknown until load(). `path`: of the pool's file, for messages. Without
+  /// `give_back`, committed pages exist for ever.
   page_space(geometry where, commit_function commit, std::string path = {},
              give_back_function give_back = {});
   page_space(const page_space&) = delete;
   page_space& operator=(const page_space&) = delete;
 
-  /// Learns from the lines which pages are in use. After set_high_water() it returns at once and
-  /// the lines are read as space is needed; otherwise all are read now. Throws corruption. The
-  /// caller is alone.
+  /// Determines from the lines which pages are in use. After set_high_water() it returns
+  /// immediately, and the lines are read as space is needed; otherwise it reads all lines. Throws
+  /// corruption. Requires: no other thread uses the object.
   void load();
 
-  /// The end of the highest run that ever was, as far as known: what a clean close stores.
+  /// Returns the known end of the highest run that ever existed. A clean close stores it.
   [[nodiscard]] std::uint32_t high_water() const { return high_water_.load(relaxed); }
-  /// What high_water() was at the clean close. Pages below exist, pages from there on are free.
+  /// Sets high_water() as of the clean close. Pages below it exist; pages from there on are free.
   void set_high_water(std::uint32_t page) {
     high_water_.store(page, relaxed);
     high_water_known_ = true;
   }
 
-  /// The last process was killed, and the machine went on: blocks may hold what is in the caches
-  /// alone. Whoever recovers an owner's blocks makes those in use durable.
+  /// Notes that the last process was killed and that the machine kept running: blocks may be in the
+  /// caches only. The recovery of an owner's blocks must make those in use durable.
   void expect_unflushed_blocks() noexcept { blocks_may_be_unflushed_ = true; }
   [[nodiscard]] bool blocks_may_be_unflushed() const noexcept { return blocks_may_be_unflushed_; }
 
-  /// A run of `pages` pages whose address is a multiple of `align_pages` pages, a power of two.
-  /// Lock-free; throws out_of_space with no effect. The descriptor is durable at return; in scan
-  /// mode also zeros in the first 16 bytes of each block. Contents are undefined otherwise.
+  /// Allocates a run of `pages` pages whose address is a multiple of `align_pages` pages, a power
+  /// of two. Lock-free. Throws out_of_space without effect. The descriptor is durable at return; in
+  /// scan mode also zeros in the first 16 bytes of each block. Other contents are undefined.
   [[nodiscard]] void* allocate_run(run_kind kind, std::uint16_t owner, std::uint8_t mode,
                                    std::uint32_t pages, std::uint64_t block_size,
                                    std::uint32_t align_pages = 1);
 
-  /// Gives a run back. Lock-free. Durable at return. Nothing in the run is used any more. Where the
-  /// device fails or the lines turn out to be damaged, the pages stay taken, and require_intact()
-  /// throws from then on.
+  /// Frees a run. Lock-free. Durable at return. If the device fails or the lines are damaged, the
+  /// pages stay in use, and require_intact() throws from then on. Requires: no thread uses the run
+  /// any more.
   void free_run(void* first) noexcept;
 
-  /// Makes the pages of a run really exist: those of a region do not until they are asked for.
-  /// Throws out_of_space.
+  /// Makes the pages of a run exist on the file system: those of a region do not exist until they
+  /// are requested. Throws out_of_space.
   void make_real(void* first) { commit_(page_of(first), run_at(page_of(first)).pages); }
 
-  /// What this process has had; what any one has had, as far as known; and all.
+  /// Which free pages: those that this process has used, those that any process is known to have
+  /// used, or all.
   enum class free_pages { existing, below_high_water, all };
-  /// Gives back to the file system what is free in stretches of 256 KiB or more, as far as the
-  /// lines have been read. If there is something, `settle` is called first: it sees to it that
-  /// nothing of these pages is written to the file any more, and that what the lines say survives
-  /// whatever the file's blocks survive. Throws what that throws, std::bad_alloc.
+  /// Gives free stretches of 256 KiB or more back to the file system, among the pages whose lines
+  /// have been read. If there are any, calls `settle` first. It ensures that no bytes of these
+  /// pages are written to the file any more, and that the lines survive whatever the file's blocks
+  /// survive. Throws std::bad_alloc, and the exceptions of `settle`.
   void give_back_free_pages(free_pages which, const std::function<void()>& settle = {});
   /// Reads all lines that have not been read yet. Throws corruption.
   void read_lines() {
@@ -123,41 +124,41 @@ class page_space {
     }
   }
 
-  /// Throws the first error that a call without a way to report it has met, if any: the pool must
-  /// not be marked clean.
+  /// Throws the first error of a call that could not report it, if any: the pool must not be marked
+  /// clean.
   void require_intact() const;
-  /// Has no such call met one?
+  /// Returns whether no such call has failed.
   [[nodiscard]] bool is_intact() const noexcept {
     return !failure_claimed_.load(std::memory_order_relaxed);
   }
-  /// Remembers the exception being handled for require_intact(), if it is the first.
+  /// Stores the current exception for require_intact(), if it is the first.
   void note_failure() noexcept;
 
-  /// Gives back every run of `owner`. The owner has no live arena; others may use theirs. Throws
-  /// corruption and what the device reports; then some runs may be left.
+  /// Frees every run of `owner`. Throws corruption and errors of the device; then some runs may be
+  /// left. Requires: the owner has no live arena. Other owners may use theirs.
   void free_runs_of(std::uint16_t owner);
 
-  /// Calls `visit(first_page, run_word)` for each run. Runs that come or go meanwhile may be missed
-  /// or seen: the word is what was read and found valid, and only the run's owner may read it again
-  /// and find the same. Throws corruption where a descriptor makes no sense.
+  /// Calls `visit(first_page, run_word)` for each run. Concurrent runs may be missed or visited.
+  /// The word is the one that was read and found valid; only the run's owner can read it again and
+  /// find the same. Throws corruption if a descriptor is invalid.
   template <class Visit>
   void for_each_run(Visit&& visit) const;
 
-  /// The pool grew: pages below `page_count` may be handed out. Never shrinks.
+  /// Permits pages below `page_count` after the pool has grown. Never shrinks.
   void raise_limit(std::uint32_t page_count) { bitmap_.raise_limit(page_count); }
-  /// Pages below this may be handed out.
+  /// Pages below this can be allocated.
   [[nodiscard]] std::uint32_t limit() const { return bitmap_.limit(); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return where_.capacity_pages; }
   [[nodiscard]] std::uint32_t first_page() const noexcept { return where_.first_page; }
 
-  /// The first contradiction found in the lines (unknown kinds, runs past the end, words inside
-  /// runs), or "". The caller is alone.
+  /// Returns the first contradiction in the lines (unknown kinds, runs past the end, words inside
+  /// runs), or "". Requires: no other thread uses the object.
   [[nodiscard]] std::string check() const;
 
-  /// Of all arenas of the pool, and of what is built over them.
+  /// The callers of all arenas of the pool, and of structures that are built on them.
   [[nodiscard]] const std::shared_ptr<base::callers>& callers() const noexcept { return callers_; }
 
-  /// Of the pool's file; "" in memory.
+  /// Returns the path of the pool's file; "" in memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::byte* base() const noexcept { return where_.base; }
   [[nodiscard]] page_line& line(std::uint32_t page) const noexcept { return where_.lines[page]; }
@@ -167,11 +168,11 @@ class page_space {
   [[nodiscard]] void* address_of(std::uint32_t page) const noexcept {
     return where_.base + std::size_t{page} * page_size;
   }
-  /// Whether `address` lies in a page that can be handed out.
+  /// Returns whether `address` is in a page that can be allocated.
   [[nodiscard]] bool contains(const void* address) const {
     return contains_offset(offset_of(address));
   }
-  /// The same by its distance from base(), which may be any number.
+  /// Like contains(), by the distance from base(), which can be any number.
   [[nodiscard]] bool contains_offset(std::uint64_t offset) const {
     const std::uint64_t page = offset / page_size;
     return page >= where_.first_page && page < limit();
@@ -181,44 +182,46 @@ class page_space {
            reinterpret_cast<std::uintptr_t>(where_.base);
   }
 
-  /// `lack`: what is not to be had. Tells what makes room.
+  /// Throws out_of_space with `lack`, the missing resource, and a remedy.
   [[noreturn]] void throw_full(const std::string& lack) const;
 
-  // The halves of allocate_run and free_run, for an allocator that keeps tables of its own in step.
+  // The halves of allocate_run and free_run, for an allocator that updates tables of its own
+  // between them.
 
-  /// Pages that nobody else will get, without a descriptor: lost by a crash, that is, free. None if
-  /// there is no room.
+  /// Claims pages without a descriptor: after a crash they are free. Returns nullopt if there is no
+  /// room.
   [[nodiscard]] std::optional<std::uint32_t> claim(std::uint32_t pages,
                                                    std::uint32_t align_pages = 1);
-  /// What a line says of a run that begins there.
+  /// The content of a line at which a run begins.
   struct description {
     std::uint32_t first;
     run_word run;
     std::uint64_t block_size;
   };
-  /// Makes claimed pages runs, with the waits of one; durable at return.
+  /// Turns claimed pages into runs, with the waits of one run; durable at return.
   void publish(std::span<const description> runs);
-  /// The same for one.
+  /// Turns claimed pages into one run.
   void publish(const description& one) { publish({&one, 1}); }
-  /// Makes a run claimed pages again; durable at return. False, and noted for require_intact(), if
-  /// the device failed: then the pages must stay claimed.
+  /// Turns a run into claimed pages; durable at return. Returns false, after note_failure(), if the
+  /// device failed: then the pages must stay claimed.
   [[nodiscard]] bool retract(std::uint32_t first) noexcept;
-  /// Gives claimed pages back.
+  /// Frees claimed pages.
   void release_pages(std::uint32_t first, std::uint32_t pages) { bitmap_.release(first, pages); }
 
-  /// The parts of the line's word.
+  /// Returns the parts of the line's word.
   [[nodiscard]] run_word run_at(std::uint32_t page) const {
     return run_word::unpack(D::load(line(page).word, acquire));
   }
-  /// The run that begins at `page`; one free page if none does. Throws corruption where the
-  /// descriptor makes no sense.
+  /// Returns the run that begins at `page`, or one free page if none does. Throws corruption if the
+  /// descriptor is invalid.
   [[nodiscard]] run_word valid_run_at(std::uint32_t page) const;
-  /// Throws corruption if a line in the middle of this run begins another, which would come to life
-  /// when this one is given back.
+  /// Throws corruption if a line inside this run begins another run, which would become valid when
+  /// this one is freed.
   void require_no_run_inside(std::uint32_t first, run_word run) const;
-  /// The size of the block of `owner` that begins at `block`; 0 if none does. Judges by the lines.
+  /// Returns the size of the block of `owner` that begins at `block`, or 0 if none does, as
+  /// recorded in the lines.
   [[nodiscard]] std::size_t block_bytes(const void* block, std::uint16_t owner) const;
-  /// The first page of the run that holds `page`; 0 if none does.
+  /// Returns the first page of the run that holds `page`, or 0 if none does.
   [[nodiscard]] std::uint32_t run_holding(std::uint32_t page) const;
 
  private:
@@ -255,22 +258,23 @@ class page_space {
   give_back_function give_back_;
   std::string path_;
   bitmap bitmap_;
-  // Of a page before opened_end_ it is 1 if the page is known to exist: an earlier process may have
-  // given it back. Of the others it is 1 if this one has. A page's bit is its owner's.
+  // For a page before opened_end_ the bit is 1 if the page is known to exist: an earlier process
+  // may have given it back. For other pages it is 1 if this process has given it back. Only a
+  // page's owner changes its bit.
   base::zeroed_array<domain::volatile_word<D, bits>> existence_;
   std::uint32_t opened_end_ = 0;
   domain::volatile_word<D, std::uint32_t> giving_back_{
       0};  // threads that have claimed pages to do so
   domain::volatile_word<D, std::uint32_t> high_water_{0};
   domain::volatile_word<D, std::uint32_t> committed_{0};  // pages below exist
-  std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines say
+  std::uint32_t scan_end_ = 0;     // pages from here on are free, whatever their lines contain
   std::uint32_t scan_cursor_ = 0;  // guarded by scanning_
   domain::spin_lock<D> scanning_;
   bool high_water_known_ = false;
   bool blocks_may_be_unflushed_ = false;
   std::atomic<bool> failure_claimed_{false};
   std::atomic<bool> failure_noted_{false};
-  std::exception_ptr failure_;  // written by whoever claims it, read once it is noted
+  std::exception_ptr failure_;  // written by the thread that claims it, read once it is noted
   std::shared_ptr<base::callers> callers_ = std::make_shared<base::callers>();
 };
 
@@ -321,7 +325,7 @@ void page_space<D>::free_run(void* first_address) noexcept {
   try {
     load_through(first);
   } catch (...) {
-    // The pages count as taken: what lies before them in the lines cannot be read.
+    // The pages stay in use: the lines before them cannot be read.
     note_failure();
     return;
   }
@@ -349,7 +353,7 @@ void page_space<D>::free_runs_of(std::uint16_t owner) {
       if (run.owner == owner) visit(first, run);
     });
   };
-  // A run that is given back may not uncover others.
+  // A run that is freed must not uncover other runs.
   for_each([&](std::uint32_t first, run_word run) { require_no_run_inside(first, run); });
   for_each([&](std::uint32_t first, run_word) { free_run(address_of(first)); });
   require_intact();
@@ -374,18 +378,18 @@ void page_space<D>::publish(std::span<const description> runs) {
     zero_headers(first, run.pages, block_size);
     zeroed = true;
   }
-  // (P3) persisted-before (P1): what older owners left is never taken for a header.
+  // (P3) persisted-before (P1): bytes of older owners are never taken for a header.
   if (zeroed) D::psync();
   for (const auto& [first, run, block_size] : runs) {
     page_line& at = line(first);
     const std::uint64_t generation = at.generation + 1;
     D::write(&at.block_size, &block_size, sizeof block_size);
     D::write(&at.generation, &generation, sizeof generation);
-    // (1) release: whoever reads the word reads the fields; on media too, for they share its line.
+    // (1) release: a reader of the word sees the fields; on media too, because they share its line.
     D::store(at.word, run.pack(), release);
     domain::flush<D>(&at, sizeof at);
   }
-  // (P1) The descriptors are durable before anybody is handed a run.
+  // (P1) The descriptors are durable before a caller gets a run.
   domain::fence<D>();
 }
 
@@ -459,7 +463,7 @@ std::optional<std::uint32_t> page_space<D>::claim(std::uint32_t pages, std::uint
       }
       return first;
     }
-    // Another thread may have read the rest since: then it was not searched.
+    // Another thread may have read more lines since: then their pages were not searched.
     if (load_more() || !knew_all || waits_for_free_pages()) continue;
     if (bitmap_.releases() == seen) return std::nullopt;
   }

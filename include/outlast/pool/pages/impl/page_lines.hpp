@@ -1,4 +1,4 @@
-// Bodies of page_space: reading and judging the lines.
+// Bodies of page_space: reading and validating the lines.
 #pragma once
 
 #include <outlast/pool/pages/page_space.hpp>
@@ -25,7 +25,7 @@ void page_space<D>::load() {
   opened_end_ = static_cast<std::uint32_t>(base::round_up(high_water(), word_pages));
 }
 
-/// Reads another chunk of lines. False if all have been read.
+/// Reads another chunk of lines. Returns false if all have been read.
 template <domain::persistence_domain D>
 bool page_space<D>::load_more() {
   if (bitmap_.hides_none()) return false;
@@ -80,13 +80,13 @@ void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) con
   for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
     if (run_at(page).pack() == 0) continue;
     throw corruption(path_, "the descriptor of page " + std::to_string(page) +
-                                " lies inside the run of page " + std::to_string(first) +
+                                " is inside the run of page " + std::to_string(first) +
                                 "; restore a backup");
   }
 }
 
-/// Judges by the word alone, which is read at once: the other fields may belong to a later run.
-/// Takes memory for a complaint alone: pages are given back in calls that may not fail.
+/// Validates the word, which is read atomically; the other fields may belong to a later run.
+/// Allocates memory only for a message: pages are freed in calls that must not fail.
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   const auto where = [page] { return "the descriptor of page " + std::to_string(page); };
@@ -111,7 +111,7 @@ std::string page_space<D>::check() const {
     const run_word run = run_at(page);
     if (run.pack() == 0) continue;
     if (page < run_end) {
-      return "the descriptor of page " + std::to_string(page) + " lies inside the run of page " +
+      return "the descriptor of page " + std::to_string(page) + " is inside the run of page " +
              std::to_string(run_first);
     }
     if (std::string wrong = complaint(page, run); !wrong.empty()) return wrong;

@@ -1,5 +1,5 @@
-// Goal: flush covers each touched line once, and a fence is issued only where something waits for
-// it. Method: a domain that writes down what it is told.
+// Goal: flush covers each touched line once, and a fence is issued only if a flush is outstanding.
+// Method: a domain that records its calls.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>

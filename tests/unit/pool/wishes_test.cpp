@@ -1,6 +1,6 @@
-// Goal: what a pool was asked for at its opening it has, or the opening is refused with both values
-// and leaves the pool as it was; options that have their defaults ask for nothing. Method: pools
-// that are opened again with other options.
+// Goal: an option that is set has its effect when a pool is opened, or the opening is refused with
+// both values and leaves the pool unchanged. Default values request nothing. Method: pools that are
+// opened again with other options.
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>

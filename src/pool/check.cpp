@@ -176,7 +176,7 @@ class image_check {
                       region.replicas <= limit / region.stride_bytes && region.offset <= limit &&
                       region.stride_bytes * region.replicas <= limit - region.offset;
     if (!fits) {
-      add(severity::error, named + " lies outside of the pool");
+      add(severity::error, named + " is outside of the pool");
       return;
     }
     const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
@@ -436,14 +436,13 @@ void add_log(const std::string& path, std::span<const std::byte> image,
   if (!batches && reading.header->dirty() && domain == domain::kind::logged_file) {
     findings.push_back({severity::error, "the pool was not closed, and there is no redo log '" +
                                              pool_detail::log_path_of(path) +
-                                             "' of its own, in which lies what was acknowledged "
-                                             "last"});
+                                             "' of its own, which has the last acknowledged data"});
   }
   if (batches.value_or(0) == 0) return;
   findings.push_back({severity::note, "the redo log '" + pool_detail::log_path_of(path) +
                                           "' holds " + std::to_string(*batches) +
                                           " batches, which the next opening brings into the "
-                                          "file: what was found is the file without them"});
+                                          "file; these findings are about the file without them"});
 }
 
 /// Adds a finding if the next opening would refuse the whole file.

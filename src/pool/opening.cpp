@@ -196,7 +196,7 @@ parsed_header validate_file(const mapped_file& file) {
   const std::vector<std::byte> first = file.first_page();
   if (file.is_device() && !holds_pool(first)) {
     throw error(errc::not_found, file.path(),
-                "there is no pool on this device; create() makes one over what it holds");
+                "there is no pool on this device; create() replaces its contents with one");
   }
   return validate_header(first, file.path());
 }
@@ -224,9 +224,11 @@ std::string octal(unsigned mode) {
 void require_mode(const pool_options& options, const std::string& path) {
   const unsigned mode = options.file_mode;
   if (mode == 0 || ((mode & 0600) == 0600 && (mode & ~0777U) == 0)) return;
-  throw error(errc::bad_argument, path,
-              "pool_options::file_mode is " + octal(mode) +
-                  "; it has permissions alone (0777), and the owner may read and write (0600)");
+  throw error(
+      errc::bad_argument, path,
+      "pool_options::file_mode is " + octal(mode) +
+          "; it must have only permissions (0777), among them those of the owner to read and "
+          "write (0600)");
 }
 
 [[noreturn]] void refuse_wish(const std::string& path, const std::string& option,
@@ -291,7 +293,9 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   pool_sizes sizes{};
   if (options.size_bytes > largest_capacity_bytes ||
       options.capacity_bytes > largest_capacity_bytes) {
-    throw error(errc::bad_argument, path, "a pool can have at most 8 TiB");
+    throw error(errc::bad_argument, path,
+                "size_bytes is " + std::to_string(options.size_bytes) + " and capacity_bytes " +
+                    std::to_string(options.capacity_bytes) + "; a pool can have at most 8 TiB");
   }
   sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);
   sizes.capacity_bytes =
@@ -306,7 +310,9 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
                     " bytes is too small; it needs " + std::to_string(smallest));
   }
   if (sizes.capacity_bytes < sizes.size_bytes) {
-    throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
+    throw error(errc::bad_argument, path,
+                "capacity_bytes is " + std::to_string(options.capacity_bytes) +
+                    ", less than size_bytes, " + std::to_string(options.size_bytes));
   }
   if (options.reserve_shadow_copy) sizes.shadow_distance = sizes.capacity_bytes;
   return sizes;
@@ -413,12 +419,12 @@ parsed_header validate_header(std::span<const std::byte> bytes, const std::strin
 
 std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header) {
   const auto page_count = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
-  if (dax_device_of(fd)) return page_count;  // it has no holes, and would not tell
+  if (dax_device_of(fd)) return page_count;  // it has no holes
   const std::uint64_t table = header.fixed.line_table_offset;
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   const auto* const lines = reinterpret_cast<const page_line*>(image + table);
-  // The answer may leave out pages that are dirty in the cache.
+  // The file system may report pages that are dirty in the cache as holes.
   if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
   const bool known =
       for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {

@@ -41,7 +41,7 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
                    "the pool was not closed, and what was acknowledged last is in its redo "
                    "log '" +
                        log +
-                       "', which is missing; put it beside the pool again, restore a backup, "
+                       "', which is missing; put it back next to the pool, restore a backup, "
                        "or open the pool with pool_options::salvage to keep what can be "
                        "recovered without");
 }

@@ -596,11 +596,14 @@ std::uint64_t basic_pool<D>::require_range(std::string_view name, unsigned repli
                                            std::size_t offset, std::size_t bytes) const {
   const std::optional<region_info> region = find_region(name);
   if (!region) {
-    throw error(errc::not_found, path_, "there is no region '" + std::string(name) + "'");
+    throw error(errc::not_found, path_,
+                "there is no region '" + std::string(name) + "'; create it with reserve_region()");
   }
   if (replica >= region->replicas || offset > region->bytes || bytes > region->bytes - offset) {
     throw error(errc::bad_argument, path_,
-                "the range lies outside of the region '" + std::string(name) + "'");
+                "the range of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                    " in replica " + std::to_string(replica) + " is outside of the region '" +
+                    std::string(name) + "'");
   }
   return static_cast<std::uint64_t>(region->replica(replica) - base_) + offset;
 }

@@ -173,7 +173,10 @@ template <domain::persistence_domain D>
 void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset) {
   root_entry& entry = at(index, "publish");
   if (state_of(entry) != pool_format::entry_creating) {
-    throw error(errc::bad_argument, path_, "a root is published once, after its creation");
+    throw error(
+        errc::bad_argument, path_,
+        "root " + std::to_string(index) +
+            " is published already; publish_root() must be called once, after its creation");
   }
   D::store(entry.object_offset, object_offset, release);
   D::store(entry.object_check, pool_format::check_word(object_offset), release);
@@ -279,7 +282,9 @@ void root_directory<D>::require_name(std::string_view name) const {
       name.find('\0') == std::string_view::npos) {
     return;
   }
-  throw error(errc::bad_argument, path_, "the name of a root has 1 to 63 bytes, none of them zero");
+  throw error(errc::bad_argument, path_,
+              "the name of a root has " + std::to_string(name.size()) +
+                  " bytes; it must have 1 to 63, none of them zero");
 }
 
 /// A damaged entry may be the requested one: no root is created while there is one.
@@ -288,8 +293,8 @@ void root_directory<D>::require_undamaged() const {
   for (std::uint16_t i = 0; i < count_; ++i) {
     if (!damaged(entries_[i])) continue;
     throw corruption(path_, "entry " + std::to_string(i) +
-                                " of the root directory is damaged, so no root is created beside "
-                                "it; see 'outlast check' and restore a backup");
+                                " of the root directory is damaged, so that no root can be "
+                                "created; see 'outlast check' and restore a backup");
   }
 }
 

@@ -38,7 +38,7 @@ enum class recovery_mode : std::uint8_t {
 struct alignas(64) page_line {
   /// Published last: kind (bits 0-7), recovery mode (8-15), owner root (16-31), pages (32-63).
   std::atomic<std::uint64_t> word;
-  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: bytes asked for
+  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: requested bytes
   std::uint64_t generation;  ///< grows with each new run: binds self-describing headers
   std::uint64_t occupied_check;  ///< check_of_occupied(), as long as `occupied` is valid
   /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a

@@ -1,3 +1,4 @@
+// Arenas of the usual domains, compiled once.
 #include <outlast/alloc/arena.hpp>
 
 namespace outlast::alloc {

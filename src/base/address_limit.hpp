@@ -7,7 +7,7 @@
 
 namespace outlast::base {
 
-/// What RLIMIT_AS has to do with address space that is not to be had; "" if it is not set.
+/// Returns a clause about RLIMIT_AS for errors about address space; "" if the limit is not set.
 [[nodiscard]] inline std::string sentence_of_address_limit() {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};

@@ -1,3 +1,4 @@
+// Memory in whole pages from mmap(), and the part of a mapping that is the process's own.
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
 #include <src/base/address_limit.hpp>
@@ -18,7 +19,7 @@ void* map_memory(std::size_t bytes) {
   void* const got = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) {
-    throw out_of_space("no " + std::to_string(bytes >> 20) + " MiB of memory are to be had" +
+    throw out_of_space("the system has no " + std::to_string(bytes >> 20) + " MiB of memory left" +
                        sentence_of_address_limit());
   }
   return got;

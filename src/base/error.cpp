@@ -1,3 +1,4 @@
+// The text of errors and the category of their codes.
 #include <outlast/base/error.hpp>
 #include <src/base/immortal.hpp>
 

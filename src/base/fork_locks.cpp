@@ -1,3 +1,4 @@
+// The mutexes that fork() holds, and the handlers that lock and unlock them.
 #include <outlast/base/fork_locks.hpp>
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 namespace outlast::base {
 namespace {
 
-constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::twins) + 1;
+constexpr std::size_t lock_count = static_cast<std::size_t>(fork_lock::shadow_copies) + 1;
 constinit std::array<std::mutex, lock_count> locks;
 
 void lock_all() {
@@ -28,9 +29,9 @@ void begin_child() {
   unlock_all();
 }
 
-// Before main: a local static that one thread was initializing while another forks stays "being
-// initialized" in the child, which would wait for ever. Without memory for the handlers, fork() is
-// as it always was.
+// Before main: a local static that one thread initializes while another forks stays "being
+// initialized" in the child, which would wait for ever. If memory for the handlers is exhausted,
+// fork() works without them.
 [[maybe_unused]] const int installed = ::pthread_atfork(lock_all, unlock_all, begin_child);
 
 }  // namespace

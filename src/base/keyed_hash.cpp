@@ -1,3 +1,4 @@
+// SipHash, and the secret key of the process.
 #include <outlast/base/keyed_hash.hpp>
 
 #include <sys/auxv.h>
@@ -36,8 +37,8 @@ struct sip_state {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// Where the kernel has not enough randomness yet, early at boot: the bytes that it gave the
-/// process when it started, and the time.
+/// The key early at boot, when the kernel has not enough randomness yet: the bytes that it gave the
+/// process at its start, and the time.
 hash_key drawn_without_kernel() noexcept {
   hash_key key{};
   if (const auto* given = reinterpret_cast<const void*>(::getauxval(AT_RANDOM))) {

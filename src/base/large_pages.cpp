@@ -1,3 +1,4 @@
+// Advice to the kernel to use large pages.
 #include <outlast/base/large_pages.hpp>
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 namespace outlast::base {
 
-void ask_for_large_pages(void* first, std::size_t bytes) noexcept {
+void request_large_pages(void* first, std::size_t bytes) noexcept {
   constexpr std::uintptr_t large = std::uintptr_t{2} << 20;
   if (bytes < 2 * large) return;
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(first);

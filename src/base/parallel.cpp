@@ -1,3 +1,4 @@
+// Work on several threads. It continues on fewer threads if the process cannot create more.
 #include <outlast/base/parallel.hpp>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ void in_parallel(unsigned threads, const std::function<void(unsigned)>& work) {
       helpers.emplace_back(guarded, i);
       return true;
     } catch (const std::exception&) {
-      return false;  // neither a thread nor memory for one is to be had
+      return false;  // no thread, or no memory for one, is available
     }
   };
   for (unsigned i = 1; i < threads; ++i) {

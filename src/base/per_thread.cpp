@@ -1,3 +1,4 @@
+// The numbers of owners of per-thread objects.
 #include <outlast/base/per_thread.hpp>
 
 namespace outlast::base {

@@ -1,3 +1,4 @@
+// The registry of threads: it assigns slots, and releases them when threads exit.
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
@@ -28,7 +29,7 @@ constexpr std::size_t max_threads = 65'535;
               "more than 65,535 threads use pools at the same time; let some of them exit first");
 }
 
-/// Slots that wait for a thread. Pushes take no memory up to what was reserved.
+/// Free slots. Pushes allocate no memory up to the reserved number.
 class smallest_first
     : public std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> {
  public:
@@ -46,7 +47,7 @@ class registry {
       ++live_;
       return context;
     }
-    free_.reserve(contexts_.size() + 1);  // release() takes no memory
+    free_.reserve(contexts_.size() + 1);  // release() allocates no memory
     thread_context& context = contexts_.emplace_back();
     context.slot = static_cast<std::uint32_t>(contexts_.size() - 1);
     ++live_;
@@ -90,18 +91,18 @@ registry& the_registry() {
   return *instance;
 }
 
-// Made before main: no fork() of another thread finds it half made.
+// Made before main, so that no fork() of another thread finds it half made.
 [[maybe_unused]] const registry& made_early = the_registry();
 
 /// Called when a thread exits, after the destructors of its thread_local objects, which may use the
-/// library. What destructors of other keys register afterwards is given back in the next round of
-/// them.
+/// library. If destructors of other keys register the thread again, the next round of destructors
+/// releases it.
 void give_back(void* context) {
   the_registry().release(*static_cast<thread_context*>(context));
   current_thread = nullptr;
 }
 
-/// None if the process has used up its keys.
+/// Returns nullopt if the process has used up its keys.
 const std::optional<pthread_key_t>& exit_key() {
   static const std::optional<pthread_key_t> key = [] {
     pthread_key_t made{};

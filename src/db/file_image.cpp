@@ -140,7 +140,7 @@ void file_image::bring_in(const parsed_header& header, bool salvage) {
   std::vector<root_bases> recorded = recorded_bases(header);
   const auto is_usable = [&](root_bases each) {
     each.front() = reinterpret_cast<std::uintptr_t>(base_);
-    return tell_apart(each, space_of(header));
+    return are_apart(each, space_of(header));
   };
   for (unsigned tries = 0;; ++tries) {
     reserve(header, recorded);
@@ -172,7 +172,7 @@ std::vector<file_image::root_bases> file_image::recorded_bases(const parsed_head
     root_bases& known = recorded.emplace_back();
     std::transform(std::begin(entries[i].bases), std::end(entries[i].bases), known.begin() + 1,
                    [](const auto& word) { return word.load(std::memory_order_relaxed); });
-    if (!tell_apart(known, space_of(header))) recorded.pop_back();  // the pool will be refused
+    if (!are_apart(known, space_of(header))) recorded.pop_back();  // the pool will be refused
   }
   return recorded;
 }
@@ -183,7 +183,7 @@ void file_image::reserve(const parsed_header& header, const std::vector<root_bas
   const auto is_usable = [&](std::uintptr_t address) {
     return std::all_of(recorded.begin(), recorded.end(), [&](root_bases each) {
       each.front() = address;
-      return tell_apart(each, space);
+      return are_apart(each, space);
     });
   };
   std::vector<std::uintptr_t> wanted = {header.state.base_address};

@@ -1,3 +1,4 @@
+// The domain of ordinary files: notes of pages, and device syncs that poison a pool on failure.
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/domain/file.hpp>
@@ -37,7 +38,7 @@ struct file_pool {
   std::uint64_t syncs_begun = 0;
   pending_sync* pending = nullptr;
 
-  /// True while one of the first `count` syncs has not reported.
+  /// Returns true while one of the first `count` syncs has not reported.
   [[nodiscard]] bool waits_for(std::uint64_t count) const noexcept {
     for (const pending_sync* each = pending; each != nullptr; each = each->next) {
       if (each->number <= count) return true;
@@ -52,12 +53,12 @@ std::atomic<int> error_to_report{0};
 std::atomic<std::uint64_t> syncs_so_far{0};
 std::atomic<std::uint64_t> pages_so_far{0};
 std::atomic<std::uint64_t> reports_so_far{0};
-constinit file_device* replacement_device = nullptr;  // null: the real one
+constinit file_device* replacement_device = nullptr;  // nullptr: the real device
 
 std::mutex& pools_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
-/// The parent's pools and their errors are not the child's, which may open others at the same
-/// addresses. No other thread exists.
+/// The child does not have the parent's pools and their errors, and may open other pools at the
+/// same addresses. No other thread exists.
 void forget_parents_pools() { file_pools.value.clear(); }
 
 // Before main, as in fork_locks.cpp.
@@ -68,7 +69,7 @@ std::uintptr_t page_size() noexcept {
   return size;
 }
 
-/// Null if no registered pool holds `address`. The mutex is held.
+/// Returns nullptr if no registered pool holds `address`. Requires: the mutex is held.
 file_pool* find_pool(std::uintptr_t address) noexcept {
   for (file_pool& pool : file_pools.value) {
     if (address >= pool.base && address - pool.base < pool.size) return &pool;
@@ -83,8 +84,8 @@ file_pool* find_pool(std::uintptr_t address) noexcept {
                   "device, and open it again, which recovers what was acknowledged");
 }
 
-/// Nothing if the real device is to be asked: there is no stand-in, or no pool in the range.
-std::optional<int> sync_with_stand_in(std::uintptr_t first, std::size_t size) {
+/// Returns nullopt if the real device must sync: there is no replacement, or no pool in the range.
+std::optional<int> sync_with_replacement(std::uintptr_t first, std::size_t size) {
   if (replacement_device == nullptr) return std::nullopt;
   std::string path;
   std::uint64_t offset = 0;
@@ -105,13 +106,14 @@ int sync_range(std::uintptr_t first, std::size_t size) {
       return error_to_report.load(std::memory_order_relaxed);
     }
   }
-  if (const std::optional<int> error_number = sync_with_stand_in(first, size)) return *error_number;
+  if (const std::optional<int> error_number = sync_with_replacement(first, size))
+    return *error_number;
   return ::msync(reinterpret_cast<void*>(first), size, MS_SYNC) == 0 ? 0 : errno;
 }
 
-/// Where the pool that holds `address` ends; 0 if none does. One sync serves all pages of a pool:
-/// what it costs is the device's answer, and what else is dirty between them is written anyway.
-/// A stand-in is given what was noted and no more: it is there to find what was not.
+/// Returns the end of the pool that holds `address`; 0 if none does. One sync serves all pages of a
+/// pool: its cost is the device's response, and the other dirty pages between them are written
+/// anyway. A replacement gets only the noted pages: its purpose is to find missing notes.
 std::uintptr_t end_of_pool(std::uintptr_t address) {
   if (replacement_device != nullptr) return 0;
   const std::lock_guard lock(pools_mutex());
@@ -119,7 +121,7 @@ std::uintptr_t end_of_pool(std::uintptr_t address) {
   return pool == nullptr ? 0 : pool->base + pool->size;
 }
 
-/// One sync of the open file of the pool that holds an address.
+/// Syncs the open file of the pool that holds an address.
 class announced_sync {
  public:
   explicit announced_sync(std::uintptr_t address) : address_(address) {
@@ -136,10 +138,10 @@ class announced_sync {
   announced_sync(const announced_sync&) = delete;
   announced_sync& operator=(const announced_sync&) = delete;
 
-  /// The kernel reports an error once for each open file, to whichever sync asks first: 0 from this
-  /// one proves something only when every sync that was under way at its end has reported 0 as
-  /// well. Returns the pool if one of them failed. Memory of no open pool (of tests, of a pool
-  /// closed meanwhile) has no errors.
+  /// The kernel reports an error once for each open file, to the first sync that returns. A result
+  /// of 0 is proof only when every sync that was under way at its end has also reported 0. Returns
+  /// the pool if one of them failed. Memory of no open pool (of tests, of a pool closed meanwhile)
+  /// has no errors.
   [[nodiscard]] std::optional<file_pool> report(int error_number) {
     std::unique_lock lock(pools_mutex());
     withdraw();
@@ -178,7 +180,7 @@ class announced_sync {
   pending_sync mine_;
 };
 
-/// Returns the pool concerned if it is poisoned.
+/// Returns the pool of the range if it is poisoned.
 std::optional<file_pool> sync_or_poison(std::uintptr_t first, std::size_t size) {
   announced_sync mine(first);
   return mine.report(sync_range(first, size));
@@ -198,7 +200,7 @@ void file::pwb(const void* address, site) {
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) & ~(page_size() - 1);
   if (mine != nullptr && !mine->pages.empty() && mine->pages.back() == page) return;
   if (mine != nullptr && remember(mine->pages, page)) return;
-  // There is no room to remember the page, and the caller's store may have taken effect.
+  // There is no memory for the note, and the caller's store may have taken effect.
   hw::store_fence();
   pages_so_far.fetch_add(1, std::memory_order_relaxed);
   if (const auto failed = sync_or_poison(page, page_size())) throw_poisoned(*failed);
@@ -207,12 +209,12 @@ void file::pwb(const void* address, site) {
 void file::psync(site) {
   hw::store_fence();
   thread_notes* const mine = notes_of_this_thread();
-  if (mine == nullptr) return;  // nothing was remembered
+  if (mine == nullptr) return;  // there are no notes
   std::vector<std::uintptr_t>& pages = mine->pages;
   std::sort(pages.begin(), pages.end());
   pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   pages_so_far.fetch_add(pages.size(), std::memory_order_relaxed);
-  std::optional<file_pool> poisoned_pool;  // the others are synced all the same
+  std::optional<file_pool> poisoned_pool;  // the others are synced nevertheless
   for (std::size_t i = 0; i < pages.size();) {
     const std::uintptr_t first = pages[i];
     const std::uintptr_t limit = end_of_pool(first);
@@ -221,7 +223,7 @@ void file::psync(site) {
       end = pages[i] + page_size();
     if (auto failed = sync_or_poison(first, end - first)) poisoned_pool = std::move(failed);
   }
-  // Not before all were synced: what throws std::bad_alloc leaves them to the next fence.
+  // After all syncs: if std::bad_alloc is thrown, the next fence includes the notes.
   pages.clear();
   if (poisoned_pool) throw_poisoned(*poisoned_pool);
 }
@@ -252,8 +254,8 @@ void file::fail_next_syncs(unsigned count, int error_number) noexcept {
   syncs_to_fail.store(count, std::memory_order_relaxed);
 }
 
-void replace_file_device(file_device stand_in) {
-  file_device* const made = stand_in ? new file_device(std::move(stand_in)) : nullptr;
+void replace_file_device(file_device replacement) {
+  file_device* const made = replacement ? new file_device(std::move(replacement)) : nullptr;
   delete std::exchange(replacement_device, made);
 }
 

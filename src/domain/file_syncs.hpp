@@ -6,8 +6,8 @@
 namespace outlast::domain {
 
 /// Runs `sync`, which syncs the open file of the pool of domain::file that is mapped at `base`, and
-/// returns its errno. An error poisons the pool, as one of a fence does; an error that a fence
-/// takes meanwhile is returned. For memory of no such pool: `sync()`.
+/// returns its errno. An error poisons the pool, like one of a fence; an error of a concurrent
+/// fence is returned. For other memory, returns `sync()`.
 [[nodiscard]] int sync_of_open_file(const void* base, const std::function<int()>& sync);
 
 }  // namespace outlast::domain

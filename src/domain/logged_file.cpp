@@ -1,6 +1,9 @@
+// The domain of files with a redo log: a thread's notes of lines, and per pool the queue in which
+// fences of several threads share a batch of the log.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
+#include <outlast/base/group_commit.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <src/base/immortal.hpp>
 #include <src/domain/notes.hpp>
@@ -11,13 +14,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,20 +28,20 @@ namespace outlast::domain {
 namespace {
 
 constexpr std::size_t line = base::cache_line_size;
-/// Pools in files begin at multiples of this: no range reaches from one into the next.
+/// Pools in files begin at multiples of this, so that no range extends from one pool into the next.
 constexpr std::size_t pool_alignment = std::size_t{2} << 20;
 
 std::uintptr_t end_of(const line_range& range) noexcept { return range.first + range.lines * line; }
 
 bool precedes(const line_range& a, const line_range& b) noexcept { return a.first < b.first; }
 
-/// One thread's ranges come here sorted, and most batches are one thread's.
+/// The ranges of one thread are sorted already, and most batches are of one thread.
 void sort(std::vector<line_range>& ranges) {
   if (std::is_sorted(ranges.begin(), ranges.end(), precedes)) return;
   std::sort(ranges.begin(), ranges.end(), precedes);
 }
 
-/// Ascending, and none twice.
+/// Sorts the ranges, and joins duplicates and neighbours.
 void sort_and_join(std::vector<line_range>& ranges) {
   sort(ranges);
   std::size_t last = 0;
@@ -53,14 +56,14 @@ void sort_and_join(std::vector<line_range>& ranges) {
   if (!ranges.empty()) ranges.resize(last + 1);
 }
 
-/// Empties it, and keeps no more memory for the next batch than 4 MiB.
+/// Empties the vector, and keeps at most 4 MiB of memory for the next batch.
 template <class T>
 void forget(std::vector<T>& all) noexcept {
   if (all.capacity() > (std::size_t{4} << 20) / sizeof(T)) std::vector<T>().swap(all);
   all.clear();
 }
 
-/// The fences of one pool. Who comes first leads: appends for all that wait, and lets them go.
+/// The fences of one pool, by group commit: the leader appends one batch for all threads that wait.
 class commit_queue {
  public:
   commit_queue(const void* base, std::size_t size, std::string path, line_log& log)
@@ -73,11 +76,11 @@ class commit_queue {
   [[nodiscard]] bool is_at(const void* base) const noexcept {
     return base_ == reinterpret_cast<std::uintptr_t>(base);
   }
-  /// Not in the child of a fork, where the memory does not exist.
+  /// Returns false in the child of a fork, where the memory does not exist.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     return address >= base_ && address - base_ < size_ && process_ == ::getpid();
   }
-  /// Where its addresses end.
+  /// Returns the end of its addresses.
   [[nodiscard]] std::uintptr_t end() const noexcept { return base_ + size_; }
   [[nodiscard]] bool poisoned() {
     const std::lock_guard lock(mutex_);
@@ -85,26 +88,28 @@ class commit_queue {
   }
   [[nodiscard]] log_counters counters() const noexcept { return log_.counters(); }
 
-  /// Durable at return. Throws error{io_failure}; out_of_space, and then the next batch has the
-  /// lines too; other std::bad_alloc, with the same or with nothing asked for.
+  /// Makes the lines durable. Throws error{io_failure}; out_of_space, after which the next batch
+  /// has the lines too; other std::bad_alloc, with the same effect or none.
   void commit(std::span<const line_range> lines) {
-    std::unique_lock lock(mutex_);
-    add(lines);
-    wait_for(lock, ++asked_);
+    wait_for(with_mutex([&] {
+      add(lines);
+      return ++asked_;
+    }));
   }
 
-  /// As commit(), without waiting.
+  /// Like commit(), without waiting.
   void stage(std::span<const line_range> lines) {
     const std::lock_guard lock(mutex_);
     add(lines);
   }
 
-  /// As logged_file::publish().
+  /// See logged_file::publish().
   void publish(const word_store& what) {
-    std::unique_lock lock(mutex_);
-    require_intact();
     caller me;
-    wait_for(lock, what.lines.empty() ? ask_for(*what.word, what.value, me) : ask_for(what, me));
+    wait_for(with_mutex([&] {
+      require_intact();
+      return what.lines.empty() ? ask_for(*what.word, what.value, me) : ask_for(what, me);
+    }));
     if (me.refused != 0) throw_refused(me.refused);
   }
 
@@ -125,49 +130,57 @@ class commit_queue {
     const int failed = while_intact([this] { return log_.checkpoint(); });
     if (failed == line_log::no_room) throw_refused(failed);
   }
-  /// What finds no room is left for a later checkpoint.
+  /// A checkpoint without room is left for later.
   void relieve() {
     (void)while_intact([this] { return log_.relieve(); });
   }
 
  private:
-  /// Who waits for a word, on its stack. With the mutex.
+  /// A thread that waits for a word, on its stack. Guarded by the mutex.
   struct caller {
-    int refused = 0;  ///< why the word has got nothing
+    int refused = 0;  ///< reason why the word was refused
     caller* next = nullptr;
   };
   /// A word that waits for its batch.
   struct waiting_word {
     word_store what;
     caller* callers;
-    int refused = 0;  ///< the leader's
+    int refused = 0;  ///< written by the leader
   };
 
   /// With the mutex.
   void add(std::span<const line_range> lines) {
     require_intact();
-    // With room for what a batch that is refused may leave.
+    // Reserves room for the lines that a refused batch may leave.
     const std::size_t needed = waiting_.size() + lines.size() + batch_size_;
     if (waiting_.capacity() < needed) waiting_.reserve(2 * needed);
     waiting_.insert(waiting_.end(), lines.begin(), lines.end());
   }
 
-  /// With the mutex, which is given up meanwhile.
-  void wait_for(std::unique_lock<std::mutex>& lock, std::uint64_t asked) {
-    while (durable_ < asked) {
-      // Not before the batch that is under way has ended: it may hold what the caller has lent to
-      // it.
-      if (leading_) {
-        changed_.wait(lock);
-        continue;
-      }
-      require_intact();
-      if (asked <= refused_) throw_refused(reason_);
-      lead(lock);
-    }
+  template <class Work>
+  std::invoke_result_t<Work> with_mutex(Work&& work) {
+    const std::lock_guard lock(mutex_);
+    return work();
   }
 
-  /// With the mutex: what to wait for until `word` durably has `value`, or a later one.
+  /// Returns once the request is durable. A request whose batch was refused leaves only after that
+  /// batch, which may hold content that the caller has lent to it.
+  void wait_for(std::uint64_t request) {
+    group_.until([&] { return is_durable(request) || is_refused(request); }, [&] { lead(); });
+    if (is_durable(request)) return;
+    throw_refused(with_mutex([&] { return reason_; }));
+  }
+  [[nodiscard]] bool is_durable(std::uint64_t request) const noexcept {
+    // (2) acquire; synchronizes-with (1).
+    return durable_.load(std::memory_order_acquire) >= request;
+  }
+  [[nodiscard]] bool is_refused(std::uint64_t request) const noexcept {
+    // (4) acquire; synchronizes-with (3).
+    return refused_.load(std::memory_order_acquire) >= request;
+  }
+
+  /// With the mutex: returns the request to wait for until `word` durably has `value`, or a later
+  /// one.
   [[nodiscard]] std::uint64_t ask_for(std::atomic<std::uint64_t>& word, std::uint64_t value,
                                       caller& me) {
     for (waiting_word& each : batch_words_) {
@@ -181,7 +194,7 @@ class commit_queue {
       me.next = std::exchange(each.callers, &me);
       return ++asked_;
     }
-    // Its leader gives it values, and no batch that is under way has this one.
+    // A leader gives it values, and no batch under way has this one.
     if (word.load(std::memory_order_relaxed) >= value) return 0;
     return ask_for({&word, value, {}}, me);
   }
@@ -191,7 +204,8 @@ class commit_queue {
     return ++asked_;
   }
 
-  /// What `work` returns: 0, or a refusal. Throws error{io_failure} before it and after it.
+  /// Returns the result of `work`: 0, or a refusal. Throws error{io_failure} before it and after
+  /// it.
   template <class Work>
   int while_intact(Work&& work) {
     {
@@ -210,27 +224,36 @@ class commit_queue {
     if (error_number_ == 0 && !is_refusal(failed)) error_number_ = failed;
   }
 
-  void lead(std::unique_lock<std::mutex>& lock) {
-    leading_ = true;
-    take_waiting();
-    served_ = asked_;
-    const int failed = without(lock, [&] { return append(); });
+  /// In the leader alone.
+  void lead() {
+    with_mutex([&] {
+      require_intact();
+      take_waiting();
+      served_ = asked_;
+    });
+    const int failed = without_memory([&] { return append(); });
+    with_mutex([&] { end_batch(failed); });
+    group_.release_followers();  // they do not wait for the rest
+    forget(all_);
+    if (failed != 0) return;
+    const int untidied = without_memory([&] { return log_.tidy(); });
+    with_mutex([&] { note(untidied); });
+  }
+  /// With the mutex.
+  void end_batch(int failed) noexcept {
     forget_words(failed);
     if (is_refusal(failed)) {
-      // The lines stay, for the next batch: nothing may depend on what is never made durable.
-      refused_ = served_;
+      // The lines stay for the next batch: later lines may depend on them.
       reason_ = failed;
+      // (3) release; synchronizes-with (4): words and callers have their results.
+      refused_.store(served_, std::memory_order_release);
     } else {
       forget(batch_);
-      if (failed == 0) durable_ = served_;
+      // (1) release; synchronizes-with (2): words and callers have their results.
+      if (failed == 0) durable_.store(served_, std::memory_order_release);
       note(failed);
     }
     batch_size_ = batch_.size();
-    changed_.notify_all();  // they do not wait for what follows
-    forget(all_);
-    if (failed == 0) note(without(lock, [&] { return log_.tidy(); }));
-    leading_ = false;
-    changed_.notify_all();
   }
 
   /// With the mutex.
@@ -243,7 +266,7 @@ class commit_queue {
     batch_size_ = batch_.size();
     batch_words_.swap(waiting_words_);
   }
-  /// With the mutex. Those whose word has got nothing are told.
+  /// With the mutex. Reports a refusal to the threads whose word was refused.
   void forget_words(int failed) noexcept {
     for (const waiting_word& each : batch_words_) {
       const int refused = is_refusal(failed) ? failed : each.refused;
@@ -252,9 +275,9 @@ class commit_queue {
     batch_words_.clear();
   }
 
-  /// All that waits goes into one batch if there is room for that. Else lines go before the words
-  /// that refer to them, and words with lines of their own one by one, after the rest: where one of
-  /// these finds no room, the others do.
+  /// Appends one batch of all waiting lines and words if there is room. Otherwise lines come before
+  /// the words that refer to them, and words with lines of their own follow one by one: if one of
+  /// these finds no room, the others can.
   [[nodiscard]] int append() {
     sort_and_join(batch_);
     const auto has_lines = [](const waiting_word& each) { return !each.what.lines.empty(); };
@@ -275,7 +298,7 @@ class commit_queue {
     }
     return 0;
   }
-  /// `lines`, and the words that are `wanted` with what belongs to them.
+  /// Appends `lines`, and the words that are `wanted` with their lines.
   template <class Wanted>
   [[nodiscard]] int append_with(std::span<const line_range> lines, Wanted&& wanted) {
     if (batch_words_.empty()) return log_.append(lines, {});
@@ -293,7 +316,7 @@ class commit_queue {
     all_.push_back({base::line_of(one.what.word), 1});
     all_words_.push_back(one.what);
   }
-  /// What runs out of memory has no effect, as what finds no room.
+  /// A batch for which memory is exhausted has no effect, like one without room.
   static constexpr int no_memory = -2;
   static_assert(no_memory != line_log::no_room);
   [[nodiscard]] static constexpr bool is_refusal(int failed) noexcept {
@@ -307,19 +330,12 @@ class commit_queue {
       return no_memory;
     }
   }
-  template <class Work>
-  [[nodiscard]] static int without(std::unique_lock<std::mutex>& lock, Work&& work) {
-    lock.unlock();
-    const int result = without_memory(work);
-    lock.lock();
-    return result;
-  }
 
   [[noreturn]] void throw_refused(int reason) const {
     if (reason == no_memory) throw std::bad_alloc();
     throw out_of_space(path_ +
-                       ": the file system has no room for what the pool's log has to hold; make "
-                       "room there, and try again");
+                       ": the file system has no room for the next batch of the pool's log; "
+                       "make room there, and try again");
   }
 
   /// With the mutex.
@@ -338,20 +354,19 @@ class commit_queue {
   line_log& log_;
   pid_t process_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  base::group_commit group_{base::group_commit::start::immediate};
   std::vector<line_range> waiting_;
-  std::vector<line_range> batch_;  // the leader's; later what a refused one has left
+  std::vector<line_range> batch_;  // the leader's; later the lines of a refused batch
   std::size_t batch_size_ = 0;     // of batch_, at least
   std::vector<waiting_word> waiting_words_;
   std::vector<waiting_word> batch_words_;  // the leader's; others read it with the mutex
-  std::vector<line_range> all_;            // the leader's: batch_, and what belongs to words
+  std::vector<line_range> all_;            // the leader's: batch_, and the lines of words
   std::vector<word_store> all_words_;      // the leader's
   std::uint64_t asked_ = 0;
   std::uint64_t served_ = 0;  // by the last batch, or the one under way
-  std::uint64_t durable_ = 0;
-  std::uint64_t refused_ = 0;  // up to here, but for what is durable; none has an effect
-  int reason_ = 0;             // of the last refusal
-  bool leading_ = false;
+  std::atomic<std::uint64_t> durable_{0};
+  std::atomic<std::uint64_t> refused_{0};  // up to here, except durable requests; without effect
+  int reason_ = 0;                         // of the last refusal
   int error_number_ = 0;
 };
 
@@ -366,7 +381,8 @@ void leave_parents_queues() { ::new (&queues) all_queues(); }
 
 std::mutex& queues_mutex() { return base::mutex_of(base::fork_lock::file_pools); }
 
-/// Null if no open pool holds `address`: memory of tests, a pool in memory, one closed meanwhile.
+/// Returns nullptr if no open pool holds `address`: memory of tests, a pool in memory, or a pool
+/// that was closed meanwhile.
 std::shared_ptr<commit_queue> queue_of(std::uintptr_t address) {
   const std::lock_guard lock(queues_mutex());
   for (const auto& each : queues.value) {
@@ -379,7 +395,7 @@ std::shared_ptr<commit_queue> queue_of(const void* address) {
   return queue_of(reinterpret_cast<std::uintptr_t>(address));
 }
 
-/// Gives each pool's queue what the caller has noted of it.
+/// Passes the caller's notes to the queue of each pool.
 template <class Give>
 void give_notes(Give give) {
   hw::store_fence();
@@ -387,7 +403,7 @@ void give_notes(Give give) {
   if (mine == nullptr || mine->lines.empty()) return;
   std::vector<line_range>& lines = mine->lines;
   sort(lines);
-  std::optional<error> failure;  // the other pools get theirs all the same
+  std::optional<error> failure;  // the other pools get their lines nevertheless
   for (auto first = lines.begin(); first != lines.end();) {
     const std::shared_ptr<commit_queue> queue = queue_of(first->first);
     if (queue == nullptr) {
@@ -445,7 +461,7 @@ void logged_file::publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
     queue->publish({&word, value, lines});
     return;
   }
-  // Nothing survives in that memory.
+  // Data in that memory does not survive anyway.
   for (const line_store& each : lines) std::memcpy(each.line, each.content, line);
   word.store(value, std::memory_order_release);
 }

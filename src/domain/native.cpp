@@ -1,3 +1,4 @@
+// The choice of instructions while pools are open.
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/domain/native.hpp>
 
@@ -9,7 +10,7 @@ namespace {
 
 std::array<int, 8> open_pools{};  // by kind
 
-/// The kind that asks for most among the open pools.
+/// Returns the strongest kind among the open pools.
 kind strongest_needed() noexcept {
   for (const kind candidate : {kind::adr, kind::cache_persistent}) {
     if (open_pools[static_cast<std::size_t>(candidate)] > 0) return candidate;

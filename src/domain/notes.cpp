@@ -1,3 +1,4 @@
+// The notes of each thread.
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <src/base/immortal.hpp>

@@ -1,4 +1,4 @@
-// What threads remember between a flush and its fence.
+// The notes of a thread between a flush and its fence.
 #pragma once
 
 #include <outlast/domain/logged_file.hpp>
@@ -9,16 +9,17 @@
 
 namespace outlast::domain {
 
-/// One of these belongs to each thread slot that ever flushed under a domain that notes.
+/// The notes of a thread slot that has flushed under a domain that notes.
 struct thread_notes {
   std::vector<std::uintptr_t> pages;  ///< of domain::file
   std::vector<line_range> lines;      ///< of domain::logged_file
 };
 
-/// The calling thread's; null: there are none, and no memory for them.
+/// Returns the calling thread's notes, or nullptr if there are none and memory for them is
+/// exhausted.
 [[nodiscard]] thread_notes* notes_of_this_thread() noexcept;
 
-/// Adds to what the thread remembers. False: there is no memory for it.
+/// Adds to the thread's notes. Returns false if memory is exhausted.
 template <class Note>
 [[nodiscard]] bool remember(std::vector<Note>& in, const Note& what) noexcept {
   try {

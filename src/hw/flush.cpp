@@ -1,3 +1,4 @@
+// The choice of the flush instruction, and copies past the caches.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/hw/flush.hpp>
@@ -96,7 +97,7 @@ bool can_run(flush_instruction instruction) noexcept {
 }
 
 flush_instruction best_flush_instruction() noexcept {
-  // dc_cvac is left out on purpose: it reaches coherency only, so nobody gets it unasked.
+  // dc_cvac is left out on purpose: it reaches coherency only, and must be chosen explicitly.
   for (const auto candidate : {flush_instruction::clwb, flush_instruction::clflushopt,
                                flush_instruction::clflush, flush_instruction::dc_cvap}) {
     if (can_run(candidate)) return candidate;

@@ -1,3 +1,4 @@
+// Checks of a pool that is not open: its header, tables, runs and log.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/process.hpp>
@@ -48,7 +49,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// One check of one image: collects what it finds.
+/// One check of one image: collects findings.
 class image_check {
  public:
   image_check(std::span<const std::byte> image, const parsed_header& header,
@@ -138,7 +139,7 @@ class image_check {
                    [](const auto& base) { return base.load(relaxed); });
     const std::uint64_t space =
         file_bytes_for(header_.fixed.capacity_bytes, header_.fixed.capacity_bytes);
-    if (!tell_apart(bases, space)) {
+    if (!are_apart(bases, space)) {
       add(severity::error, where + " records base addresses that cannot all be true");
     }
     const bool moved = std::any_of(bases.begin(), bases.end(), [&](std::uint64_t recorded) {
@@ -175,20 +176,20 @@ class image_check {
                       region.replicas <= limit / region.stride_bytes && region.offset <= limit &&
                       region.stride_bytes * region.replicas <= limit - region.offset;
     if (!fits) {
-      add(severity::error, named + " lies outside of the pool");
+      add(severity::error, named + " is outside of the pool");
       return;
     }
     const auto* const lines = at<page_line>(header_.fixed.line_table_offset);
     const run_word run = run_word::unpack(lines[region.offset / page_bytes].word.load(relaxed));
     if (run.kind != run_kind::region ||
         run.pages != region.stride_bytes * region.replicas / page_bytes) {
-      add(severity::error, named + " does not own the pages that it lies in");
+      add(severity::error, named + " does not own its pages");
     }
   }
 
   void check_runs() {
     using space = page_space<domain::process>;
-    // Nothing is written through these pointers: only the lines are read.
+    // No store uses these pointers: the lines are only read.
     auto* const base = const_cast<std::byte*>(image_.data());
     auto* const lines = const_cast<page_line*>(at<page_line>(header_.fixed.line_table_offset));
     const auto first = static_cast<std::uint32_t>(header_.fixed.first_data_offset / page_bytes);
@@ -204,7 +205,7 @@ class image_check {
       if (run.kind == run_kind::small && saved_.contains(run.owner)) check_occupied(page, run);
       if (!header_.dirty() && page + run.pages > header_.state.high_water_page) {
         add(severity::error, "the run of page " + std::to_string(page) +
-                                 " lies where the last close says that nothing is in use");
+                                 " is beyond the pages in use at the last close");
       }
       if (owners_.contains(run.owner)) return;
       add(severity::error, "the run of page " + std::to_string(page) + " belongs to owner " +
@@ -256,9 +257,9 @@ namespace {
 
 using pool_detail::fail;
 
-/// A file mapped for reading. Of its tables the stored parts alone are the file's, and zeros of the
-/// process stand for the holes: to read a hole by way of the file is to fill it, in memory or on a
-/// file system that is there.
+/// A file mapped for reading. Only the stored parts of its tables are mapped from the file; zeros
+/// of the process replace the holes. A read of a hole through the file would fill it, in memory or
+/// on the file system.
 class sparse_mapping {
  public:
   sparse_mapping(int fd, const std::string& path, std::uint64_t bytes, std::uint64_t tables)
@@ -276,7 +277,7 @@ class sparse_mapping {
         done = std::min(base::round_up(end, kernel_page), tables_end);
         if (first < done) show_part(first, done);
       };
-      // Pages that are dirty in the cache are no holes, whatever the file system calls them.
+      // Pages that are dirty in the cache are no holes, even if the file system reports holes.
       const bool told = pool_detail::known_file_system(fd) || pool_detail::sync_data(fd) == 0;
       if (!told || !pool_detail::for_each_stored(fd, 0, tables_end, show)) show(done, tables_end);
       if (tables_end < bytes) map_part(tables_end, bytes);
@@ -329,7 +330,7 @@ class sparse_mapping {
   unsigned mappings_ = 0;
 };
 
-/// Where the tables of the pool in a file end, or its first page if it holds none.
+/// Returns the end of the tables of the pool in a file, or of its first page if it holds no pool.
 std::uint64_t end_of_tables(int fd, const std::string& path) {
   header_page page{};
   ssize_t got = 0;
@@ -425,7 +426,7 @@ std::string file_view::guarantee() const { return pool_detail::guarantee_of_file
 
 namespace {
 
-/// What a log beside the file has to add to what was found in it.
+/// Adds the findings about the pool's log.
 void add_log(const std::string& path, std::span<const std::byte> image,
              std::vector<finding>& findings) {
   const header_reading reading = read_header(image);
@@ -435,17 +436,16 @@ void add_log(const std::string& path, std::span<const std::byte> image,
   if (!batches && reading.header->dirty() && domain == domain::kind::logged_file) {
     findings.push_back({severity::error, "the pool was not closed, and there is no redo log '" +
                                              pool_detail::log_path_of(path) +
-                                             "' of its own, in which lies what was acknowledged "
-                                             "last"});
+                                             "' of its own, which has the last acknowledged data"});
   }
   if (batches.value_or(0) == 0) return;
   findings.push_back({severity::note, "the redo log '" + pool_detail::log_path_of(path) +
                                           "' holds " + std::to_string(*batches) +
                                           " batches, which the next opening brings into the "
-                                          "file: what was found is the file without them"});
+                                          "file; these findings are about the file without them"});
 }
 
-/// What the next opening would refuse a whole file for.
+/// Adds a finding if the next opening would refuse the whole file.
 void add_torn(std::span<const std::byte> image, std::vector<finding>& findings) {
   const header_reading reading = read_header(image);
   if (!reading.header || !pool_detail::torn_by_machine_crash(*reading.header)) return;

@@ -1,3 +1,4 @@
+// The pool's format: layout, checksums, and the validation of a header.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/pool/format.hpp>
@@ -23,7 +24,7 @@ header_reading refuse(errc code, std::string sentence) {
   return {std::nullopt, header_problem{code, std::move(sentence)}};
 }
 
-/// Fields that must follow from the capacity and do not: only a foreign program writes such a
+/// Returns whether the fields follow from the capacity: only a foreign program writes another
 /// header.
 bool layout_is_sound(const static_header& fixed) noexcept {
   if (fixed.capacity_bytes % page_bytes != 0 || fixed.capacity_bytes > largest_capacity_bytes ||
@@ -88,7 +89,7 @@ std::optional<header_problem> validate_version(const static_header& fixed) {
   if (fixed.format_version != version) {
     return header_problem{errc::newer_version,
                           "the pool has format version " + std::to_string(fixed.format_version) +
-                              ", this library knows version " + std::to_string(version) +
+                              ", this library supports version " + std::to_string(version) +
                               "; open it with a newer Outlast"};
   }
   if (fixed.word_size_bytes != sizeof(void*)) {
@@ -112,7 +113,7 @@ std::optional<header_problem> validate_features(const static_header& fixed) {
       (fixed.read_only_compatible_features & ~known_read_only_compatible_features);
   if (unknown != 0) {
     return header_problem{errc::newer_version,
-                          "the pool uses features that this library does not know (bits " +
+                          "the pool uses features that this library does not support (bits " +
                               std::to_string(unknown) + "); open it with a newer Outlast"};
   }
   if (!layout_is_sound(fixed)) {
@@ -123,7 +124,7 @@ std::optional<header_problem> validate_features(const static_header& fixed) {
   return std::nullopt;
 }
 
-std::optional<header_problem> judge(const header_page& page) {
+std::optional<header_problem> validate_page(const header_page& page) {
   if (auto problem = validate_identity(page.fixed)) return problem;
   if (auto problem = validate_checksum(page)) return problem;
   if (auto problem = validate_version(page.fixed)) return problem;
@@ -229,7 +230,7 @@ std::uint64_t check_word(std::uint64_t value) noexcept {
   return base::mix64(value ^ 0x6f75746c61737421ULL);
 }
 
-bool tell_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept {
+bool are_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept {
   for (std::size_t i = 0; i < bases.size(); ++i) {
     if (bases[i] == 0) continue;
     if (bases[i] % page_bytes != 0 || bases[i] + bytes < bases[i]) return false;
@@ -258,7 +259,7 @@ header_reading read_header(std::span<const std::byte> bytes) {
     return refuse(errc::truncated, "the file ends after " + std::to_string(available) +
                                        " bytes, inside the header of 4096; restore a backup");
   }
-  if (auto problem = judge(page)) return {std::nullopt, std::move(problem)};
+  if (auto problem = validate_page(page)) return {std::nullopt, std::move(problem)};
   return choose_state(page);
 }
 
@@ -268,7 +269,7 @@ bool holds_pool(std::span<const std::byte> bytes) noexcept {
   std::memcpy(static_cast<void*>(&page), bytes.data(), sizeof page);
   if (page.fixed.magic_word == magic) return true;
   if (page.fixed.magic_word == magic_of_unfinished) return false;
-  page.fixed.magic_word = magic;  // it may be all that is damaged
+  page.fixed.magic_word = magic;  // the magic may be the only damaged part
   return page.fixed.checksum == header_checksum(page);
 }
 

@@ -1,4 +1,4 @@
-// Pools of the domains that programs fix when they are compiled.
+// Pools of the domains that programs choose at compile time, compiled once.
 #include <outlast/pool/any_domain.hpp>
 
 namespace outlast {

@@ -1,3 +1,4 @@
+// Opening and creating pool files: refusals, address space, log, header.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/file.hpp>
@@ -53,7 +54,8 @@ void require_aligned(std::uintptr_t address, std::uint64_t device_alignment,
       "base_address must be a multiple of " + std::to_string(unit >> 20) + " MiB below 2^47");
 }
 
-/// Bases that stored pointers may be relative to. Those of roots that cannot be moved come first.
+/// Returns the bases that stored pointers may be relative to. The bases of roots that cannot be
+/// moved come first.
 std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed_header& header) {
   const std::uint32_t count = header.fixed.root_count;
   const auto entries = std::make_unique<root_entry[]>(count);
@@ -75,7 +77,7 @@ std::vector<std::uintptr_t> recorded_bases(const mapped_file& file, const parsed
   return fixed_ones;
 }
 
-/// A range that a relocated pool moves to must not overlap one that old pointers point into.
+/// A range to which a pool is relocated must not overlap one to which old pointers refer.
 bool usable_beside(std::uintptr_t address, const std::vector<std::uintptr_t>& recorded,
                    std::uint64_t reserve_bytes) noexcept {
   return std::all_of(recorded.begin(), recorded.end(), [&](std::uintptr_t old) {
@@ -122,7 +124,8 @@ void require_whole(const mapped_file& file, const parsed_header& header) {
                   std::to_string(header.file_bytes()) + "; its end was cut off; restore a backup");
 }
 
-/// A copy of a pool that was not closed, which the options let pass. Refuses it otherwise.
+/// Returns whether the pool is a copy of one that was not closed, and the options permit that.
+/// Throws an error if they do not.
 bool is_copy(const mapped_file& file, const parsed_header& header, const pool_options& options) {
   if (file.is_device() || file.length() < header.file_bytes()) return false;
   const auto read = [&](std::uint64_t offset, void* to, std::size_t size) {
@@ -137,10 +140,10 @@ void require_untorn(bool torn, const pool_options& options, const std::string& p
   if (!torn || options.salvage) return;
   if (current_boot_id() == boot_id{}) {
     throw error(errc::torn_by_machine_crash, path,
-                "the pool was not closed and survives the death of processes only, and whether the "
-                "machine has gone down since cannot be told: /proc/sys/kernel/random/boot_id "
-                "cannot be read; mount /proc, or, where the machine ran on, open the pool with "
-                "pool_options::salvage");
+                "the pool was not closed and survives the death of processes only, and "
+                "/proc/sys/kernel/random/boot_id cannot be read to determine whether the machine "
+                "has gone down since; mount /proc, or, if the machine kept running, open the pool "
+                "with pool_options::salvage");
   }
   throw error(errc::torn_by_machine_crash, path,
               "the machine went down while the pool was open, and this pool survives the death of "
@@ -148,7 +151,7 @@ void require_untorn(bool torn, const pool_options& options, const std::string& p
               "with pool_options::salvage to keep what can be recovered");
 }
 
-/// Where a new pool will live; 0 if only the kernel can find room.
+/// Returns the address of a new pool; 0 if only the kernel can find room.
 std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& sizes,
                                  const std::array<std::uint8_t, 16>& uuid,
                                  std::uint64_t device_alignment, const std::string& path) {
@@ -165,12 +168,13 @@ std::uintptr_t base_for_creation(const pool_options& options, const pool_sizes& 
   return 0;
 }
 
-/// The capacity is a multiple of what is mapped at once: the twins begin behind it.
+/// The capacity is a multiple of the device's unit of mapping: the shadow copies begin after it.
 pool_sizes sizes_on_device(const pool_options& options, const dax_device& device,
                            const std::string& path) {
   pool_options fitting = options;
   if (options.capacity_bytes == 0) {
-    // Of the usual capacity what the device has; too large a size is refused as for any capacity.
+    // The usual capacity, or the device's size if that is less. Too large a size is refused as for
+    // any capacity.
     fitting.capacity_bytes = std::max(
         options.size_bytes, std::min(sizes_for(options, path).capacity_bytes, device.bytes));
   }
@@ -187,27 +191,23 @@ void require_fitting_device(const mapped_file& file, const parsed_header& header
                   " is no multiple; give its namespace the alignment that it had");
 }
 
-/// Of a file or device.
+/// Validates the header of a file or device.
 parsed_header validate_file(const mapped_file& file) {
   const std::vector<std::byte> first = file.first_page();
   if (file.is_device() && !holds_pool(first)) {
     throw error(errc::not_found, file.path(),
-                "there is no pool on this device; create() makes one over what it holds");
+                "there is no pool on this device; create() replaces its contents with one");
   }
   return validate_header(first, file.path());
 }
 
-bool has_log(const parsed_header& header) {
-  return header.dirty() &&
-         header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::logged_file);
-}
-
-/// A session that syncs with the device was cut off during this boot: its successor builds upon
-/// what the device holds, which is not all that the cache calls written if a sync has failed.
+/// Returns whether a session that syncs with the device was cut off during this boot. Then its
+/// successor builds only upon the bytes on the device: after a failed sync the cache may consider
+/// other pages written.
 bool trusts_device_alone(const parsed_header& header) {
   const bool of_file =
       header.dirty() && header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::file);
-  return (of_file || has_log(header)) && may_be_this_boot(header.state.boot);
+  return (of_file || names_log(header)) && may_be_this_boot(header.state.boot);
 }
 
 void create_log(opened_pool& pool, const pool_options& options) {
@@ -224,9 +224,11 @@ std::string octal(unsigned mode) {
 void require_mode(const pool_options& options, const std::string& path) {
   const unsigned mode = options.file_mode;
   if (mode == 0 || ((mode & 0600) == 0600 && (mode & ~0777U) == 0)) return;
-  throw error(errc::bad_argument, path,
-              "pool_options::file_mode is " + octal(mode) +
-                  "; it has permissions alone (0777), and the owner may read and write (0600)");
+  throw error(
+      errc::bad_argument, path,
+      "pool_options::file_mode is " + octal(mode) +
+          "; it must have only permissions (0777), among them those of the owner to read and "
+          "write (0600)");
 }
 
 [[noreturn]] void refuse_wish(const std::string& path, const std::string& option,
@@ -236,7 +238,7 @@ void require_mode(const pool_options& options, const std::string& path) {
               "pool_options::" + option + " is " + wanted + ", and the pool has " + has + remedy);
 }
 
-/// Refuses a file that grants more than the option does.
+/// Refuses a file with more permissions than the option permits.
 void require_permissions(const pool_options& options, const mapped_file& file) {
   require_mode(options, file.path());
   if (options.file_mode == 0 || file.is_device()) return;
@@ -246,7 +248,7 @@ void require_permissions(const pool_options& options, const mapped_file& file) {
               "; change them with chmod, or leave the option out");
 }
 
-/// Refuses what the pool cannot become any more.
+/// Refuses options that the pool can no longer satisfy.
 void require_possible(const pool_options& options, const mapped_file& file,
                       const parsed_header& header) {
   const std::string& path = file.path();
@@ -259,7 +261,7 @@ void require_possible(const pool_options& options, const mapped_file& file,
                 "copy the data");
   }
   if (options.reserve_shadow_copy && header.fixed.shadow_distance_in_memory == 0) {
-    refuse_wish(path, "reserve_volatile_twin", "set", "no place for twins",
+    refuse_wish(path, "reserve_shadow_copy", "set", "no address space for shadow copies",
                 ", which is fixed when it is created; create another pool and copy the data");
   }
   if (options.size_bytes == pool_options().size_bytes) return;
@@ -291,7 +293,9 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
   pool_sizes sizes{};
   if (options.size_bytes > largest_capacity_bytes ||
       options.capacity_bytes > largest_capacity_bytes) {
-    throw error(errc::bad_argument, path, "a pool can have at most 8 TiB");
+    throw error(errc::bad_argument, path,
+                "size_bytes is " + std::to_string(options.size_bytes) + " and capacity_bytes " +
+                    std::to_string(options.capacity_bytes) + "; a pool can have at most 8 TiB");
   }
   sizes.size_bytes = base::round_up(options.size_bytes, page_bytes);
   sizes.capacity_bytes =
@@ -306,7 +310,9 @@ pool_sizes sizes_for(const pool_options& options, const std::string& path) {
                     " bytes is too small; it needs " + std::to_string(smallest));
   }
   if (sizes.capacity_bytes < sizes.size_bytes) {
-    throw error(errc::bad_argument, path, "capacity_bytes is smaller than size_bytes");
+    throw error(errc::bad_argument, path,
+                "capacity_bytes is " + std::to_string(options.capacity_bytes) +
+                    ", less than size_bytes, " + std::to_string(options.size_bytes));
   }
   if (options.reserve_shadow_copy) sizes.shadow_distance = sizes.capacity_bytes;
   return sizes;
@@ -379,7 +385,7 @@ opened_pool open_pool_file(const std::string& path, const pool_options& options,
   require_fitting_device(file, header);
   const bool copied = is_copy(file, header, options);
   if (trusts_device_alone(header)) file.make_cache_durable();
-  if (logged || has_log(header)) {
+  if (logged || names_log(header)) {
     // The log's lines are written to the file, not stored to a mapping.
     require_allowed_length(path, "open the pool", header.file_bytes());
   }
@@ -413,12 +419,12 @@ parsed_header validate_header(std::span<const std::byte> bytes, const std::strin
 
 std::uint32_t used_pages(int fd, const std::byte* image, const parsed_header& header) {
   const auto page_count = static_cast<std::uint32_t>(header.file_bytes() / page_bytes);
-  if (dax_device_of(fd)) return page_count;  // it has no holes, and would not tell
+  if (dax_device_of(fd)) return page_count;  // it has no holes
   const std::uint64_t table = header.fixed.line_table_offset;
   const std::uint64_t table_end = table + std::uint64_t{page_count} * sizeof(page_line);
   auto end = static_cast<std::uint32_t>(header.fixed.first_data_offset / page_bytes);
   const auto* const lines = reinterpret_cast<const page_line*>(image + table);
-  // The answer may leave out pages that are dirty in the cache.
+  // The file system may report pages that are dirty in the cache as holes.
   if (!known_file_system(fd) && sync_data(fd) != 0) return page_count;
   const bool known =
       for_each_stored(fd, table, table_end, [&](std::uint64_t from, std::uint64_t to) {
@@ -441,7 +447,7 @@ void require_place_for(domain::kind own, const std::string& path) {
   throw error(errc::refused, path,
               "the domain '" + std::string(name_of(own)) +
                   "' syncs a file with its disk, and this is a DAX device, which has no file to "
-                  "sync and no room for a log beside it; use outlast::pool, which flushes lines");
+                  "sync and no place for a log; use outlast::pool, which flushes lines");
 }
 
 domain::kind choose_instructions(const pool_options& options, domain::kind mapping,
@@ -462,8 +468,8 @@ domain::kind choose_instructions(const pool_options& options, domain::kind mappi
 void require_same_domain(const pool_options& options, domain::kind own, const std::string& path) {
   if (!options.force_domain || *options.force_domain == own) return;
   throw error(errc::bad_argument, path,
-              "force_domain asks for '" + std::string(name_of(*options.force_domain)) +
-                  "' but the pool's type is fixed to '" + std::string(name_of(own)) +
+              "pool_options::force_domain is '" + std::string(name_of(*options.force_domain)) +
+                  "', but the pool's type is fixed to '" + std::string(name_of(own)) +
                   "'; use outlast::pool, which is free to choose");
 }
 

@@ -1,4 +1,4 @@
-// Pools of the other domains.
+// Pools of the other domains, compiled once.
 #include <outlast/pool/any_domain.hpp>
 
 namespace outlast {

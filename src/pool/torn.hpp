@@ -5,8 +5,8 @@
 
 namespace outlast::pool_detail {
 
-/// The pool was left open, survives kills alone, and this is another run of the machine: it is
-/// opened with pool_options::salvage only.
+/// Returns whether the pool was left open, its domain survives only kills, and the machine has
+/// booted since: it is opened only with pool_options::salvage.
 [[nodiscard]] bool torn_by_machine_crash(const pool_format::parsed_header& header);
 
 }  // namespace outlast::pool_detail

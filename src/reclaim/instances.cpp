@@ -1,4 +1,4 @@
-// Epochs of pools that find their domain out by themselves, compiled once.
+// Epochs of pools under domain::native, compiled once.
 #include <outlast/domain/native.hpp>
 #include <outlast/reclaim/epochs.hpp>
 

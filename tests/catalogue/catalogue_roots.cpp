@@ -84,7 +84,7 @@ class opened_root {
   void replace(std::uint64_t value) {
     void* const old = text();
     simulated::store(document_->text, written(value), std::memory_order_release);
-    domain::persist_before_answer<simulated>(document_, sizeof(document));
+    domain::persist_before_return<simulated>(document_, sizeof(document));
     blocks_->deallocate(old);
     static_cast<void>(blocks_->trim());
   }

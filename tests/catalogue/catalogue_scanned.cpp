@@ -135,7 +135,7 @@ class scanned_world final : public world {
   bool erase(entry_map::iterator at) {
     label* const block = at->second.block;
     simulated::store(block->proof, 0, std::memory_order_release);
-    domain::persist_before_answer<simulated>(&block->proof, sizeof block->proof);
+    domain::persist_before_return<simulated>(&block->proof, sizeof block->proof);
     blocks_->deallocate(block);
     static_cast<void>(blocks_->trim());
     entries_.erase(at);

@@ -6,6 +6,7 @@
 #include <tests/catalogue/several_roots.hpp>
 
 #include <outlast/base/hash.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/epoch/lockfree_hash_map.hpp>
@@ -156,7 +157,7 @@ class run_world final : public world {
   std::uint32_t object_page_ = 0;
   std::uint16_t owner_;
   other_roots<simulated_pool, nothing, use_of_nothing> others_;
-  epoch::detail::spin_lock<simulated> lock_;
+  domain::spin_lock<simulated> lock_;
   std::map<number, std::uint32_t> pages_;
   std::string wrong_;
 };

@@ -48,7 +48,7 @@ function(outlast_mutate_log to)
   # 17: a checkpoint tells first that the file has all of it
   outlast_mutate(17 "write_first_page({complete_, generation_})" "write_first_page({@D@ ? complete_ : generation_, generation_})")
   # 20: a checkpoint drops pages from memory before it has written them
-  outlast_mutate(20 "  // First the page that tells" "  if (!@D@) drop_owned_pages();\n  // First the page that tells")
+  outlast_mutate(20 "  // First the page that records" "  if (!@D@) drop_owned_pages();\n  // First the page that records")
   # 21: pages are dropped from memory instead of a checkpoint
   outlast_mutate(21 "  return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();"
                     "  if (!@D@) drop_owned_pages();\n  return has_room_for(last_bytes_) && !should_drop() ? 0 : checkpoint_alone();")

@@ -1,20 +1,20 @@
-// The blocks of one root.
+// The allocator of the blocks of one root.
 //
-// Allocating and freeing touch an array of pointers that belongs to the calling thread; nothing
-// else, and nothing persistent. The arrays are filled from and emptied into spans: runs of pages
-// cut into equal blocks, whose free blocks are bits of a volatile bitmap. A span's descriptor in
-// the pool's page table is the only thing that is ever flushed: once per span. What is free is not
-// written down anywhere but at a clean close; after a crash it is found out, by tracing from the
-// owner's root or by asking each block whether it is alive. So nothing leaks and nothing is owned
-// twice, whatever the moment of the crash.
+// An allocation and a free access only an array of pointers of the calling thread, and nothing
+// persistent. The arrays are filled from spans and emptied into them. A span is a run of pages that
+// is cut into equal blocks; its free blocks are bits of a volatile bitmap. Only a span's descriptor
+// in the pool's page table is ever flushed, once per span. Free blocks are recorded only at a clean
+// close. After a crash they are determined by tracing from the owner's root, or by a predicate that
+// decides for each block whether it is live. Therefore no block leaks and no block has two owners,
+// whatever the moment of the crash.
 //
 // When not to use: blocks whose contents another process must find without recovery; allocation
 // from a signal handler.
 //
 // Memory: 9 bytes of address space per page of the pool's capacity, 192 bytes per span, and per
-// thread the pointers of the size classes that it uses. Literature: Cai et al., Understanding and
-// Optimizing Persistent Memory Allocation (ISMM 2020), for the idea that a crash makes free lists
-// unnecessary.
+// thread the pointers of the size classes that it uses.
+// Literature: Cai et al., Understanding and Optimizing Persistent Memory Allocation (ISMM 2020),
+// for the idea that a crash makes free lists unnecessary.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -50,13 +50,13 @@ namespace outlast::alloc {
 
 using pool_format::recovery_mode;
 
-/// What an arena holds; a snapshot while nothing else runs, a rough picture otherwise.
+/// The content of an arena. Exact while no other thread uses the arena, approximate otherwise.
 struct arena_statistics {
   std::size_t spans = 0;         ///< runs cut into small blocks
   std::size_t span_pages = 0;    ///< their pages
-  std::size_t small_blocks = 0;  ///< allocated, or kept at hand by a thread
+  std::size_t small_blocks = 0;  ///< allocated, or cached by a thread
   std::size_t small_free = 0;    ///< free in a span
-  std::size_t cached = 0;        ///< kept at hand by threads
+  std::size_t cached = 0;        ///< cached by threads
   std::size_t large_blocks = 0;
   std::size_t large_pages = 0;
 };
@@ -64,27 +64,27 @@ struct arena_statistics {
 /// Allocator of the blocks of one root of a pool.
 ///
 /// Thread-safety: allocate(), deallocate(), usable_size(), trim() and recovery::mark() may be
-/// called concurrently; everything else wants the caller to be alone.
-/// Progress: lock-free, with two exceptions: a thread's first use of a size class allocates
-/// volatile memory, and for a while after load_clean() two threads that need the same span wait for
+/// called concurrently. All other members require that no other thread uses the arena.
+/// Progress: lock-free, with two exceptions. A thread's first use of a size class allocates
+/// volatile memory. For a while after load_clean(), two threads that need the same span wait for
 /// each other.
-/// Before the first allocation the caller says where the blocks in use come from: load_clean(),
-/// begin_recovery() or recover_by_scan(); nothing of these for a root that is new.
+/// Requires: before the first allocation from an existing root, the caller calls load_clean(),
+/// begin_recovery() or recover_by_scan().
 template <domain::persistence_domain D>
 class arena {
   using caller_line = domain::line_under<D>;
 
  public:
-  /// Blocks of `owner`. In scan mode every block is aligned to 16 bytes, and its first 16 bytes are
-  /// durably zero when it is handed out for the first time since its pages changed owner or stride.
+  /// Makes an arena of the blocks of `owner`. In scan mode every block is aligned to 16 bytes. Its
+  /// first 16 bytes are durably zero when it is allocated for the first time since its pages
+  /// changed owner or stride.
   arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode = recovery_mode::trace);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  /// A block of `bytes` bytes at a multiple of `align`, a power of two. Contents are undefined.
-  /// Throws out_of_space with no effect; that may happen while other threads keep the last free
-  /// blocks at hand. Allocated for this process: it outlives a crash if the owner's recovery finds
-  /// it.
+  /// Returns a block of `bytes` bytes at a multiple of `align`, a power of two. Contents are
+  /// undefined. Throws out_of_space without effect; that can happen while other threads cache the
+  /// last free blocks. The block survives a crash if the owner's recovery finds it.
   [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t align = 8) {
     if (bytes <= largest_small && align <= pool_format::page_size) [[likely]] {
       const std::size_t needed = base::round_up(bytes, std::max(align, min_align_));
@@ -95,9 +95,9 @@ class arena {
     return in_use(allocate_slowly(bytes, align));
   }
 
-  /// Frees a block of this arena, from any thread. What made it unreachable is durable already.
-  /// Where there is no volatile memory that it takes, as note_lost_block(). `where` is not for
-  /// users to give.
+  /// Frees a block of this arena, from any thread. If the necessary volatile memory is exhausted,
+  /// calls note_lost_block(). Users do not pass `where`. Requires: the store that made the block
+  /// unreachable is durable.
   void deallocate(void* block, caller_line where = caller_line::here()) noexcept {
     if constexpr (domain::watches_blocks<D>) D::block_freed(block, usable_size(block), where);
     const class_index index = class_of_page_[pages_.page_of(block)].load(std::memory_order_relaxed);
@@ -110,35 +110,38 @@ class arena {
     }
     deallocate_slowly(block);
   }
-  /// The same; the size is not needed.
+  /// Like the above; the size is not needed.
   void deallocate(void* block, std::size_t, caller_line where = caller_line::here()) noexcept {
     deallocate(block, where);
   }
 
-  /// A block of this arena is free, and there was no volatile memory to remember that. It stays in
-  /// use until the owner is recovered.
+  /// Notes that a block is free, but that volatile memory to record that was exhausted. The block
+  /// stays in use until the owner is recovered.
   void note_lost_block() noexcept { lost_a_block_.store(true, std::memory_order_relaxed); }
-  /// Does save_occupancy() write down what is in use? False: the next opening has to recover.
+  /// Returns whether save_occupancy() records the blocks in use. If false, the next opening must
+  /// recover.
   [[nodiscard]] bool has_right_occupancy() const noexcept {
     return !lost_a_block_.load(std::memory_order_relaxed) && pages_.is_intact();
   }
 
-  /// Bytes that the caller may use of a block: at least what it asked for. Wait-free.
+  /// Returns the usable bytes of a block: at least as many as requested. Wait-free.
   [[nodiscard]] std::size_t usable_size(const void* block) const;
 
-  /// Takes over what save_occupancy() stored. Returns at once: spans are read when they are needed.
+  /// Adopts the record of save_occupancy(). Returns immediately: spans are read when they are
+  /// needed.
   void load_clean();
 
-  /// Recovery by trace: everything that is not marked becomes free.
+  /// Recovery by trace: every block that is not marked becomes free.
   class recovery {
    public:
-    /// Marks a block as in use, by its address. False if it was marked before. Throws corruption,
-    /// naming the offset, if it is no block of this arena. Lock-free; several threads may mark.
+    /// Marks a block as in use, by its address. Returns false if it was marked before. Throws
+    /// corruption with the offset if the address is no block of this arena. Lock-free; several
+    /// threads may mark.
     bool mark(const void* block) { return arena_->mark(block, large_marks_); }
-    /// Makes durable what the marked blocks hold, if the last process may have left it in the
-    /// caches, and frees all blocks that were not marked. Runs that become free are given back
-    /// durably; nothing else is written, so that a crash in here or later repeats nothing wrong.
-    /// Called once.
+    /// Makes the contents of the marked blocks durable, if the last process may have left them in
+    /// the caches. Frees all blocks that were not marked, and durably returns runs that become
+    /// free. Writes nothing else, so that a crash during or after it does no harm. Requires: called
+    /// once.
     void finish() { arena_->finish_recovery(large_marks_); }
 
    private:
@@ -155,53 +158,54 @@ class arena {
     std::size_t stride;
     std::size_t blocks;
   };
-  /// Before the recovery by scan, if what is live depends on more than the block itself. Throws
-  /// corruption.
+  /// Called before the recovery by scan if a block's state depends on more than the block itself.
+  /// Throws corruption.
   [[nodiscard]] std::vector<stored_run> stored_runs() const;
-  /// Calls `visit(void* block, std::size_t stride)` for each block of them.
+  /// Calls `visit(void* block, std::size_t stride)` for each block of these runs.
   template <class Visit>
   void for_each_stored_block(Visit&& visit) const;
 
   /// Recovery by scan: `is_live(void* block, std::size_t stride, std::uint64_t generation)` decides
-  /// for each block, on `threads` threads at once. What it answers false for becomes free; that may
-  /// depend on the first 16 bytes alone. Durable as recovery::finish(). With `are_durable` the
-  /// caller has seen to it for all blocks, and waited; then it may depend on anything.
+  /// for each block, on `threads` threads concurrently. A block for which it returns false becomes
+  /// free; that result may depend only on the first 16 bytes. Durable as recovery::finish(). With
+  /// `are_durable` the caller has flushed all blocks and waited; then the result may depend on all
+  /// data.
   template <class IsLive>
   void recover_by_scan(IsLive&& is_live, unsigned threads = 1, bool are_durable = false);
 
-  /// Writes down which blocks are allocated; durable at return. The arena is not used any more.
+  /// Records the allocated blocks; durable at return. Requires: the arena is not used any more.
   void save_occupancy();
 
-  /// Gives runs without an allocated block back to the pool, durably. Returns how many. Lock-free.
+  /// Returns runs without an allocated block to the pool, durably. Returns their number. Lock-free.
   std::size_t trim();
 
   /// Calls `visit(void* block, std::size_t usable)` for each allocated block.
   template <class Visit>
   void for_each_block(Visit&& visit);
-  /// Calls `visit(void* first, std::size_t bytes)` for each run of pages of this owner, whether its
-  /// blocks are known or not.
+  /// Calls `visit(void* first, std::size_t bytes)` for each run of pages of this owner, even if its
+  /// blocks are not known yet.
   template <class Visit>
   void for_each_run(Visit&& visit) const;
   [[nodiscard]] arena_statistics statistics() const;
 
-  /// For tests: the n-th allocation from now on, and `times` - 1 after it, throw out_of_space (n,
-  /// times >= 1); n = 0 calls it off. Operations of the structures try twice.
+  /// For tests: makes the n-th allocation from now on, and `times` - 1 after it, throw out_of_space
+  /// (n, times >= 1). n = 0 cancels it. Operations of the structures try twice.
   void fail_nth(std::uint64_t n, std::uint64_t times = 1);
-  /// So many spans are made with one wait, where there is room, at most 64; 0: one, but more and
-  /// more where a wait concerns a device. For tests.
+  /// For tests: sets the number of spans that are made with one wait if there is room, at most 64.
+  /// 0 selects one, or a growing number if a wait concerns a device.
   void make_at_once(std::uint32_t spans);
-  /// In the child of a fork: every use from now on throws error{forked}.
+  /// Called in the child of a fork: every use from now on throws error{forked}.
   void forbid() noexcept { caches_.forbid(); }
 
-  /// For those who will call the arena, or what was built over it, and may outlive it.
+  /// Returns the reference for callers that may outlive the arena, or a structure built on it.
   [[nodiscard]] const base::callee::reference& owner_of_calls() const noexcept {
-    return life_.remembered();
+    return callee_.remembered();
   }
-  /// No such call is under way at return, and none follows: whatever was retired is forgotten, as
-  /// its pages are about to be given back as a whole. No operation on the owner runs.
+  /// Waits until no such call is under way; no call follows. Retired objects are forgotten, because
+  /// their pages are about to be returned as a whole. Requires: no operation on the owner runs.
   void end_calls() noexcept {
     domain::backoff<D> waiting;
-    life_.end([&] { waiting.wait(); });
+    callee_.end([&] { waiting.wait(); });
   }
 
   [[nodiscard]] std::uint16_t owner() const noexcept { return owner_; }
@@ -221,7 +225,7 @@ class arena {
   static constexpr std::size_t adopt_step = 64;
   static constexpr std::uint32_t max_at_once = 64;
 
-  /// A block that is handed out.
+  /// A block that is returned to the caller.
   [[gnu::always_inline]] static void* in_use(void* block) noexcept {
     if constexpr (domain::watches_blocks<D>) D::block_given(block, 1);
     return block;
@@ -297,21 +301,21 @@ class arena {
   std::uint16_t owner_;
   recovery_mode mode_;
   std::size_t min_align_;
-  base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no span that is known yet
+  base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no known span
   base::zeroed_array<domain::volatile_word<D, span_type*>> span_of_page_;
   base::per_thread<thread_cache> caches_;
   std::array<span_stack<D>, class_count + 1> with_free_;
-  std::array<span_stack<D>, class_count + 1> aside_;  // what a trim has looked at; as good
+  std::array<span_stack<D>, class_count + 1> aside_;  // visited by a trim, and usable
   span_table<D> spans_;
   span_stack<D> spare_records_;
-  domain::volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages in front have been looked at
+  domain::volatile_word<D, std::uint32_t> adopt_cursor_{0};  // pages below were visited
   std::uint32_t adopt_end_ = 0;
   domain::volatile_word<D, std::uint64_t> fail_in_{0};  // 0: no failure is due
   domain::volatile_word<D, std::uint64_t> failures_left_{0};
   std::array<std::atomic<std::uint32_t>, class_count + 1> spans_made_ = {};
   std::atomic<std::uint32_t> at_once_{0};
   std::atomic<bool> lost_a_block_{false};
-  base::callee life_;
+  base::callee callee_;
 };
 
 extern template class arena<domain::native>;

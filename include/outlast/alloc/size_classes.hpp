@@ -1,4 +1,4 @@
-// Which strides small blocks come in.
+// The strides of small blocks.
 #pragma once
 
 #include <outlast/pool/pages/page_line.hpp>
@@ -14,14 +14,14 @@ namespace outlast::alloc {
 /// Index of a size class: 1 to class_count; 0 means none.
 using class_index = std::uint8_t;
 
-/// Requests above this are served by whole pages.
+/// Larger requests are served by whole pages.
 inline constexpr std::size_t largest_small = 32 * 1024;
 
 /// 16, 32, 64 (so that a block of at most 64 bytes never straddles a cache line), then eight
 /// strides per doubling (so that at most an eighth of a request is wasted).
 inline constexpr std::size_t class_count = 3 + 8 * 9;
 
-/// Blocks in a span: bounded by the bitmap of its volatile record.
+/// Maximum number of blocks in a span, bounded by the bitmap of its volatile record.
 inline constexpr std::size_t max_blocks = 1024;
 
 namespace detail {
@@ -64,26 +64,26 @@ inline constexpr auto small_classes = [] {
 
 }  // namespace detail
 
-/// Bytes from block to block in class `index`.
+/// Returns the bytes from block to block in class `index`.
 [[nodiscard]] constexpr std::size_t stride_of(class_index index) noexcept {
   return detail::strides[index];
 }
 
-/// Pages that a span of class `index` takes where there is room.
+/// Returns the preferred number of pages of a span of class `index`.
 [[nodiscard]] constexpr std::uint32_t span_pages_of(class_index index) noexcept {
   return detail::span_pages[index];
 }
 
-/// The class with the smallest stride that holds `bytes` <= largest_small. If `bytes` is a multiple
-/// of a power of two, so is the stride: strides are multiples of an eighth of the power of two
-/// below.
+/// Returns the class with the smallest stride that holds `bytes` <= largest_small. If `bytes` is a
+/// multiple of a power of two, so is the stride: strides are multiples of an eighth of the power of
+/// two below.
 [[nodiscard]] constexpr class_index class_of(std::size_t bytes) noexcept {
   if (bytes <= 1024) return detail::small_classes[(bytes + 7) / 8];
   const auto shift = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 4;
   return static_cast<class_index>(4 + (shift - 3) * 8 + ((bytes - 1) >> shift) - 8);
 }
 
-/// The class whose stride is exactly `stride`; 0 if there is none.
+/// Returns the class whose stride is exactly `stride`, or 0 if there is none.
 [[nodiscard]] constexpr class_index class_with_stride(std::size_t stride) noexcept {
   if (stride == 0 || stride > largest_small) return 0;
   const class_index index = class_of(stride);

@@ -16,15 +16,15 @@
 
 namespace outlast::alloc {
 
-/// Volatile record of a span. A record outlives its span and serves others later: it may be read at
-/// any time after it was first handed out.
+/// Volatile record of a span. A record outlives its span and serves others later: it can be read at
+/// any time after it was first used.
 ///
 /// Invariants:
-///   I1  a block is free iff its bit is set; only the holder of the span, who popped it, clears
+///   I1  a block is free iff its bit is set; only the holder of the span, which popped it, clears
 ///       bits.
 ///   I2  `state` counts the free blocks whose bits are known to be set; bits are set before they
 ///       are counted and cleared before they are discounted.
-///   I3  the span is on its class's stack, or held, or about to be pushed, iff `state` says queued.
+///   I3  the span is on its class's stack, or held, or about to be pushed, iff `state` is queued.
 template <domain::persistence_domain D>
 class alignas(64) span {
  public:
@@ -61,7 +61,7 @@ class alignas(64) span {
   [[nodiscard]] const domain::volatile_word<D, bits>& free_word(std::size_t w) const noexcept {
     return free_[w];
   }
-  /// The bits of word `w` that stand for blocks.
+  /// Returns the bits of word `w` that represent blocks.
   [[nodiscard]] bits valid_bits(std::size_t w) const noexcept {
     return w * 64 + 64 <= blocks_ ? ~bits{0} : (bits{1} << (blocks_ % 64)) - 1;
   }
@@ -69,15 +69,15 @@ class alignas(64) span {
     return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin_) <
            std::size_t{pages_} * pool_format::page_size;
   }
-  /// Which block `address`, inside the span, lies in: a division by multiplication, exact because
-  /// (2^15 eighth-bytes of a span) * (2^12 of a stride) < 2^32.
+  /// Returns the index of the block that contains `address`, inside the span: a division by
+  /// multiplication, exact because (2^15 eighth-bytes of a span) * (2^12 of a stride) < 2^32.
   [[nodiscard]] std::uint32_t index_of(const void* address) const noexcept {
     const auto eighths =
         static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - begin_) / 8;
     return static_cast<std::uint32_t>(eighths * reciprocal_ >> 32);
   }
 
-  /// Takes up to `most` free blocks, lowest first. The caller holds the span and settles
+  /// Takes up to `most` free blocks, lowest first. Requires: the caller holds the span and settles
   /// afterwards.
   std::size_t take(void** out, std::size_t most) {
     std::size_t taken = 0;
@@ -94,41 +94,41 @@ class alignas(64) span {
     return taken;
   }
 
-  /// Marks blocks of word `w` as free. False if one of them was free already.
+  /// Marks blocks of word `w` as free. Returns false if one of them was free already.
   [[nodiscard]] bool put(std::size_t w, bits blocks) {
     // (2) release; synchronizes-with (1).
     return (free_[w].fetch_or(blocks, std::memory_order_release) & blocks) == 0;
   }
 
-  /// The holder has taken `taken` blocks. True if it must push the span again; otherwise it holds
-  /// it no longer.
+  /// Discounts the `taken` blocks of the holder. Returns true if it must push the span again;
+  /// otherwise it holds the span no longer.
   [[nodiscard]] bool settle(std::size_t taken) {
     std::int64_t now = state_.load(std::memory_order_relaxed);
     for (;;) {
       const std::int64_t left = (now >> 1) - static_cast<std::int64_t>(taken);
       const std::int64_t then = left * 2 + (left > 0 ? queued : 0);
-      // (3) acq_rel: with (4), whoever comes second knows all free blocks.
+      // (3) acq_rel: with (4), the later of the two threads sees all free blocks.
       if (state_.compare_exchange(now, then, std::memory_order_acq_rel)) return left > 0;
     }
   }
 
-  /// `given` blocks were put. True if the caller must push the span.
+  /// Counts `given` blocks that were put. Returns true if the caller must push the span.
   [[nodiscard]] bool count(std::size_t given) {
     std::int64_t now = state_.load(std::memory_order_relaxed);
     for (;;) {
       const std::int64_t left = (now >> 1) + static_cast<std::int64_t>(given);
       const bool push = (now & queued) == 0 && left > 0;
       const std::int64_t then = left * 2 + (push ? queued : now & queued);
-      // (4) acq_rel: see (3). After it the caller touches the span only if it pushes.
+      // (4) acq_rel: see (3). Afterwards the caller accesses the span only if it pushes.
       if (state_.compare_exchange(now, then, std::memory_order_acq_rel)) return push;
     }
   }
 
-  /// Free blocks that are counted.
+  /// Returns the number of free blocks that are counted.
   [[nodiscard]] std::int64_t free_blocks() const {
     return state_.load(std::memory_order_acquire) >> 1;
   }
-  /// For the holder: nobody owns a block of this span, or is still busy with its record.
+  /// For the holder: returns true if no thread owns a block of this span or still uses its record.
   [[nodiscard]] bool entirely_free() const { return free_blocks() == blocks_; }
 
   /// Link of the stack that the span is on.
@@ -149,9 +149,8 @@ class alignas(64) span {
   std::array<domain::volatile_word<D, bits>, max_blocks / 64> free_;
 };
 
-/// All span records of an arena, by index from 1 on. Records are made and never destroyed before
-/// the table is. Thread-safe; lock-free but for the making of records, which allocates volatile
-/// memory.
+/// All span records of an arena, by index from 1 on. A record exists until the table is destroyed.
+/// Thread-safe. Lock-free, except that making a record allocates volatile memory.
 template <domain::persistence_domain D>
 class span_table {
  public:
@@ -167,9 +166,9 @@ class span_table {
     const auto [segment, offset] = position(index);
     return segments_[segment].load(std::memory_order_acquire)[offset];
   }
-  /// A record that did not exist before. May throw std::bad_alloc.
+  /// Makes a new record. Throws std::bad_alloc.
   [[nodiscard]] span<D>& make() {
-    // Reserve the memory first: an index that was handed out always has a record.
+    // Reserve the memory first: each index in use must have a record.
     for (std::uint32_t now = made_.load(relaxed);;) {
       ensure_segment(position(now + 1).first);
       if (!made_.compare_exchange(now, now + 1, std::memory_order_relaxed)) continue;
@@ -204,8 +203,9 @@ class span_table {
   domain::volatile_word<D, std::uint32_t> made_{0};
 };
 
-/// A lock-free stack of spans. An index and a tag share the head word, so that a span that comes
-/// back is told from one that never left; the tag would have to wrap around within one pop. [Tre86]
+/// A lock-free stack of spans. An index and a tag share the head word, so that a span that returned
+/// is distinguished from one that never left. For an error the tag would have to wrap around within
+/// one pop. [Tre86]
 template <domain::persistence_domain D>
 class alignas(64) span_stack {
  public:
@@ -217,7 +217,7 @@ class alignas(64) span_stack {
     } while (!head_.compare_exchange(head, tagged(head, item.index()), std::memory_order_acq_rel));
   }
 
-  /// The span on top, now held by the caller; null if the stack is empty.
+  /// Pops the span on top, which the caller then holds. Returns nullptr if the stack is empty.
   [[nodiscard]] span<D>* pop(span_table<D>& spans) {
     // (6) acquire; synchronizes-with (5).
     std::uint64_t head = head_.load(std::memory_order_acquire);
@@ -229,7 +229,7 @@ class alignas(64) span_stack {
     return nullptr;
   }
 
-  /// A number that moves with each push and pop.
+  /// Returns a number that changes with each push and pop.
   [[nodiscard]] std::uint64_t version() const { return head_.load(std::memory_order_acquire); }
 
  private:

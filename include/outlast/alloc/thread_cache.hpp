@@ -1,4 +1,4 @@
-// Blocks that a thread keeps at hand: volatile arrays of pointers, one per size class.
+// The blocks that a thread caches: volatile arrays of pointers, one per size class.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -11,8 +11,8 @@
 
 namespace outlast::alloc {
 
-/// A stack of free blocks of one class. Closed until first use: then both fast paths see it as
-/// empty and full at once, and fall through to their slow paths.
+/// A stack of free blocks of one class. Until first use it is closed: it counts as both empty and
+/// full, so that both fast paths continue in their slow paths.
 class bin {
  public:
   [[nodiscard]] bool empty() const noexcept { return top_ == bottom_; }
@@ -28,7 +28,8 @@ class bin {
   void push(void* block) noexcept { *top_++ = block; }
   [[nodiscard]] void** blocks() noexcept { return bottom_; }
 
-  /// Room for `capacity` blocks, always the same number. False: there is no memory for it.
+  /// Makes room for `capacity` blocks, always the same number. Returns false if memory is
+  /// exhausted.
   [[nodiscard]] bool open(std::size_t capacity) noexcept {
     if (slots_ == nullptr) slots_.reset(new (std::nothrow) void*[capacity]);
     if (slots_ == nullptr) return false;
@@ -36,11 +37,11 @@ class bin {
     limit_ = bottom_ + capacity;
     return true;
   }
-  /// The bin is empty; every operation takes its slow path until it is opened.
+  /// Closes the bin, which is empty: every operation takes its slow path until it is opened.
   void close() noexcept { limit_ = top_ = bottom_; }
-  /// `count` blocks were written to blocks().
+  /// Accounts for `count` blocks that were written to blocks().
   void filled(std::size_t count) noexcept { top_ = bottom_ + count; }
-  /// The oldest `count` blocks are gone.
+  /// Removes the oldest `count` blocks.
   void drop_oldest(std::size_t count) noexcept { top_ = std::copy(bottom_ + count, top_, bottom_); }
 
  private:
@@ -50,7 +51,7 @@ class bin {
   std::unique_ptr<void*[]> slots_;
 };
 
-/// One thread's bins, indexed by class; bin 0 stays closed for ever.
+/// One thread's bins, indexed by class. Bin 0 stays closed for ever.
 struct alignas(128) thread_cache {
   std::array<bin, class_count + 1> bins;
 };

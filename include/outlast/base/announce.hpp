@@ -1,4 +1,4 @@
-// A store that everybody sees before the announcer looks at anything else.
+// A store that is visible to all threads before the storing thread loads anything else.
 #pragma once
 
 #include <atomic>
@@ -16,15 +16,15 @@ inline void announce(std::atomic<T>& place, T value) noexcept {
 #if defined(__x86_64__) || defined(__SANITIZE_THREAD__)
   place.exchange(value, std::memory_order_seq_cst);
 #else
-  // Release: the store stands in the release sequence of what the caller stored here before.
+  // Release: the store continues the release sequence of the caller's earlier store here.
   place.store(value, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 #endif
 }
 
-/// The same for a caller whose next step is a successful exchange of another word, such as the
-/// taking of a lock: every thread sees the store before any load of the caller behind that. On
-/// x86-64 the exchange is the barrier, and this an ordinary store.
+/// Like announce(), for a caller whose next step is a successful exchange of another word, such as
+/// the locking of a lock: every thread sees the store before any load of the caller after that
+/// exchange. On x86-64 the exchange is the barrier, and this is an ordinary store.
 template <class T>
 inline void announce_before_exchange(std::atomic<T>& place, T value) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

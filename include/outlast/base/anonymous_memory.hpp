@@ -1,4 +1,4 @@
-// Memory in whole pages, straight from the system.
+// Memory in whole pages from the operating system.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,21 @@
 
 namespace outlast::base {
 
-/// Zeros that cost address space only, until they are written to; to be given back by
-/// unmap_memory(). Begins at a page. Throws out_of_space.
+/// Returns `bytes` zeros at the beginning of a page. They cost only address space until they are
+/// written. unmap_memory() returns them. Throws out_of_space.
 [[nodiscard]] void* map_memory(std::size_t bytes);
 void unmap_memory(void* first, std::size_t bytes) noexcept;
-/// How much of a mapping is memory of the process's own, and no file's: in whole pages. Once it was
-/// written to, of a private one; all of it, where the system does not tell.
+/// Returns the bytes of a mapping, in whole pages, that are memory of the process itself and of no
+/// file. A page of a private mapping counts once it was written. Returns `bytes` if the system does
+/// not report it.
 [[nodiscard]] std::size_t private_bytes(const void* first, std::size_t bytes) noexcept;
 
-/// What map_memory() gives, with an owner.
+/// Memory of map_memory() with an owner.
 class anonymous_memory {
  public:
-  /// None.
+  /// Owns no memory.
   anonymous_memory() = default;
-  /// `bytes` bytes. Throws out_of_space.
+  /// Throws out_of_space.
   explicit anonymous_memory(std::size_t bytes);
   ~anonymous_memory();
   anonymous_memory(anonymous_memory&& from) noexcept

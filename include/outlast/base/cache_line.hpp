@@ -1,4 +1,4 @@
-// The unit in which memory is written back.
+// The cache line: the unit in which memory is written back.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace outlast::base {
 /// Bytes in a cache line: the unit of a flush on every machine that Outlast supports.
 inline constexpr std::size_t cache_line_size = 64;
 
-/// The address of the line that holds `address`.
+/// Returns the address of the line that holds `address`.
 [[nodiscard]] inline std::uintptr_t line_of(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) & ~(cache_line_size - 1);
 }
 
-/// How many lines the `size` bytes at `address` touch. Zero for an empty range.
+/// Returns the number of lines that the `size` bytes at `address` touch. Zero for an empty range.
 [[nodiscard]] inline std::size_t lines_touched(const void* address, std::size_t size) noexcept {
   if (size == 0) return 0;
   const auto first = reinterpret_cast<std::uintptr_t>(address) / cache_line_size;
@@ -22,7 +22,7 @@ inline constexpr std::size_t cache_line_size = 64;
   return last - first + 1;
 }
 
-/// `value` rounded up to a multiple of `alignment`, a power of two.
+/// Returns `value` rounded up to a multiple of `alignment`, a power of two.
 [[nodiscard]] constexpr std::size_t round_up(std::size_t value, std::size_t alignment) noexcept {
   return (value + alignment - 1) & ~(alignment - 1);
 }

@@ -1,10 +1,9 @@
-// Calls to an object that may have gone since they were asked for.
+// Calls to an object that may have been destroyed since the call was requested.
 //
-// A reclaimer remembers what to call when a node's time has come, and that may be long after the
-// structure that retired the node was dropped. The object that is called has a `callee`. A caller
-// remembers the callee's `reference` beside the call, and makes the call through `call_alive`. The
-// callee ends before it is destroyed: calls that are under way are waited for, later ones are left
-// out.
+// A reclaimer stores the call that it makes when a node may be freed. By then the structure that
+// retired the node may have been dropped. The object that is called has a `callee`. A caller stores
+// the callee's `reference` with the call, and makes the call through `call_alive`. The callee ends
+// before it is destroyed: it waits for calls that are under way, and later calls are skipped.
 #pragma once
 
 #include <outlast/base/announce.hpp>
@@ -24,8 +23,8 @@
 
 namespace outlast::base {
 
-/// The table of calls under way: one for all callees that threads may call in the same way, such as
-/// those of a pool. It outlives every reference to them.
+/// The table of calls under way: one for all callees of the same threads, such as those of a pool.
+/// It outlives every reference to them.
 /// Memory: a cache line per thread, and 16 bytes for each callee that exists at the same time.
 class callers {
  public:
@@ -40,9 +39,9 @@ class callers {
     std::atomic<const void*> callee{nullptr};
   };
   struct cell {
-    explicit cell(callers& in) : home(in) {}
+    explicit cell(callers& in) : table(in) {}
     std::atomic<std::uint64_t> id{0};  // 0: free for the next callee
-    callers& home;
+    callers& table;
   };
 
   cell& take_cell(std::uint64_t id) {
@@ -63,20 +62,20 @@ class callers {
   std::deque<cell> cells_;  // stable addresses
 };
 
-/// A part of an object that others call: its life.
+/// Member of an object that other objects call. It ends before the object does.
 ///
-/// Thread-safety: `remembered()` and `call_alive()` may be called concurrently with everything but
-/// the destructor. Progress: `call_alive()` is wait-free but for the call, and for a thread's first
-/// one where there is no volatile memory; `end()` waits for calls.
+/// Thread-safety: `remembered()` and `call_alive()` may be called concurrently with all members
+/// except the destructor. Progress: `end()` waits for calls. `call_alive()` is wait-free, apart
+/// from the call itself, and from a thread's first call if volatile memory is exhausted.
 class callee {
  public:
-  /// What a caller remembers. The default one is of an object that outlives the caller.
+  /// Refers to a callee. The default value refers to an object that outlives the caller.
   class reference {
    public:
     reference() = default;
     friend bool operator==(const reference&, const reference&) = default;
 
-    /// No two callees of a process have the same.
+    /// Unique among the callees of a process.
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
    private:
@@ -89,8 +88,9 @@ class callee {
 
   /// Throws std::bad_alloc.
   explicit callee(std::shared_ptr<callers> in)
-      : home_(std::move(in)), mine_(taken_from(*home_, next_owner_id())) {}
-  /// Where end() was not called: no call is under way, but of threads that stopped in one for good.
+      : table_(std::move(in)), mine_(taken_from(*table_, next_owner_id())) {}
+  /// Requires: if end() was not called, no call is under way, except in threads that have stopped
+  /// in one for good.
   ~callee() {
     if (!ended_) mine_.at_->id.store(0, std::memory_order_seq_cst);
   }
@@ -99,9 +99,10 @@ class callee {
 
   [[nodiscard]] const reference& remembered() const noexcept { return mine_; }
 
-  /// No call is under way at return, and none follows. `wait()` is called while one is under way.
-  /// The calling thread makes none. In the child of a fork, where no other thread exists, waits for
-  /// nothing.
+  /// Waits until no call is under way; no call follows. Calls `wait()` while it waits. In the child
+  /// of a fork, where no other thread exists, it does not wait.
+  ///
+  /// Requires: the calling thread is not in a call.
   template <class Wait>
   void end(Wait&& wait) noexcept {
     if (ended_) return;
@@ -110,25 +111,25 @@ class callee {
     callers::cell& at = *mine_.at_;
     at.id.exchange(ending, std::memory_order_seq_cst);
     if (process_ != forks_until_now()) return;
-    home_->calling_.for_each([&](const callers::announcement& each) {
+    table_->calling_.for_each([&](const callers::announcement& each) {
       // (2) seq_cst; synchronizes-with (4): what the call did is done.
       while (each.callee.load(std::memory_order_seq_cst) == &at) wait();
     });
     {
-      const std::lock_guard no_call(home_->without_memory_);
+      const std::lock_guard no_call(table_->without_memory_);
     }
     at.id.store(0, std::memory_order_release);
   }
 
-  /// Runs `call` unless `whom` has ended. A call does not call another callee.
+  /// Runs `call` unless `whom` has ended. Requires: `call` does not call another callee.
   template <class Call>
   static void call_alive(const reference& whom, Call&& call) noexcept {
     if (whom.at_ == nullptr) return call();
     callers::announcement* mine = nullptr;
     try {
-      mine = &whom.at_->home.calling_.local();
+      mine = &whom.at_->table.calling_.local();
     } catch (...) {
-      const std::lock_guard lock(whom.at_->home.without_memory_);
+      const std::lock_guard lock(whom.at_->table.without_memory_);
       if (whom.at_->id.load(std::memory_order_seq_cst) == whom.id_) call();
       return;
     }
@@ -142,16 +143,18 @@ class callee {
  private:
   static constexpr std::uint64_t ending = ~std::uint64_t{0};
 
-  static reference taken_from(callers& home, std::uint64_t id) { return {home.take_cell(id), id}; }
+  static reference taken_from(callers& table, std::uint64_t id) {
+    return {table.take_cell(id), id};
+  }
 
-  std::shared_ptr<callers> home_;  // a handle may outlive its pool
+  std::shared_ptr<callers> table_;  // a handle may outlive its pool
   reference mine_;
   std::uint64_t process_ = forks_until_now();
   bool ended_ = false;
 };
 
-/// Calls to callees that wait for their time, in the order in which they came. Neighbours of one
-/// callee share its reference, and are made under one announcement.
+/// Deferred calls to callees, in the order of arrival. Adjacent calls to one callee share its
+/// reference, and are made under one announcement.
 ///
 /// Thread-safety: none. Memory: an Item for each call, 24 bytes for each run of one callee's.
 template <class Item>
@@ -160,17 +163,18 @@ class waiting_calls {
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
 
-  /// Do `more` calls to one callee fit without an allocation? True only after make_room().
+  /// Returns whether `more` calls to one callee fit without an allocation. True only after
+  /// make_room().
   [[nodiscard]] bool has_room(std::size_t more) const noexcept {
     return items_.capacity() - items_.size() >= more;
   }
-  /// Makes such room. Throws std::bad_alloc.
+  /// Makes room for `more` calls. Throws std::bad_alloc.
   void make_room(std::size_t more) {
     if (runs_.size() == runs_.capacity()) runs_.reserve(std::max<std::size_t>(4, 2 * runs_.size()));
     if (!has_room(more)) items_.reserve(std::max(2 * items_.capacity(), items_.size() + more));
   }
-  /// Remembers a call to the object of `whom`, an Item made of `parts`. Throws std::bad_alloc, and
-  /// has no effect then. An Item that its caller made would be read back sooner than its parts have
+  /// Adds a call to the object of `whom`, an Item made of `parts`. Throws std::bad_alloc without
+  /// effect. The Item is made in place: a finished Item would be read back before its parts have
   /// left the store buffer.
   template <class... Parts>
   [[gnu::always_inline]] void emplace_back(const callee::reference& whom, Parts... parts) {
@@ -179,7 +183,7 @@ class waiting_calls {
     items_.emplace_back(parts...);
   }
 
-  /// Calls `make(item)` for each whose object has not ended, and forgets all.
+  /// Calls `make(item)` for each item whose object has not ended, and removes all items.
   template <class Make>
   void call_all(Make&& make) noexcept {
     for (std::size_t r = 0; r < runs_.size(); ++r) {

@@ -1,4 +1,4 @@
-// The process's mutexes of static lifetime, none of which another thread holds while it forks.
+// The process's mutexes of static lifetime. No other thread holds one of them during a fork.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,24 @@
 
 namespace outlast::base {
 
-/// What each of them guards, in the order in which they may be nested: while one is held, only
-/// later ones are taken.
+/// Names the guarded data, in the order of nesting: a thread that holds one mutex takes only later
+/// ones.
 enum class fork_lock : unsigned {
   store_locks,
   thread_registry,
   file_pools,
   native_pools,
   pools_at_fork,
-  twins
+  shadow_copies
 };
 
-/// The mutex of that name. fork() waits until it is free and holds it meanwhile, so that the child
-/// finds whole what it guards, and can take it. The calling thread must not fork while it holds
-/// one.
+/// Returns the mutex of that name. fork() waits until it is free and holds it during the fork, so
+/// that the child finds the guarded data whole and can lock the mutex. Requires: the calling thread
+/// does not fork while it holds one.
 [[nodiscard]] std::mutex& mutex_of(fork_lock guarded);
 
-/// How many fork() calls lie between the first process and this one: an object that was made under
-/// another number belongs to the parent, and a thread that does not exist here may hold its
+/// Returns the number of fork() calls between the first process and this one. An object that was
+/// made under another number belongs to the parent; a thread that does not exist here may hold its
 /// mutexes. Async-signal-safe.
 [[nodiscard]] std::uint64_t forks_until_now() noexcept;
 

@@ -1,4 +1,4 @@
-// Hashing that is the same in every process: what it yields is stored in pools.
+// Hashes that are equal in every process, so that they can be stored in pools.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,7 @@ namespace outlast::base {
   return x;
 }
 
-/// A hash of `size` bytes; used for names, fingerprints and keys without padding.
+/// Returns a hash of `bytes`, for names, fingerprints and keys without padding.
 [[nodiscard]] constexpr std::uint64_t hash_bytes(std::string_view bytes) noexcept {
   std::uint64_t hash = 0x9e3779b97f4a7c15ULL ^ bytes.size();
   for (const char c : bytes) {
@@ -32,9 +32,9 @@ namespace outlast::base {
   return mix64(hash);
 }
 
-/// The default hash of the library's containers: stable over processes and builds, unlike
-/// std::hash, whose result must not be stored. Integers, enumerations, pointers-free trivially
-/// copyable types without padding; give a functor of your own for anything else.
+/// The default hash of the library's containers. It is stable across processes and builds, unlike
+/// std::hash, whose result must not be stored. It accepts integers, enumerations and trivially
+/// copyable types without pointers and padding; other types need their own functor.
 template <class T>
 struct default_hash {
   static_assert(
@@ -65,7 +65,7 @@ struct default_hash {
   }
 };
 
-/// Of byte strings, whoever holds them.
+/// Hash of byte strings of any owner.
 template <>
 struct default_hash<std::string> {
   [[nodiscard]] std::uint64_t operator()(std::string_view bytes) const noexcept {

@@ -5,6 +5,7 @@ outlast_headers(outlast_library base
   callers.hpp
   error.hpp
   fork_locks.hpp
+  group_commit.hpp
   hash.hpp
   intervals.hpp
   keyed_hash.hpp

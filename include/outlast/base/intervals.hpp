@@ -1,4 +1,4 @@
-// How long what happens at intervals waits.
+// Limits of intervals.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace outlast::base {
 
-/// An interval that can be added to any time: as good as never, where more is asked for.
+/// Returns `interval`, or a year if that is less: any time can be added to it without overflow.
 [[nodiscard]] constexpr std::chrono::microseconds within_a_year(
     std::chrono::microseconds interval) noexcept {
   return std::min<std::chrono::microseconds>(interval, std::chrono::hours(24 * 365));

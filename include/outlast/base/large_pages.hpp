@@ -1,12 +1,13 @@
+// Advice to the kernel to use large pages.
 #pragma once
 
 #include <cstddef>
 
 namespace outlast::base {
 
-/// Asks the kernel to give large pages to the memory at `first`, where it is accessed all over:
-/// fewer faults, and fewer misses in the TLB. Advice: nothing happens where there are none, or for
-/// less than a few of them. Thread-safety: may be called concurrently.
-void ask_for_large_pages(void* first, std::size_t bytes) noexcept;
+/// Advises the kernel to give large pages to the memory at `first`, which is accessed in all its
+/// parts: this saves faults and TLB misses. Has no effect if the system has no large pages, or for
+/// ranges of less than a few of them. Thread-safety: may be called concurrently.
+void request_large_pages(void* first, std::size_t bytes) noexcept;
 
 }  // namespace outlast::base

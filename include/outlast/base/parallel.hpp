@@ -8,15 +8,15 @@
 
 namespace outlast::base {
 
-/// How many threads opening may use: one per CPU, at most 16.
+/// Returns the number of threads that opening may use: one per CPU, at most 16.
 [[nodiscard]] unsigned threads_for_opening() noexcept;
 
-/// Calls `work(i)` for each i below `threads`, at once if threads are to be had, and returns when
-/// all have returned. Rethrows one of the exceptions that they threw. Throws std::bad_alloc before
-/// the first call.
+/// Calls `work(i)` for each i below `threads`, concurrently if threads are available, and returns
+/// when all calls have returned. Rethrows one of the exceptions that they threw. Throws
+/// std::bad_alloc before the first call.
 void in_parallel(unsigned threads, const std::function<void(unsigned)>& work);
 
-/// Calls `work(i)` for each i below `count`, by several threads, each the next that is left.
+/// Calls `work(i)` for each i below `count`. Each thread takes the smallest i that is left.
 template <class Work>
 void for_each_in_parallel(unsigned threads, std::size_t count, Work&& work) {
   std::atomic<std::size_t> next{0};

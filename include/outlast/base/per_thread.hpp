@@ -14,14 +14,14 @@
 
 namespace outlast::base {
 
-/// A number that no other owner in this process has had or will have.
+/// Returns a number that is unique among the owners of this process.
 [[nodiscard]] std::uint64_t next_owner_id() noexcept;
 
-/// A `T` for each thread slot that ever asked for one. Objects live until the table dies and pass
-/// from a thread that exited to the one that inherits its slot.
+/// A `T` for each thread slot that has requested one. Objects exist until the table is destroyed.
+/// The object of a thread that exited passes to the thread that inherits its slot.
 ///
-/// Thread-safety: `local()` and `for_each()` may be called concurrently; an object is used by its
-/// slot's thread alone, unless T itself says otherwise.
+/// Thread-safety: `local()` and `for_each()` may be called concurrently. Only the slot's thread
+/// uses an object, unless T states otherwise.
 template <class T>
 class per_thread {
  public:
@@ -42,7 +42,8 @@ class per_thread {
     }
   }
 
-  /// The calling thread's object. Wait-free once it exists; allocates volatile memory before.
+  /// Returns the calling thread's object. Wait-free once it exists; the first call allocates
+  /// volatile memory.
   [[nodiscard, gnu::always_inline]] T& local() {
     thread_context& context = this_thread();
     const std::uint64_t id = id_.load(std::memory_order_relaxed);
@@ -52,8 +53,8 @@ class per_thread {
     return find(context, cached);
   }
 
-  /// The same, or null where there is none and no memory for one. Throws nothing, whatever local()
-  /// would throw.
+  /// Like local(), but returns nullptr instead of throwing an exception, for example if memory is
+  /// exhausted.
   [[nodiscard, gnu::always_inline]] T* local_or_null() noexcept {
     if (thread_context* const context = current_thread; context != nullptr) [[likely]] {
       const std::uint64_t id = id_.load(std::memory_order_relaxed);
@@ -67,7 +68,7 @@ class per_thread {
     return find_or_null();
   }
 
-  /// The object of `slot`, or null if that slot never asked.
+  /// Returns the object of `slot`, or nullptr if the slot has none.
   [[nodiscard]] T* of_slot(std::uint32_t slot) const noexcept {
     const auto [segment, index] = position(slot);
     std::atomic<T*>* const objects = segments_[segment].load(std::memory_order_acquire);
@@ -87,12 +88,12 @@ class per_thread {
     }
   }
 
-  /// Has `forbid()` been called?
+  /// Returns whether `forbid()` has been called.
   [[nodiscard]] bool forbidden() const noexcept {
     return forbidden_.load(std::memory_order_relaxed);
   }
 
-  /// After this, `local()` throws error{forked}: called in the child of a fork.
+  /// Makes `local()` throw error{forked} from now on. Called in the child of a fork.
   void forbid() noexcept {
     forbidden_.store(true, std::memory_order_relaxed);
     id_.store(next_owner_id(), std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// A thread that does the same again and again, and sleeps while there is nothing to do.
+// A thread that calls a function periodically, and sleeps while there is nothing to do.
 #pragma once
 
 #include <outlast/base/announce.hpp>
@@ -16,16 +16,15 @@
 
 namespace outlast::base {
 
-/// Calls something at equal intervals, or as often as it can.
-/// Thread-safety: all members may be called concurrently. Progress: note_work() is
-/// wait-free.
+/// Calls a function at equal intervals, or as often as possible if the calls take longer.
+/// Thread-safety: all members may be called concurrently. Progress: note_work() is wait-free.
 class periodic_thread {
  public:
-  /// What a look finds.
+  /// The result of a look at the pending work.
   enum class outlook {
     work,     ///< there is something to do
-    waiting,  ///< there is not, but others may be about to make some without noting it
-    nothing,  ///< who makes some notes it
+    waiting,  ///< there is nothing to do, but work may arrive without note_work()
+    nothing,  ///< there is nothing to do, and new work is noted
   };
   using look = std::function<outlook()>;
 
@@ -34,13 +33,13 @@ class periodic_thread {
   periodic_thread(const periodic_thread&) = delete;
   periodic_thread& operator=(const periodic_thread&) = delete;
 
-  /// Calls `work` from now on every `interval`, until it answers false, instead of what was called
-  /// before. Leaves out calls for which `look_around` finds nothing to do, where it is given; after
-  /// a while of that the thread sleeps until note_work(). Throws std::system_error where there are
-  /// no more threads.
-  void start(std::chrono::microseconds asked, std::function<bool()> work,
+  /// Calls `work` from now on every `interval`, until it returns false. Replaces an earlier
+  /// function. If `look_around` is given, skips calls for which it finds nothing to do; after
+  /// several such looks the thread sleeps until note_work(). Throws std::system_error if no thread
+  /// can be created.
+  void start(std::chrono::microseconds wanted, std::function<bool()> work,
              look look_around = nullptr) {
-    const auto interval = within_a_year(asked);
+    const auto interval = within_a_year(wanted);
     const std::lock_guard alone(starting_);
     end();
     auto made = std::make_unique<worker>();
@@ -51,25 +50,26 @@ class periodic_thread {
     worker_ = std::move(made);
   }
 
-  /// There is something to do, and every thread sees that before any later load of the caller.
+  /// Indicates that there is something to do. Each thread sees that before any later load of the
+  /// caller.
   void note_work() {
     // (1) seq_cst; synchronizes-with (2).
     if (sleeps_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
       wake();
   }
 
-  /// Calls it once more, as soon as it can.
+  /// Makes the thread call the function once more, as soon as it can.
   void hasten() {
     const std::lock_guard lock(mutex_);
     if (worker_ == nullptr) return;
-    worker_->ask(worker_->early);
+    worker_->request(worker_->early);
     wake();
   }
 
-  /// Forgets the thread without a wait: for a child process, where it does not exist.
+  /// Drops the thread without waiting for it: for a child process, in which it does not exist.
   void abandon() noexcept { (void)worker_.release(); }
 
-  /// Nothing is called any more at return.
+  /// Ends the thread. The function is not called any more at return.
   void stop() {
     const std::lock_guard alone(starting_);
     end();
@@ -77,12 +77,12 @@ class periodic_thread {
 
  private:
   using clock = std::chrono::steady_clock;
-  /// The thread sleeps after so many looks in a row that find nothing, or after one where looks are
-  /// that far apart: work that comes now and then does not have to wake it each time.
+  /// The thread sleeps after this number of consecutive looks that find nothing, or after one look
+  /// if looks are that far apart: rare work does not need to wake it each time.
   static constexpr unsigned idle_looks = 10;
   static constexpr std::chrono::milliseconds far_apart{100};
 
-  /// Its thread was asked to stop before its end.
+  /// Requires: its thread was requested to stop before the destructor.
   struct worker {
     worker() = default;
     worker(const worker&) = delete;
@@ -91,14 +91,14 @@ class periodic_thread {
       if (thread.joinable()) thread.join();
     }
 
-    void ask(bool& what) {
+    void request(bool& what) {
       {
         const std::lock_guard lock(mutex);
         what = true;
       }
       changed.notify_all();
     }
-    [[nodiscard]] bool is_asked() {
+    [[nodiscard]] bool is_requested() {
       const std::lock_guard lock(mutex);
       return stop || early;
     }
@@ -119,9 +119,9 @@ class periodic_thread {
     for (;;) {
       own.changed.wait_until(lock, next, [&] { return own.stop || own.early; });
       if (own.stop) return;
-      const bool asked = std::exchange(own.early, false);
+      const bool hastened = std::exchange(own.early, false);
       lock.unlock();
-      const outlook seen = asked || !look_around ? outlook::work : look_around();
+      const outlook seen = hastened || !look_around ? outlook::work : look_around();
       if (seen == outlook::work && !work()) return;
       idle = seen == outlook::nothing ? idle + 1 : 0;
       const bool sleeps = idle >= enough && may_sleep(own, look_around);
@@ -130,8 +130,8 @@ class periodic_thread {
         idle = 0;
       }
       lock.lock();
-      // A thread that is hastened again and again still looks around an interval later.
-      next = sleeps || asked ? clock::now() + interval : std::max(next + interval, clock::now());
+      // A thread that is hastened repeatedly still looks around an interval later.
+      next = sleeps || hastened ? clock::now() + interval : std::max(next + interval, clock::now());
     }
   }
 
@@ -139,7 +139,7 @@ class periodic_thread {
     // (2) full barrier, before the look; synchronizes-with (1): what is done without waking the
     // thread is seen by the look.
     announce(sleeps_, 1);
-    if (!own.is_asked() && look_around() == outlook::nothing) return true;
+    if (!own.is_requested() && look_around() == outlook::nothing) return true;
     wake();
     return false;
   }
@@ -156,7 +156,7 @@ class periodic_thread {
       last = std::move(worker_);
     }
     if (last == nullptr) return;
-    last->ask(last->stop);
+    last->request(last->stop);
     wake();
   }
 

@@ -1,4 +1,4 @@
-// A count that many threads change without meeting.
+// A count that threads change without sharing a cache line.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -10,15 +10,15 @@
 
 namespace outlast::base {
 
-/// A signed sum kept in one line per thread. `add` is wait-free after a thread's first call; `sum`
-/// adds up all lines and is exact only while no thread adds. Volatile. A thread for whose line
-/// there is no memory adds to a line of all: structures count after an operation took effect, and
-/// must not fail there.
+/// A signed sum in one cache line per thread. `add` is wait-free after a thread's first call. `sum`
+/// adds up all lines, and is exact only while no thread adds. Volatile. If memory for a thread's
+/// line is exhausted, the thread adds to a common line: structures count after an operation has
+/// taken effect, and must not fail then.
 class sharded_count {
  public:
   sharded_count() : shards_([](std::uint32_t) { return std::make_unique<shard>(); }) {}
 
-  /// Adds `change` and returns how often the calling thread has added to its line so far.
+  /// Adds `change` and returns the number of additions to the calling thread's line so far.
   std::uint64_t add(std::int64_t change) noexcept {
     shard* const mine = shards_.local_or_null();
     if (mine == nullptr) [[unlikely]] {
@@ -31,7 +31,7 @@ class sharded_count {
   }
 
   [[nodiscard]] std::int64_t sum() const {
-    // Wraps around: where the count begins is read from a file, and may be any number.
+    // Wraps around: the initial value is read from a file, and can be any number.
     auto total = static_cast<std::uint64_t>(common_.load(std::memory_order_relaxed));
     shards_.for_each([&](const shard& each) {
       total += static_cast<std::uint64_t>(each.value.load(std::memory_order_relaxed));
@@ -39,7 +39,7 @@ class sharded_count {
     return static_cast<std::int64_t>(total);
   }
 
-  /// Starts from `value`. Not thread-safe: before the count is shared.
+  /// Starts from `value`. Requires: no other thread uses the count yet.
   void start_at(std::int64_t value) noexcept { common_.store(value, std::memory_order_relaxed); }
 
  private:
@@ -48,7 +48,7 @@ class sharded_count {
     std::uint64_t additions = 0;
   };
 
-  std::atomic<std::int64_t> common_{0};  // what it began with, and what has no line of its own
+  std::atomic<std::int64_t> common_{0};  // the initial value, and threads without a line
   per_thread<shard> shards_;
 };
 

@@ -2,7 +2,7 @@
 //
 // A pool records a fingerprint of the types that a root or an object consists of, and the
 // compiler's name of a type is a part of it. A type of this library that is renamed or moved keeps
-// the name under which pools know it: its header declares a tag with the old name, which is never
+// the name that pools record: its header declares a tag with the old name, which is never
 // defined, and specializes `stored_as`.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace outlast::base {
 
-/// `stored_as<T>::type` has the name that pools record for `T`. It may be incomplete.
+/// Maps `T` to the type whose name pools record. That type may be incomplete.
 template <class T>
 struct stored_as {
   using type = T;
@@ -30,7 +30,7 @@ struct stored_as<Template<Arguments...>> {
 /// std::bad_alloc.
 template <class T>
 [[nodiscard]] std::string stored_name() {
-  // A pointer, since the tag may be incomplete. Its name is `P` and the name of what it points to.
+  // A pointer, since the tag may be incomplete. Its name is `P` and the name of its target.
   return std::string(typeid(typename stored_as<std::remove_cv_t<T>>::type*).name()).substr(1);
 }
 

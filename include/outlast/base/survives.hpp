@@ -1,4 +1,4 @@
-// Whether the bytes of a type mean the same to the next process.
+// The trait that rejects types whose bytes have no meaning in the next process.
 #pragma once
 
 #include <array>
@@ -21,13 +21,14 @@ consteval bool seems_to_survive();
 
 namespace outlast {
 
-/// Whether a T can be kept in a pool: whether it holds nothing that leads out of itself, which
-/// would lead anywhere in the next process. The compiler sees pointers, references, functions and
-/// views, in arrays, pairs, tuples and std::optional too, and in the first 16 members of
-/// aggregates, and in theirs. It does not see into classes with private members, into unions beyond
-/// their first member, nor past a member whose default constructor is missing.
+/// True if a T can be kept in a pool, that is, if it holds nothing that refers to memory outside of
+/// itself: such a reference would be wrong in the next process. The compiler detects pointers,
+/// references, functions and views, also in arrays, pairs, tuples and std::optional, and in the
+/// first 16 members of aggregates, recursively. It does not detect them in classes with private
+/// members, in union members after the first one, or after a member whose default constructor is
+/// missing.
 ///
-/// A program answers for a type of its own, before that is used:
+/// A program decides for its own type before the type is used:
 ///   template <>
 ///   inline constexpr bool outlast::survives<index_in_disguise> = true;
 template <class T>
@@ -61,9 +62,10 @@ inline constexpr bool parts_survive<std::optional<T>> = survives<T>;
 template <class T, std::size_t N>
 inline constexpr bool parts_survive<std::array<T, N>> = survives<T>;
 
-/// Becomes a value of any type, and may throw where that does not survive: it becomes what a member
-/// is, where a value that refused some types would become what a member of that one is.
-struct judge {
+/// Converts to any type, and may throw if that type does not survive. It converts to the type of
+/// the member itself; a value that refused some types would convert to the type of a member of that
+/// member.
+struct survival_probe {
   template <class U>
   operator U() const noexcept(survives<std::remove_cv_t<U>>);
 };
@@ -76,8 +78,8 @@ struct what_is_lost {
     requires(!survives<std::remove_cv_t<U>>)
   operator U() const noexcept;
 };
-/// Of types that can be made of anything themselves, so that nothing that becomes anything becomes
-/// them.
+/// For types that can be constructed from any value, so that no value that converts to each type
+/// converts to them.
 struct what_is_lost_of_these {
   template <class U>
     requires(!survives<U>)
@@ -86,9 +88,9 @@ struct what_is_lost_of_these {
   operator std::span<U, N>() const noexcept;
 };
 
-/// Whether a `Value` can initialize the member of the aggregate that has that index; `Strict`:
-/// without exceptions. Each member before it takes one pair of braces, whatever it is; an array
-/// takes what its elements take.
+/// True if a `Value` can initialize the aggregate's member with that index. `Strict`: without
+/// exceptions. Each member before it takes one pair of braces, whatever its type; an array takes
+/// the initializers of its elements.
 template <class T, class Value, std::size_t Index, bool Strict = false>
 concept takes_at =
     (Index == 0 && requires(const Value of) {
@@ -147,7 +149,7 @@ inline constexpr std::size_t max_members = 16;
 template <class T, std::size_t Index>
 consteval bool is_lost_at() {
   if constexpr (takes_at<T, anything, Index, true>) {
-    return !takes_at<T, judge, Index, true>;
+    return !takes_at<T, survival_probe, Index, true>;
   } else {
     return takes_at<T, what_is_lost, Index> ||  // another member may throw
            takes_at<T, what_is_lost_of_these, Index>;
@@ -165,7 +167,7 @@ consteval bool members_survive() {
   }
 }
 
-/// A reference as a member needs an initializer, and cannot be assigned.
+/// True if a member is a reference: it needs an initializer, and cannot be assigned.
 template <class T>
 concept has_reference = !std::is_copy_assignable_v<T> && !requires { T{}; };
 
@@ -194,7 +196,7 @@ struct surviving {
   static constexpr bool value = true;
 };
 
-/// A link between objects of one pool is kept: roots are moved as a whole.
+/// A link between objects of one pool is permitted: a root is moved as a whole.
 template <class T>
 inline constexpr bool is_link = std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>;
 template <>
@@ -210,13 +212,13 @@ struct linking<T> {
 
 }  // namespace detail
 
-/// True, or an error with a sentence: for the types that users name.
+/// True, or a compile error with an explanation. For the types that users name.
 template <class T>
 inline constexpr bool must_survive = detail::surviving<std::remove_cv_t<T>>::value;
-/// Trivially copyable; an error with a sentence if it does not survive.
+/// True if T is trivially copyable. A compile error with an explanation if it does not survive.
 template <class T>
 inline constexpr bool keepable = must_survive<T> && std::is_trivially_copyable_v<T>;
-/// The same of a member of nodes, which may be a link to another one.
+/// Like must_survive, for a member of nodes, which may be a link to another node.
 template <class T>
 inline constexpr bool must_survive_or_link = detail::linking<std::remove_cv_t<T>>::value;
 

@@ -1,7 +1,7 @@
-// Who am I? The one accessor through which algorithms reach per-thread state.
+// The state of the running thread. All algorithms reach it through one accessor.
 //
-// Algorithms never declare `thread_local`: they ask `this_thread()`. A real thread registers itself
-// on first use and gives its slot back when it exits; the simulator points the accessor at the
+// Algorithms never declare `thread_local`; they call `this_thread()`. A real thread registers
+// itself on first use and releases its slot when it exits. The simulator points the accessor at the
 // context of the fiber that it runs.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace outlast::base {
 
-/// State of one running thread (or fiber). Slots are small and dense: a slot that its thread gave
-/// back is the first to be handed out again, so per-slot tables stay as small as the peak number of
-/// threads. Whatever hangs off a slot (allocator caches, limbo lists) is inherited with it.
+/// State of one running thread or fiber. Slots are small and dense: the slot that was released last
+/// is assigned first, so that tables with an entry per slot stay as small as the peak number of
+/// threads. The next thread inherits the slot's objects (allocator caches, limbo lists).
 struct alignas(128) thread_context {
   std::uint32_t slot = 0;
 
-  /// A flush was issued and no fence has followed yet.
+  /// True if a flush was issued and no fence has followed yet.
   bool flush_pending = false;
 
-  /// Fences issued through domain::fence: what was flushed when this was smaller is durable.
+  /// Fences issued through domain::fence. A line that was flushed when this was smaller is durable.
   std::uint64_t fences_issued = 0;
 
   /// Exact counts of `domain::counting`.
@@ -36,28 +36,28 @@ struct alignas(128) thread_context {
   static constexpr std::size_t cached_locals = 16;
   std::array<cached_local, cached_locals> locals{};
 
-  /// Free for a domain that has to remember something between a flush and its fence.
+  /// For the use of a domain that stores data between a flush and its fence.
   void* domain_state = nullptr;
 
   /// The transaction in which the thread runs user code: tx::running().
   void* transaction = nullptr;
 };
 
-/// The context of the running thread; null until its first `this_thread()`.
+/// The context of the running thread; nullptr until its first `this_thread()`.
 extern constinit thread_local thread_context* current_thread;
 
-/// Gives the calling thread a slot and arranges for its return at thread exit. Throws
-/// error{refused} if 65,535 threads have one.
+/// Assigns a slot to the calling thread, and releases it at thread exit. Throws error{refused} if
+/// 65,535 threads have one.
 thread_context& register_this_thread();
 
-/// The calling thread's context. Wait-free after the first call, which takes a mutex.
+/// Returns the calling thread's context. Wait-free after the first call, which takes a mutex.
 [[nodiscard]] inline thread_context& this_thread() {
   thread_context* const context = current_thread;
   return context != nullptr ? *context : register_this_thread();
 }
 
-/// Runs the enclosing scope under another context: how the simulator and tests play several
-/// threads.
+/// Runs the enclosing scope under another context. The simulator and tests simulate several threads
+/// with it.
 class scoped_thread_context {
  public:
   explicit scoped_thread_context(thread_context& context) noexcept : before_(current_thread) {
@@ -71,15 +71,15 @@ class scoped_thread_context {
   thread_context* before_;
 };
 
-/// Told when a registered thread exits, so that nothing waits for it any more.
-/// `thread_exited` runs on the exiting thread, before its slot is handed out again.
+/// Is notified when a registered thread exits, so that nothing waits for that thread any more.
+/// `thread_exited` runs on the exiting thread, before its slot is assigned again.
 class thread_exit_listener {
  public:
   virtual void thread_exited(std::uint32_t slot) noexcept = 0;
 
-  /// Whoever derives calls this last in its constructor ...
+  /// A derived class calls this last in its constructor.
   void listen_for_exits();
-  /// ... and this first in its destructor: no call is under way afterwards.
+  /// A derived class calls this first in its destructor: no call is under way afterwards.
   void stop_listening() noexcept;
 
  protected:
@@ -89,7 +89,7 @@ class thread_exit_listener {
   thread_exit_listener& operator=(const thread_exit_listener&) = delete;
 };
 
-/// Threads registered now. For statistics.
+/// Returns the number of threads that are registered now. For statistics.
 [[nodiscard]] std::size_t registered_threads();
 
 }  // namespace outlast::base

@@ -13,9 +13,9 @@ struct alignas(16) pair_value {
   friend bool operator==(const pair_value&, const pair_value&) = default;
 };
 
-/// Two words at a multiple of 16, in memory that somebody else initialises: no constructor touches
-/// them. Each can be accessed alone as an atomic; both together by hw::compare_exchange_pair, which
-/// is where std::atomic of 16 bytes would call a library.
+/// Two words at a multiple of 16, in memory that its owner initialises: the constructor leaves them
+/// unchanged. Each can be accessed alone as an atomic. hw::compare_exchange_pair accesses both
+/// together, where std::atomic of 16 bytes would call a library.
 struct alignas(16) word_pair {
   word_pair() noexcept {}  // leaves the bytes as they are
 

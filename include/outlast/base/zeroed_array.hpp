@@ -11,12 +11,12 @@
 
 namespace outlast::base {
 
-/// How much of an array will be used.
+/// Selects an array that will be used in all its parts.
 struct densely_used_t {};
 inline constexpr densely_used_t densely_used{};
 
-/// A fixed array of zeros whose pages the system provides when they are first written: its size
-/// costs address space only. T must be valid when filled with zeros and need no destructor.
+/// A fixed array of zeros. The system provides a page when it is first written, so that the size
+/// costs only address space. Requires: T is valid when filled with zeros, and needs no destructor.
 template <class T>
 class zeroed_array {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
@@ -27,9 +27,9 @@ class zeroed_array {
       : items_(static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)))) {
     if (items_ == nullptr) throw std::bad_alloc();
   }
-  /// The same for one that will be used all over, not here and there.
+  /// For an array that will be used in all its parts: requests large pages.
   zeroed_array(std::size_t count, densely_used_t) : zeroed_array(count) {
-    ask_for_large_pages(items_.get(), count * sizeof(T));
+    request_large_pages(items_.get(), count * sizeof(T));
   }
 
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return items_.get()[i]; }

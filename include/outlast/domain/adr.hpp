@@ -1,11 +1,13 @@
+// The domain of persistent memory whose caches are volatile.
 #pragma once
 
 #include <outlast/domain/hardware_access.hpp>
 
 namespace outlast::domain {
 
-/// Persistent memory whose write queues survive power loss and whose caches do not: what was
-/// flushed and fenced survives. On x86-64 clwb, clflushopt or clflush; on ARM64 DC CVAP + DSB.
+/// Persistent memory whose write queues survive power loss and whose caches do not: lines that were
+/// flushed and fenced survive. Uses clwb, clflushopt or clflush on x86-64, and DC CVAP and DSB on
+/// ARM64.
 struct adr : hardware_access {
   static constexpr std::string_view name() noexcept { return "adr"; }
   static constexpr kind current_kind() noexcept { return kind::adr; }

@@ -1,4 +1,4 @@
-// How one thread waits for another.
+// How a thread spins, and then yields.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -8,8 +8,8 @@
 
 namespace outlast::domain {
 
-/// First on the CPU, then by giving it away. In the simulator: lets others go on. One for each
-/// wait.
+/// Waits first on the CPU, then by yielding it. In the simulator, lets other threads run. Use one
+/// object for each wait.
 template <persistence_domain D>
 class backoff {
  public:

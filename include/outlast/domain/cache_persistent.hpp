@@ -1,3 +1,4 @@
+// The domain of persistent memory whose caches survive power loss.
 #pragma once
 
 #include <outlast/domain/hardware_access.hpp>
@@ -12,7 +13,7 @@ struct cache_persistent : hardware_access {
   static constexpr bool flushes() noexcept { return false; }
   static void pwb(const void*, site = site::current()) noexcept {}
   static void pfence(site = site::current()) noexcept { hw::store_order(); }
-  /// Empties the store buffer: what it holds is not yet in a persistent cache.
+  /// Empties the store buffer, whose content is not yet in a persistent cache.
   static void psync(site = site::current()) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     hw::store_fence();

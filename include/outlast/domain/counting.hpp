@@ -1,3 +1,4 @@
+// A domain that counts flushes and fences.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
@@ -5,9 +6,8 @@
 
 namespace outlast::domain {
 
-/// `D`, with exact counts of flushes and fences in the caller's thread context; zero where D has
-/// nothing to flush and so nothing to wait for. One concern, stacked on any domain:
-/// `counting<adr>`.
+/// `D`, with exact counts of flushes and fences in the caller's thread context. The counts stay
+/// zero if D has nothing to flush. It can be stacked on any domain: `counting<adr>`.
 template <persistence_domain D>
 struct counting : D {
   static void pwb(const void* address, site where = site::current()) {

@@ -1,4 +1,4 @@
-// What the verifier and tests may put in the place of a storage device. Not for programs.
+// The replacement of a storage device by the verifier and by tests. Not for programs.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,8 @@ namespace outlast::domain {
 using file_device =
     std::function<int(const std::string& path, std::uint64_t offset, std::size_t size)>;
 
-/// Every later page sync of `domain::file` goes to `stand_in`; to the real device if it is empty.
-/// Thread-safety: change it only while no pool of that domain is in use. Durability: the
-/// stand-in's.
-void replace_file_device(file_device stand_in);
+/// Sends every later page sync of `domain::file` to `replacement`, or to the real device if it is
+/// empty. Durability is that of the replacement. Requires: no pool of that domain is in use.
+void replace_file_device(file_device replacement);
 
 }  // namespace outlast::domain

@@ -13,7 +13,7 @@
 
 namespace outlast::domain {
 
-/// What every hardware domain shares: memory is accessed as it is. Base class of static members.
+/// Base class, with static members, of all hardware domains: memory is accessed directly.
 struct hardware_access {
   static constexpr bool rmw_fences = false;
 
@@ -32,13 +32,13 @@ struct hardware_access {
                     site = site::current()) noexcept {
     return word.exchange(value, order);
   }
-  /// Strong. `expected` receives the value read where it fails.
+  /// Strong. `expected` receives the value that was read if it fails.
   template <class T>
   static bool compare_exchange(std::atomic<T>& word, T& expected, std::type_identity_t<T> desired,
                                std::memory_order order, site = site::current()) noexcept {
     return word.compare_exchange_strong(expected, desired, order, failure_order(order));
   }
-  /// Strong. `expected` receives the pair read where it fails.
+  /// Strong. `expected` receives the pair that was read if it fails.
   static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
                                     base::pair_value desired, site = site::current()) noexcept {
     return hw::compare_exchange_pair(pair, expected, desired);
@@ -93,8 +93,8 @@ struct hardware_access {
   }
   static void schedule_point(const void* = nullptr) noexcept {}
   static void relax() noexcept { hw::pause(); }
-  /// Blocks while `word` holds `old`; may return earlier. Domains without it let their callers
-  /// spin.
+  /// Blocks while `word` holds `old`; may return earlier. Callers spin in domains without this
+  /// function.
   template <class T>
   static void wait(const std::atomic<T>& word, std::type_identity_t<T> old) noexcept {
     word.wait(old);
@@ -108,8 +108,8 @@ struct hardware_access {
   }
 };
 
-/// Threads of this domain are the operating system's. False for the simulator, and for what says
-/// that it plays threads itself.
+/// True if the threads of this domain are those of the operating system. False for the simulator,
+/// and for a domain that declares `plays_threads`.
 template <class D>
 inline constexpr bool has_real_threads =
     std::is_base_of_v<hardware_access, D> && !requires { requires D::plays_threads; };

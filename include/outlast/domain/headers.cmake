@@ -6,6 +6,7 @@ outlast_headers(outlast_library domain
   counting.hpp
   file.hpp
   file_device.hpp
+  group_commit.hpp
   hardware_access.hpp
   logged_file.hpp
   native.hpp
@@ -13,6 +14,7 @@ outlast_headers(outlast_library domain
   persist.hpp
   process.hpp
   slow_ns.hpp
+  spin_lock.hpp
   volatile_word.hpp
   watched_blocks.hpp
   without_flushes.hpp

@@ -1,3 +1,4 @@
+// The domain that chooses the instructions when a pool is opened.
 #pragma once
 
 #include <outlast/domain/hardware_access.hpp>
@@ -6,10 +7,11 @@
 
 namespace outlast::domain {
 
-/// Whatever this machine needs, found out when a pool is opened: one predictable branch per flush.
+/// The instructions that this machine needs, as found when a pool is opened. Costs one predictable
+/// branch per flush.
 ///
-/// The decision is per process: while any open pool lies on persistent memory that needs flushes,
-/// every native pool flushes. That costs the others a little and loses nothing.
+/// The decision is per process: while any open pool is on persistent memory that needs flushes,
+/// every native pool flushes. That costs the other pools some time and loses nothing.
 struct native : hardware_access {
   static constexpr std::string_view name() noexcept { return "native"; }
   static kind current_kind() noexcept { return mode_.load(std::memory_order_relaxed); }

@@ -1,5 +1,4 @@
-// Flush and fence in terms of bytes, and the fence that is only issued where something waits for
-// it.
+// Flushes and fences of byte ranges. A fence is only issued if a flush is outstanding.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -14,18 +13,18 @@
 namespace outlast::domain {
 
 /// A domain whose `pwb` notes a page, or lines, for a later device sync, which only this domain's
-/// fence makes. It keeps count itself, so that a fence of another domain never passes for one of
-/// its own.
+/// fence makes. It counts outstanding notes itself, so that a fence of another domain is never
+/// mistaken for one of its own.
 template <class D>
 concept notes_pages = requires { requires D::notes_pages; };
 
-/// A domain under which memory is a copy of the pool's file: what is stored reaches the file by the
-/// domain's log alone, and nothing that an opener finds is not durable yet. It has stage() and
-/// publish(), so that a word and the lines that it speaks of need one device sync.
+/// A domain under which memory is a copy of the pool's file. Stores reach the file only by the
+/// domain's log, and everything that an opener finds is durable. It has stage() and publish(), so
+/// that a word and the lines that it refers to need one device sync.
 template <class D>
 concept logs_lines = requires { requires D::logs_lines; };
 
-/// A domain whose fence can throw: one with a device behind it that can fail.
+/// True if the domain's fence can throw an exception, because its device can fail.
 template <persistence_domain D>
 inline constexpr bool fence_can_fail =
     !noexcept(D::pfence(std::declval<site>())) || !noexcept(D::psync(std::declval<site>()));
@@ -45,8 +44,7 @@ inline void flush(const void* address, std::size_t size, site where = site::curr
 
 namespace detail {
 
-/// Out of line: an operation that has nothing to wait for should find that out in a few
-/// instructions.
+/// Out of line: an operation that has nothing to wait for finds that out in a few instructions.
 template <persistence_domain D>
 [[gnu::noinline]] inline void fence_now(base::thread_context& me, site where) {
   D::pfence(where);
@@ -56,8 +54,8 @@ template <persistence_domain D>
 
 }  // namespace detail
 
-/// Waits for the caller's outstanding flushes, if there are any: a fence that nothing waits for is
-/// not issued. Orders earlier stores before later ones on domains without flushes.
+/// Waits for the caller's outstanding flushes, if there are any; otherwise no fence is issued.
+/// Orders earlier stores before later ones on domains without flushes.
 template <persistence_domain D>
 [[gnu::always_inline]] inline void fence(site where = site::current()) {
   if (notes_pages<D> || !D::flushes()) {
@@ -69,16 +67,17 @@ template <persistence_domain D>
     detail::fence_now<D>(me, where);
 }
 
-/// A store that needs no flush was made: on persistent caches it may still be in the store buffer,
-/// so an operation has something to wait for. Locked instructions on x86-64 wait by themselves. Of
-/// `native`, another pool may have been opened since the caller found that nothing is flushed.
+/// Notes a store that needs no flush. On persistent caches the store may still be in the store
+/// buffer, so that an operation has something to wait for. Locked instructions on x86-64 wait by
+/// themselves. Under `native`, another pool may have been opened since the caller found that
+/// nothing is flushed.
 template <persistence_domain D>
 inline void note_store() {
   const kind now = D::current_kind();
   if (now == kind::cache_persistent || now == kind::adr) base::this_thread().flush_pending = true;
 }
 
-/// The end of an operation: what it stored and what it depends on is durable at return.
+/// Ends an operation: its stores, and those on which it depends, are durable at return.
 template <persistence_domain D>
 [[gnu::always_inline]] inline void complete(site where = site::current()) {
   if (D::current_kind() != kind::cache_persistent) return fence<D>(where);
@@ -87,17 +86,17 @@ template <persistence_domain D>
   pending = false;
 }
 
-/// Flush and fence: durable at return.
+/// Flushes and fences: durable at return.
 template <persistence_domain D>
 inline void persist(const void* address, std::size_t size, site where = site::current()) {
   flush<D>(address, size, where);
   fence<D>(where);
 }
 
-/// The same where the world is told right afterwards: nothing stays in a store buffer, which a
-/// power cut empties though caches may survive it.
+/// Like persist(), if the operation is acknowledged directly afterwards: nothing stays in a store
+/// buffer, which a power cut empties even if caches survive it.
 template <persistence_domain D>
-inline void persist_before_answer(const void* address, std::size_t size,
+inline void persist_before_return(const void* address, std::size_t size,
                                   site where = site::current()) {
   flush<D>(address, size, where);
   D::psync(where);
@@ -108,8 +107,9 @@ inline void persist_before_answer(const void* address, std::size_t size,
   }
 }
 
-/// Adds `change` to a persistent counter that every recovery clears before anybody reads it:
-/// whether a crash keeps the store makes no difference, and the verifier need not look at both.
+/// Adds `change` to a persistent counter that every recovery clears before the counter is read. It
+/// does not matter whether the store survives a crash, so that the verifier needs only one of the
+/// two cases.
 template <persistence_domain D>
 inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t change,
                   std::memory_order order, site where = site::current()) {

@@ -1,3 +1,4 @@
+// A domain that simulates slower media.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -7,7 +8,7 @@
 namespace outlast::domain {
 
 /// `D` on slower media: every fence takes `FenceNs` nanoseconds longer. For figures on machines
-/// without persistent memory; results name it.
+/// without persistent memory; the results name it.
 template <persistence_domain D, unsigned FenceNs>
 struct slow_ns : D {
   static void pfence(site where = site::current()) noexcept(noexcept(D::pfence(where))) {

@@ -7,10 +7,10 @@
 
 namespace outlast::domain {
 
-/// An atomic outside the pool, or in it but rebuilt at each open, whose accesses matter for
-/// interleavings: a std::atomic that is accessed through `D`, so that the verifier may switch
-/// threads before each access, and keeps its stores behind the thread's earlier ones to the pool.
-/// Costs nothing in production. Valid when filled with zeros.
+/// An atomic outside the pool, or inside but rebuilt at each open, whose accesses matter for
+/// interleavings. It is a std::atomic that is accessed through `D`: the verifier may switch threads
+/// before each access, and its stores stay after the thread's earlier stores to the pool. Costs
+/// nothing in production. Valid when filled with zeros.
 template <persistence_domain D, class T>
 class volatile_word {
   static_assert(std::atomic<T>::is_always_lock_free);
@@ -37,7 +37,7 @@ class volatile_word {
   T fetch_or(T value, std::memory_order order) {
     return D::fetch_or(value_, value, order, nowhere);
   }
-  /// Makes the word at least `value`. Lock-free.
+  /// Raises the word to `value` if it is less. Lock-free.
   void raise_to(T value, std::memory_order order) {
     T now = load(std::memory_order_relaxed);
     while (now < value && !compare_exchange(now, value, order)) {

@@ -1,7 +1,7 @@
-// Blocks under a domain that watches them: an access of a block that is free is a violation.
+// Blocks under a domain that watches them: an access to a free block is a violation.
 //
-// The allocator tells such a domain, domain::simulated, which blocks are free. Under all other
-// domains nothing of this file is left in the program.
+// The allocator reports to such a domain, domain::simulated, which blocks are free. Under all other
+// domains this file leaves nothing in the program.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -12,12 +12,12 @@
 namespace outlast::domain {
 
 /// A domain that watches blocks. It has static members
-///   block_given(begin, bytes)      what is free there is in use again
+///   block_given(begin, bytes)      the free blocks there are in use again
 ///   block_freed(block, bytes, line)
-///   block_retired(block, line)     it will be freed when its time has come
+///   block_retired(block, line)     the block will be freed later
 ///   flushes_block(address, bytes, line)
-///   reads_block(address, bytes, line)   by means that are not the domain's
-///   tolerate_freed(bool)           the calling thread may touch what is free
+///   reads_block(address, bytes, line)   without the domain's functions
+///   tolerate_freed(bool)           the calling thread may access free blocks
 template <class D>
 concept watches_blocks = requires { requires D::watches_blocks; };
 
@@ -35,18 +35,19 @@ struct code_line {
   }
 };
 
-/// In its place under a domain that does not watch.
+/// Replaces code_line under a domain that does not watch.
 struct no_code_line {
   [[nodiscard]] static constexpr no_code_line here() noexcept { return {}; }
 };
 
-/// The last, defaulted parameter of what frees or reads: `where = line_under<D>::here()`.
+/// Type of the last, defaulted parameter of functions that free or read blocks: `where =
+/// line_under<D>::here()`.
 template <class D>
 using line_under = std::conditional_t<watches_blocks<D>, code_line, no_code_line>;
 
-/// While it lives, the calling thread may touch what is free. A scan looks at blocks before it is
-/// known which are in use; a flush may come later than it has to. A comment beside each use gives
-/// the reason why that is harmless.
+/// The calling thread may access free blocks during the lifetime of this object. A scan reads
+/// blocks before it is known which are in use; a flush may come later than necessary. A comment at
+/// each use gives the reason why that is harmless.
 template <persistence_domain D>
 class [[nodiscard]] tolerates_freed {
  public:

@@ -1,14 +1,15 @@
+// A domain without persistence, for baselines.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
 
 namespace outlast::domain {
 
-/// `D` with everything that makes stores survive taken away: the null twin of every domain. What is
-/// stored through it survives nothing but by luck; baselines are measured on it.
+/// `D` without flushes and fences: the null variant of every domain. Stored bytes survive only by
+/// chance. Baselines are measured on it.
 template <persistence_domain D>
 struct without_flushes : D {
-  /// The least of all promises, whatever D is.
+  /// The weakest promise, for each D.
   static constexpr kind current_kind() noexcept { return kind::process; }
   static constexpr bool flushes() noexcept { return false; }
   static void pwb(const void*, site = site::current()) noexcept {}

@@ -15,9 +15,9 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
@@ -141,7 +141,7 @@ class basic_stack {
       size.store(items.size(), std::memory_order_relaxed);
     }
 
-    detail::spin_lock<D> lock;
+    domain::spin_lock<D> lock;
     std::vector<payload_type*> items;  // with the lock
     domain::volatile_word<D, std::size_t> size{0};
   };

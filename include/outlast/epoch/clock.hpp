@@ -26,13 +26,13 @@
 #include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/epoch/detail/clock_record.hpp>
 #include <outlast/epoch/detail/line_writer.hpp>
 #include <outlast/epoch/detail/loss_window.hpp>
 #include <outlast/epoch/detail/nonblocking_epochs.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/verified_exchange.hpp>
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
@@ -650,7 +650,7 @@ class clock final : private base::thread_exit_listener {
   detail::nonblocking_epochs<D> nonblocking_epochs_;
   base::per_thread<detail::verified_exchange<D>> exchanges_;
   std::string path_;
-  alignas(2 * base::cache_line_size) detail::spin_lock<D> ticking_;
+  alignas(2 * base::cache_line_size) domain::spin_lock<D> ticking_;
   base::per_thread<record> records_;
   base::periodic_thread ticks_;  // ends first
 };

@@ -20,8 +20,8 @@
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/epoch/detail/bucket_table.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
@@ -272,7 +272,7 @@ class basic_graph {
     }
 
     vertex_id id;
-    detail::spin_lock<D> lock;
+    domain::spin_lock<D> lock;
     vertex_payload* vertex = nullptr;  // null: it is not there
     std::vector<leading_out> out;      // by their ends' numbers
     std::vector<node*> in;

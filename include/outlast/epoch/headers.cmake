@@ -11,7 +11,6 @@ outlast_headers(outlast_library epoch
   detail/nonblocking_memory.hpp
   detail/nonblocking_set.hpp
   detail/numbered_payloads.hpp
-  detail/spin_lock.hpp
   detail/stored_pair.hpp
   detail/verified_exchange.hpp
   detail/version.hpp

@@ -21,9 +21,9 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/domain/native.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/epoch/detail/numbered_payloads.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 #include <outlast/epoch/detail/stored_pair.hpp>
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
@@ -209,7 +209,7 @@ class basic_queue {
     }
 
    private:
-    using lock_type = detail::spin_lock<D>;
+    using lock_type = domain::spin_lock<D>;
     struct no_lock {};
     static constexpr bool has_one_lock = Locks == queue_locks::one;
     static constexpr std::size_t min_ring = 64;

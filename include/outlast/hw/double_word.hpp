@@ -6,14 +6,14 @@
 #include <cstdint>
 
 #if defined(__SANITIZE_THREAD__)
-#define OUTLAST_TELLS_TSAN 1
+#define OUTLAST_ANNOTATES_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define OUTLAST_TELLS_TSAN 1
+#define OUTLAST_ANNOTATES_TSAN 1
 #endif
 #endif
 
-#if defined(OUTLAST_TELLS_TSAN)
+#if defined(OUTLAST_ANNOTATES_TSAN)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
@@ -22,15 +22,16 @@ namespace outlast::hw {
 
 namespace detail {
 
-/// ThreadSanitizer does not read assembly: what the exchange orders is said of both words.
-inline void tell_before([[maybe_unused]] base::word_pair& at) noexcept {
-#if defined(OUTLAST_TELLS_TSAN)
+/// ThreadSanitizer does not read assembly: annotations state the ordering of the exchange for both
+/// words.
+inline void annotate_before([[maybe_unused]] base::word_pair& at) noexcept {
+#if defined(OUTLAST_ANNOTATES_TSAN)
   __tsan_release(&at.first);
   __tsan_release(&at.second);
 #endif
 }
-inline void tell_after([[maybe_unused]] base::word_pair& at) noexcept {
-#if defined(OUTLAST_TELLS_TSAN)
+inline void annotate_after([[maybe_unused]] base::word_pair& at) noexcept {
+#if defined(OUTLAST_ANNOTATES_TSAN)
   __tsan_acquire(&at.first);
   __tsan_acquire(&at.second);
 #endif
@@ -38,12 +39,13 @@ inline void tell_after([[maybe_unused]] base::word_pair& at) noexcept {
 
 }  // namespace detail
 
-/// Strong: fails only if the pair holds something else, which `expected` then receives, both words
-/// as they were at one moment. Acquires and releases; on x86-64 it is a full barrier. Lock-free.
-/// The address is a multiple of 16, and can be written even where the exchange fails.
+/// Compares and exchanges both words. Strong: fails only if the pair holds another value, which
+/// `expected` then receives; both words are of the same moment. Acquires and releases; on x86-64 it
+/// is a full barrier. Lock-free. Requires: the address is a multiple of 16, and writable even if
+/// the exchange fails.
 inline bool compare_exchange_pair(base::word_pair& at, base::pair_value& expected,
                                   base::pair_value desired) noexcept {
-  detail::tell_before(at);
+  detail::annotate_before(at);
 #if defined(__x86_64__)
   bool stored = false;
   asm volatile("lock cmpxchg16b %1"
@@ -90,7 +92,7 @@ inline bool compare_exchange_pair(base::word_pair& at, base::pair_value& expecte
 #else
 #error "Outlast supports x86-64 and ARM64"
 #endif
-  detail::tell_after(at);
+  detail::annotate_after(at);
   return stored;
 }
 

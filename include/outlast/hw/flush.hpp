@@ -1,5 +1,5 @@
-// The instructions that move a cache line towards memory: with cpu.hpp, the only code of the
-// project that names instructions.
+// The instructions that move a cache line towards memory. With double_word.hpp, the only code of
+// the project that names instructions.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace outlast::hw {
 
-/// The write-back instructions that Outlast knows.
+/// The write-back instructions that Outlast can use.
 enum class flush_instruction : unsigned char {
   none,        ///< the machine has none that reaches persistent memory
   clwb,        ///< x86-64: write back, keep the line, unordered until a fence
@@ -20,26 +20,27 @@ enum class flush_instruction : unsigned char {
 
 [[nodiscard]] std::string_view name_of(flush_instruction instruction) noexcept;
 
-/// The best instruction of this CPU, by CPUID or (ARM64) by trying it once: an emulator may
+/// Returns the best instruction of this CPU, by CPUID or (ARM64) by a trial: an emulator may
 /// announce `dc cvap` and trap on it.
 [[nodiscard]] flush_instruction best_flush_instruction() noexcept;
 
-/// True if this CPU can run `instruction`.
+/// Returns whether this CPU can run `instruction`.
 [[nodiscard]] bool can_run(flush_instruction instruction) noexcept;
 
-/// The instruction that `flush_line` uses. Chosen once at start: the best one, or the one named by
-/// the environment variable OUTLAST_FLUSH; a process may change it before it opens a pool.
+/// Returns the instruction that `flush_line` uses. It is chosen once at start: the best one, or the
+/// one in the environment variable OUTLAST_FLUSH. A process may change it before it opens a pool.
 [[nodiscard]] flush_instruction chosen_flush_instruction() noexcept;
 
-/// Makes `flush_line` use `instruction`. Throws error{refused} if this CPU cannot run it.
-/// Not thread-safe: call before any pool is open.
+/// Makes `flush_line` use `instruction`. Throws error{refused} if this CPU cannot run it. Requires:
+/// no pool is open, and no other thread calls this.
 void choose_flush_instruction(flush_instruction instruction);
 
 namespace detail {
 extern constinit std::atomic<flush_instruction> chosen;
 
-/// Nothing. Where OUTLAST_TOUCH_BEFORE_FLUSH is defined, for tests/instructions: a read of the line
-/// in a form that no compiler writes, because an emulator does not tell which line is written back.
+/// Has no effect, except if OUTLAST_TOUCH_BEFORE_FLUSH is defined, for tests/instructions: then it
+/// reads the line in a form that no compiler writes, because an emulator does not report which line
+/// is written back.
 inline void announce_flush([[maybe_unused]] const char* line) noexcept {
 #if defined(__x86_64__) && defined(OUTLAST_TOUCH_BEFORE_FLUSH)
   asm volatile("testb $0, (%0)" : : "r"(line) : "memory", "cc");
@@ -72,7 +73,7 @@ inline void flush_line(const void* address) noexcept {
 }
 
 /// Waits until every line that this thread flushed, and every byte that it streamed, has left the
-/// caches; orders all of that and earlier stores before later stores.
+/// caches. Orders them and earlier stores before later stores.
 inline void store_fence() noexcept {
 #if defined(__x86_64__)
   asm volatile("sfence" : : : "memory");
@@ -81,8 +82,8 @@ inline void store_fence() noexcept {
 #endif
 }
 
-/// Orders earlier stores before later ones as seen by other CPUs; waits for no write-back. Free on
-/// machines that never reorder stores.
+/// Orders earlier stores before later ones as seen by other CPUs. Does not wait for a write-back.
+/// Free on machines that never reorder stores.
 inline void store_order() noexcept {
 #if defined(__x86_64__)
   asm volatile("" : : : "memory");
@@ -91,14 +92,14 @@ inline void store_order() noexcept {
 #endif
 }
 
-/// Keeps the compiler from moving memory accesses across.
+/// Keeps the compiler from moving memory accesses across this call.
 inline void compiler_fence() noexcept { asm volatile("" : : : "memory"); }
 
-/// The line that holds `address` will be read soon. Changes nothing, whatever the address is.
+/// Hints that the line of `address` will be read soon. Has no effect on results for any address.
 inline void prefetch(const void* address) noexcept { __builtin_prefetch(address); }
 
-/// The line that holds `address` will be written soon: it may be fetched meanwhile. Changes
-/// nothing, whatever the address is.
+/// Hints that the line of `address` will be written soon, so that the CPU may fetch it. Has no
+/// effect on results for any address.
 inline void prefetch_for_write(const void* address) noexcept {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
@@ -107,7 +108,7 @@ inline void prefetch_for_write(const void* address) noexcept {
 #endif
 }
 
-/// Tells the CPU that this thread spins.
+/// Indicates to the CPU that this thread spins.
 inline void pause() noexcept {
 #if defined(__x86_64__)
   asm volatile("pause" : : : "memory");
@@ -116,8 +117,8 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Copies `size` bytes past the caches where the CPU can. The bytes must not be published, to a
-/// thread or to the media, before `store_fence()` by the same thread. Ranges must not overlap.
+/// Copies `size` bytes past the caches if the CPU can. Requires: the ranges do not overlap, and the
+/// same thread calls `store_fence()` before it publishes the bytes to a thread or to the media.
 void stream_copy(void* destination, const void* source, std::size_t size) noexcept;
 
 }  // namespace outlast::hw

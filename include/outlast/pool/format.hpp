@@ -1,6 +1,6 @@
-// What a pool looks like on media: format version 1. The prose is in docs/formats/pool.md.
+// The bytes of a pool: format version 1. docs/formats/pool.md describes them.
 //
-// Everything here is law: a struct changes only together with the version.
+// A struct here changes only together with the version.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -23,7 +23,7 @@ inline constexpr std::size_t line_bytes = 64;
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::uint64_t endian_tag = 0x0102030405060708ULL;
 
-/// Eight characters as the number whose bytes they are in memory.
+/// Returns eight characters as the number whose bytes they are in memory.
 [[nodiscard]] constexpr std::uint64_t word_of(const char (&text)[9]) noexcept {
   std::array<char, 8> bytes{};
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = text[i];
@@ -31,11 +31,11 @@ inline constexpr std::uint64_t endian_tag = 0x0102030405060708ULL;
 }
 
 inline constexpr std::uint64_t magic = word_of("OUTLAST\x1a");
-/// In the place of the magic while a pool is written where something else may lie: no pool.
+/// Replaces the magic while a pool is written over other data: no pool.
 inline constexpr std::uint64_t magic_of_unfinished = word_of("CREATING");
 
-// Features. A pool with an unknown bit is refused (incompatible), opened by no writer
-// (read_only_compatible) or opened all the same (compatible). Version 1 defines none.
+// Features. A pool with an unknown bit is refused (incompatible), cannot be opened for writing
+// (read_only_compatible), or is opened nevertheless (compatible). Version 1 defines no bit.
 inline constexpr std::uint64_t known_incompatible_features = 0;
 inline constexpr std::uint64_t known_read_only_compatible_features = 0;
 
@@ -62,7 +62,7 @@ struct static_header {
   std::uint64_t line_table_offset;
   std::uint64_t line_table_bytes;  ///< one page_line for each page of the capacity
   std::uint64_t first_data_offset;
-  std::uint64_t shadow_distance_in_memory;  ///< 0: no address space is reserved for twins
+  std::uint64_t shadow_distance_in_memory;  ///< 0: no address space for shadow copies
   std::uint64_t created_base;               ///< for people: where the pool was mapped at creation
   std::array<char, 32> creator;             ///< for people: "outlast 0.1.0", padded with zeros
 };
@@ -83,15 +83,16 @@ inline constexpr std::uint32_t mark_dirty = 0x59545244;  // "DRTY"
 
 using boot_id = std::array<std::uint8_t, 16>;
 
-/// What changes when a pool is opened, closed, grown or moved. Two copies, one line each, equal at
-/// rest: a change goes to the older one, becomes durable, then goes to the other.
+/// The state that changes when a pool is opened, closed, grown or moved. Two copies, one line each,
+/// equal at rest: a change is written to the older one, becomes durable, and is then written to the
+/// other.
 struct alignas(line_bytes) state_slot {
   std::uint64_t generation;
   std::uint32_t mark;
-  std::uint32_t domain_kind;      ///< dirty: the promise under which the pool is being changed
+  std::uint32_t domain_kind;      ///< dirty: the domain under which the pool is changed
   boot_id boot;                   ///< dirty: the boot during which the pool was opened
   std::uint64_t size_bytes;       ///< space that the pool may fill
-  std::uint64_t base_address;     ///< where the pool was mapped last
+  std::uint64_t base_address;     ///< address of the last mapping
   std::uint64_t high_water_page;  ///< clean: no page from here on is in use
   std::uint64_t checksum;         ///< XXH3-64 of the 56 bytes before it
   friend bool operator==(const state_slot&, const state_slot&) = default;
@@ -116,15 +117,15 @@ static_assert(sizeof(header_page) == page_bytes);
 static_assert(offsetof(header_page, slot_0) == slot_offsets[0]);
 static_assert(offsetof(header_page, slot_1) == slot_offsets[1]);
 
-/// In which file a pool was opened, by a domain that maps the file. It has the line of page 0,
-/// which begins no run: it is zeros where nothing was recorded, and readers that look for runs read
-/// the word alone. It is written before the state slots and counts with the slot of its generation.
+/// The file in which a pool was opened, by a domain that maps the file. It has the line of page 0,
+/// which begins no run. It is zeros if nothing was recorded; readers that search for runs read only
+/// the word. It is written before the state slots and belongs to the slot of its generation.
 struct alignas(line_bytes) file_identity {
   std::uint64_t word;        ///< 0, as in every line that begins no run
-  std::uint64_t generation;  ///< of the dirty state that it belongs to
+  std::uint64_t generation;  ///< of its dirty state
   std::uint64_t device;      ///< of the file system; comparable during one boot
   std::uint64_t inode;
-  std::uint64_t born;  ///< when the inode was made, in nanoseconds since 1970; 0: unknown
+  std::uint64_t born;  ///< creation of the inode, in nanoseconds since 1970; 0: unknown
   std::uint64_t reserved[2];
   std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
 };
@@ -135,7 +136,7 @@ static_assert(offsetof(file_identity, inode) == 24);
 static_assert(offsetof(file_identity, born) == 32);
 static_assert(offsetof(file_identity, checksum) == 56);
 
-// States of entries: words that differ in many bits, so that damage is no other state.
+// States of entries: words that differ in many bits, so that a damaged word is no other state.
 inline constexpr std::uint64_t entry_free = 0;
 inline constexpr std::uint64_t entry_creating = word_of("CREATING");
 inline constexpr std::uint64_t entry_live = word_of("--LIVE--");
@@ -148,11 +149,11 @@ inline constexpr std::size_t root_name_bytes = 64;  // with the final zero
 inline constexpr std::size_t root_type_name_bytes = 88;
 inline constexpr std::size_t root_bases = 4;
 
-/// What a root is; fixed while the entry is not free.
+/// The identity of a root; fixed while the entry is not free.
 struct root_identity {
   std::array<char, root_name_bytes> name;            // padded with zeros
   std::array<char, root_type_name_bytes> type_name;  // cut off where longer; for people
-  std::uint64_t fingerprint;                         // of the type: what is compared
+  std::uint64_t fingerprint;                         // of the type; the compared value
   std::uint64_t flags;
   std::uint64_t reserved[2];
   std::uint64_t checksum;  // XXH3-64 of the bytes before it
@@ -178,7 +179,7 @@ static_assert(offsetof(root_entry, identity) == 64);
 
 inline constexpr std::size_t region_name_bytes = 48;
 
-/// What a region is; fixed while the entry is live.
+/// The identity of a region; fixed while the entry is live.
 struct region_identity {
   std::array<char, region_name_bytes> name;
   std::uint32_t kind;
@@ -201,7 +202,7 @@ static_assert(sizeof(region_entry) == 128);
 
 // ---- Sizes ----
 
-/// Where everything lies in a pool.
+/// The offsets of the parts of a pool.
 struct layout {
   std::uint64_t capacity_bytes;
   std::uint32_t root_count;
@@ -216,23 +217,25 @@ struct layout {
 inline constexpr std::uint64_t small_capacity_bytes = 1 << 20;
 inline constexpr std::uint64_t largest_capacity_bytes = std::uint64_t{1} << 43;
 
-/// The layout of a pool that can grow to `capacity_bytes` (a multiple of the page size). Pools
-/// below 1 MiB have short tables.
+/// Returns the layout of a pool that can grow to `capacity_bytes` (a multiple of the page size).
+/// Pools below 1 MiB have short tables.
 [[nodiscard]] layout layout_for(std::uint64_t capacity_bytes) noexcept;
 
-/// The length of a file whose pool may fill `size_bytes`: the table of page lines is as long as the
-/// capacity demands but takes space only for the pages in use, so the file is sparse and longer.
+/// Returns the length of a file whose pool can fill `size_bytes`. The table of page lines is as
+/// long as the capacity demands, but takes space only for the pages in use: the file is sparse, and
+/// longer than the pool.
 [[nodiscard]] std::uint64_t file_bytes_for(std::uint64_t size_bytes,
                                            std::uint64_t capacity_bytes) noexcept;
 
-/// The smallest size of a pool with this capacity.
+/// Returns the smallest size of a pool with this capacity.
 [[nodiscard]] std::uint64_t smallest_size_bytes(std::uint64_t capacity_bytes) noexcept;
 
 // ---- Checksums ----
 
-/// Whether each of `bases` that is not 0 can be the address of a pool that takes `bytes` of address
-/// space, and those that differ are so far apart that a pointer tells which it is relative to.
-[[nodiscard]] bool tell_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept;
+/// Returns whether each of `bases` that is not 0 can be the address of a pool that takes `bytes` of
+/// address space, and whether those that differ are so far apart that a pointer determines its
+/// base.
+[[nodiscard]] bool are_apart(std::span<const std::uint64_t> bases, std::uint64_t bytes) noexcept;
 
 [[nodiscard]] std::uint64_t checksum_of(const void* bytes, std::size_t size) noexcept;
 [[nodiscard]] std::uint64_t header_checksum(const header_page& page) noexcept;
@@ -245,10 +248,10 @@ void seal(region_identity& identity) noexcept;
 [[nodiscard]] bool intact(const file_identity& identity) noexcept;
 [[nodiscard]] bool intact(const root_identity& identity) noexcept;
 [[nodiscard]] bool intact(const region_identity& identity) noexcept;
-/// Guards one word against damage.
+/// Returns the check word that guards `word` against damage.
 [[nodiscard]] std::uint64_t check_word(std::uint64_t value) noexcept;
 
-/// Copies `text` into a field padded with zeros, cut off where it is too long.
+/// Copies `text` into a field, cut off if it is too long, and padded with zeros.
 template <std::size_t Size>
 void set_text(std::array<char, Size>& field, std::string_view text) noexcept {
   field.fill('\0');
@@ -278,34 +281,34 @@ struct parsed_header {
   }
 };
 
-/// Why a header was refused.
+/// The reason why a header was refused.
 struct header_problem {
   errc code;
   std::string sentence;
 };
 
-/// The outcome of `read_header`: exactly one of the two is set.
+/// The result of `read_header`: exactly one of the two is set.
 struct header_reading {
   std::optional<parsed_header> header;
   std::optional<header_problem> problem;
 };
 
-/// Judges the first page of a file. Pure: reads `bytes` and nothing else, accepts any bytes, never
-/// throws but for lack of memory. `bytes` may be longer than a page or shorter.
+/// Validates the first page of a file. Pure: reads only `bytes`, and accepts any bytes. `bytes` may
+/// be longer or shorter than a page. Throws only std::bad_alloc.
 [[nodiscard]] header_reading read_header(std::span<const std::byte> bytes);
 
-/// Whether the first page of a device is that of a pool, whole or damaged: not if it begins with
-/// other bytes and its checksum does not match either, nor if a creation was cut off.
+/// Returns whether the first page of a device is that of a pool, whole or damaged. It is not if it
+/// begins with other bytes and its checksum does not match either, or if a creation was cut off.
 [[nodiscard]] bool holds_pool(std::span<const std::byte> bytes) noexcept;
 
-/// The uuid in its usual notation.
+/// Returns the uuid in its usual notation.
 [[nodiscard]] std::string to_string(const std::array<std::uint8_t, 16>& uuid);
 
 // ---- Checking ----
 
 enum class severity { note, warning, error };
 
-/// Something that a check has to say.
+/// A finding of a check.
 struct finding {
   severity level;
   std::string sentence;

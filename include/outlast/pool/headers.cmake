@@ -18,6 +18,7 @@ outlast_headers(outlast_library pool
   journal/redo_log.hpp
   pages/impl/page_existence.hpp
   pages/impl/page_lines.hpp
+  pages/page_bitmap.hpp
   pages/page_line.hpp
   pages/page_space.hpp
   pool.hpp

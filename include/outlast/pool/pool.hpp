@@ -131,7 +131,8 @@ class basic_pool {
   /// relocated. A fresh pool fills the memory, unless options.capacity_bytes is set. In that case
   /// its size is options.size_bytes, and it can grow until it fills the memory.
   /// Requires: `memory` is aligned to a page and outlives the pool. With
-  /// options.reserve_shadow_copy it has twice `bytes`; the second half is for the twins.
+  /// options.reserve_shadow_copy it has twice `bytes`; the second half is for the shadow
+  /// copies.
   [[nodiscard]] static std::unique_ptr<basic_pool> in_memory(void* memory, std::size_t bytes,
                                                              bool fresh,
                                                              const pool_options& options = {});

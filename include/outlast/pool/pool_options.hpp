@@ -46,7 +46,7 @@ struct pool_options {
   /// If true, the domains `file` and `logged_file` accept policies that sync with the device in
   /// each operation.
   bool per_operation_device_sync = false;
-  /// If true, the pool reserves address space for volatile twins of regions: twice the capacity in
+  /// If true, the pool reserves address space for shadow copies of regions: twice the capacity in
   /// total. Fixed at creation: open() rejects the option if the pool has no such space.
   bool reserve_shadow_copy = false;
   /// If true, the second replica of mirrored roots is in an unnamed file in the pool's directory,

@@ -10,7 +10,7 @@ namespace outlast {
 
 /// Purpose of a region. The values are part of the format.
 enum class region_kind : std::uint32_t {
-  shadow_copy = 1,  ///< persistent, with a volatile twin at a fixed distance
+  shadow_copy = 1,  ///< persistent, with a volatile shadow copy at a fixed distance
   replicas = 2,     ///< several persistent copies at a fixed stride
   log = 3,          ///< written in sequence, truncated after a checkpoint
   checkpoint = 4,   ///< a snapshot; the changes after it are in a log

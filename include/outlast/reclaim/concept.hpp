@@ -1,8 +1,8 @@
-// What a reclaimer is: who may still hold a node that was unlinked, and when it may be reused.
+// The reclaimer: it decides when an unlinked node, which threads can still hold, may be reused.
 //
 // Laws that the compiler cannot check:
 //   L1  A node retired while an operation runs is not reused before that operation leaves.
-//   L2  What unlinked a node is durable before the node is retired: otherwise a crash could bring
+//   L2  The unlinking of a node is durable before the node is retired: else a crash could bring
 //       the link back after the block got new content. The operation guard keeps this law.
 //   L3  Threads that are idle, dead, or never retire anything hold back nothing.
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace outlast::reclaim {
 
-/// Gives a retired object's memory back. `context` is whatever `retire` was given. Retires nothing.
-/// A null object stands for one that the reclaimer had no volatile memory to remember, and which it
-/// never hands over again: an owner whose clean close would record its block as allocated notes
-/// that.
+/// Returns a retired object's memory to its owner. `context` is the argument of `retire`. Retires
+/// nothing. A null object represents one that the reclaimer could not record because volatile
+/// memory was exhausted, and which it never passes again. An owner whose clean close would record
+/// that block as allocated notes that.
 using disposer = void (*)(void* context, void* object) noexcept;
 
 template <class R>
@@ -26,20 +26,21 @@ concept reclaimer = requires(R& r, void* object, void* context, disposer dispose
   typename R::session;
   /// Begins an operation of the calling thread; operations nest.
   { r.enter() } -> std::same_as<typename R::session>;
-  /// Ends it.
+  /// Ends an operation.
   r.leave(r.enter());
-  /// Hands over an unlinked object. Once `owner`, to which the context belongs, has ended, the
+  /// Takes over an unlinked object. Once `owner`, to which the context belongs, has ended, the
   /// object is forgotten instead of disposed of.
   r.retire(object, context, dispose, owner);
-  /// The same, but the store that unlinked it, to the word at `link`, has not been flushed.
+  /// Like retire, but the store to the word at `link` that unlinked the object has not been
+  /// flushed.
   r.retire_when_durable(object, context, dispose, owner, link);
-  /// Flushes those words; the caller is about to fence for a reason of its own.
+  /// Flushes those words. The caller is about to fence for a reason of its own.
   r.flush_awaiting(r.enter());
-  /// Frees what can be freed now, after a fence of the caller's.
+  /// Frees the objects that can be freed now, after a fence of the caller.
   r.collect();
-  /// The same, of all threads: the caller has found no room.
+  /// Like collect, for the objects of all threads. Called if there is no room.
   r.collect_for_room();
-  /// Frees everything. The caller guarantees that no operation runs.
+  /// Frees everything. Requires: no operation runs.
   r.collect_all();
 };
 

@@ -1,16 +1,16 @@
 // Epoch-based reclamation: an unlinked node is reused two epochs later. [Fra04]
 //
 // Each operation announces the epoch in which it runs and withdraws the announcement when it ends.
-// The epoch moves on when every announcement names the present one; what was retired in epoch e is
-// freed from e + 2 on, since by then every operation that could have seen it has ended.
+// The epoch advances when every announcement names the present one. An object that was retired in
+// epoch e is freed from e + 2 on, since by then every operation that could have seen it has ended.
 //
-// What a thread has retired waits in bags of its own. A thread that collects frees its own bags; of
-// the bags of others it frees those that were left for many epochs, and all of them where the pool
-// has no room.
+// A thread keeps its retired objects in bags of its own. A thread that collects frees its own bags.
+// It also frees bags of other threads that are many epochs old, or all of them if the pool has no
+// room.
 //
-// When not to use: an operation that stays inside for long (a stalled thread, an iteration over a
-// large structure) holds back the reuse of everything retired meanwhile, and of a few thousand
-// objects that its own thread retired before. It holds back nothing else.
+// When not to use: an operation that runs for long (a stalled thread, an iteration over a large
+// structure) delays the reuse of everything that is retired meanwhile, and of a few thousand
+// objects that its own thread retired before. It delays nothing else.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -34,14 +34,15 @@
 
 namespace outlast::reclaim {
 
-/// Epochs of one pool. All state is volatile: a crash abandons it, recovery starts anew.
+/// Epochs of one pool. All state is volatile: a crash abandons it, and recovery starts anew.
 ///
 /// Thread-safety: all members may be called concurrently, except `collect_all` and the destructor.
-/// Progress: enter and leave are wait-free after a thread's first call; retire and the collections
-/// are lock-free, but collect_all. An exiting thread waits while another one takes over its bags.
+/// Progress: enter and leave are wait-free after a thread's first call. Retire and the collections
+/// are lock-free, except collect_all. An exiting thread waits while another one takes over its
+/// bags.
 ///
-/// Invariant: what of a record is not atomic is touched by a thread that holds the record: by its
-/// owner in an operation that finds held_ unset, or by a thread that has set held_ while the owner
+/// Invariant: only a thread that holds a record accesses its non-atomic members. These are its
+/// owner, in an operation that finds held_ unset, and a thread that has set held_ while the owner
 /// was in no operation.
 template <domain::persistence_domain D>
 class epochs final : base::thread_exit_listener {
@@ -49,7 +50,7 @@ class epochs final : base::thread_exit_listener {
   class record;
   using session = record*;
 
-  /// One per pool: `pool.service<reclaim::epochs<D>>()`; what it is made from does not matter.
+  /// One per pool: `pool.service<reclaim::epochs<D>>()`. The argument does not matter.
   template <class... Ignored>
   explicit epochs(Ignored&&...)
       : records_([this](std::uint32_t) { return std::make_unique<record>(*this); }) {
@@ -74,15 +75,16 @@ class epochs final : base::thread_exit_listener {
     return &mine;
   }
 
-  /// Ends it.
+  /// Ends an operation.
   [[gnu::always_inline]] void leave(session mine) noexcept {
     if (--mine->nesting_ != 0) return;
     // (3) release; synchronizes-with (2, 9): the operation's loads are over before it is withdrawn.
     D::store(mine->announced_, 0, std::memory_order_release, domain::site::none());
   }
 
-  /// Takes over `object`, which no operation that begins from now on can reach, and whose unlinking
-  /// is durable. `dispose(context, object)` runs later on some thread, unless `owner` has ended.
+  /// Takes over `object`. `dispose(context, object)` runs later on some thread, unless `owner` has
+  /// ended. Requires: no operation that begins from now on can reach the object, and its unlinking
+  /// is durable.
   [[gnu::always_inline]] void retire(void* object, void* context, disposer dispose,
                                      const base::callee::reference& owner = {}) {
     record& mine = records_.local();
@@ -95,9 +97,10 @@ class epochs final : base::thread_exit_listener {
     collect_now_and_then(mine, 1);
   }
 
-  /// The same, but the store to the word at `link` which unlinked `object` has not even been
-  /// flushed. `object` is retired once it is durable: flush_awaiting() and a fence of the caller's,
-  /// or a collection, see to that. Until then the node is deleted and linked, and stays as it is.
+  /// Like retire(), but the store to the word at `link` which unlinked `object` has not been
+  /// flushed. `object` is retired once that store is durable, after flush_awaiting() and a fence of
+  /// the caller, or after a collection. Requires: until then the node stays marked as deleted,
+  /// linked and unchanged.
   void retire_when_durable(void* object, void* context, disposer dispose,
                            const base::callee::reference& owner, const void* link) {
     if (!D::flushes()) {
@@ -129,14 +132,14 @@ class epochs final : base::thread_exit_listener {
     mine->flushed_at_ = base::this_thread().fences_issued;
   }
 
-  /// Moves the epoch on if it can and frees what the caller may free.
+  /// Advances the epoch if possible, and frees the objects that the caller may free.
   void collect() {
     record& mine = records_.local();
     if (const holding held(mine, mine); held) fence_awaiting(mine);
     collect_retired();
   }
 
-  /// The same without a fence: what still awaits its unlinking stays where it is.
+  /// Like collect(), without a fence: objects that await their unlinking stay.
   void collect_retired() {
     try_advance();
     const std::uint64_t epoch = epoch_.load(std::memory_order_acquire);
@@ -151,8 +154,8 @@ class epochs final : base::thread_exit_listener {
     free_left(epoch);
   }
 
-  /// The caller has found no room. Moves the epoch on if it can; frees what may be freed of all
-  /// threads, after a fence. What other threads are freeing meanwhile is not waited for.
+  /// Called if there is no room. Advances the epoch if possible, and frees what may be freed of all
+  /// threads, after a fence. Does not wait for objects that other threads are freeing.
   void collect_for_room() {
     record& mine = records_.local();
     try_advance();
@@ -164,8 +167,7 @@ class epochs final : base::thread_exit_listener {
     free_left(epoch);
   }
 
-  /// Frees everything retired so far. The caller guarantees that no operation runs; threads may
-  /// exit meanwhile.
+  /// Frees everything retired so far. Threads may exit meanwhile. Requires: no operation runs.
   void collect_all() {
     (void)base::this_thread();  // may lock the registry of threads, which an exiting thread locks
     records_.for_each([this](record& each) {
@@ -179,7 +181,8 @@ class epochs final : base::thread_exit_listener {
   /// Called in the child of a fork: every later use throws error{forked}.
   void forbid() noexcept { records_.forbid(); }
 
-  /// Objects that wait to be freed. For tests and statistics; exact only at rest.
+  /// Returns the number of objects that wait to be freed. For tests and statistics; exact only at
+  /// rest.
   [[nodiscard]] std::size_t in_limbo() const {
     std::size_t sum = left_objects_.load(std::memory_order_relaxed);
     records_.for_each([&](const record& each) { sum += each.size(); });
@@ -201,8 +204,8 @@ class epochs final : base::thread_exit_listener {
     std::uint64_t epoch = 0;
     base::waiting_calls<retired> objects;
 
-    /// Without volatile memory the object is lost until the next recovery finds it, and its owner
-    /// notes that: better than an operation that fails although it took effect.
+    /// If volatile memory is exhausted, the object is lost until the next recovery finds it, and
+    /// its owner notes that. The operation has taken effect and must not fail.
     [[gnu::always_inline]] void take_over(void* object, void* context, disposer dispose,
                                           const base::callee::reference& owner) noexcept {
       try {
@@ -225,7 +228,7 @@ class epochs final : base::thread_exit_listener {
     }
   };
 
-  /// A bag that is in no record.
+  /// A bag that belongs to no record.
   struct left_bag {
     bag its;
     left_bag* next = nullptr;
@@ -234,10 +237,11 @@ class epochs final : base::thread_exit_listener {
   static constexpr std::uint64_t active = 1;
   static constexpr unsigned retire_interval = 64;
   static constexpr std::uint64_t forever = ~std::uint64_t{0};
-  /// A thread whose bags are so much older than they had to be is idle. One that is not frees its
-  /// own without taking memory from others' caches.
+  /// A thread whose bags are this much older than necessary is idle. An active thread frees its own
+  /// bags without loading memory from other CPUs' caches.
   static constexpr std::uint64_t idle_epochs = 64;
-  /// A bag of more objects is left to all: an epoch that lasts makes no bag as large as the pool.
+  /// A bag of more objects is left to all threads, so that a long epoch makes no bag as large as
+  /// the pool.
   static constexpr std::size_t max_kept = 1024;
 
   static constexpr bool may_free(std::uint64_t retired_in, std::uint64_t now) noexcept {
@@ -245,7 +249,7 @@ class epochs final : base::thread_exit_listener {
   }
 
  public:
-  /// What a thread announces, and what it retired in the last three epochs.
+  /// The announcement of a thread, and the objects that it retired in the last three epochs.
   class alignas(2 * base::cache_line_size) record {
    public:
     explicit record(epochs&) { awaiting_.reserve(retire_interval + 1); }
@@ -253,7 +257,7 @@ class epochs final : base::thread_exit_listener {
    private:
     friend class epochs;
 
-    /// The bag of `epoch`. Its previous content, at least three epochs old, is freed.
+    /// Returns the bag of `epoch`. Its previous content, at least three epochs old, is freed.
     bag& bag_for(std::uint64_t epoch) {
       bag& chosen = bags_[epoch % bags_.size()];
       if (chosen.epoch != epoch) [[unlikely]]
@@ -273,8 +277,8 @@ class epochs final : base::thread_exit_listener {
       note_due(forever, idle_epochs);
     }
 
-    /// Others look at the bags `backoff` epochs after the oldest one, or that of `present`, may
-    /// be freed.
+    /// Other threads visit the bags `backoff` epochs after the oldest bag, or that of `present`,
+    /// may be freed.
     void note_due(std::uint64_t present, std::uint64_t backoff) noexcept {
       std::uint64_t oldest = present;
       for (const bag& each : bags_) {
@@ -295,13 +299,13 @@ class epochs final : base::thread_exit_listener {
     unsigned nesting_ = 0;
     unsigned retired_since_advance_ = 0;
     std::vector<unlinked> awaiting_;
-    std::size_t flushed_ = 0;       // so many of them have been flushed, when the owner had issued
-    std::uint64_t flushed_at_ = 0;  // so many fences
+    std::size_t flushed_ = 0;       // how many of these were flushed, when the owner had issued
+    std::uint64_t flushed_at_ = 0;  // this number of fences
     std::array<bag, 3> bags_;
   };
 
  private:
-  /// The right to touch what of a record is not atomic, if it was to be had.
+  /// The permission to access the non-atomic members of a record, if it could be acquired.
   class holding {
    public:
     /// `mine` is the record of the calling thread.
@@ -324,7 +328,7 @@ class epochs final : base::thread_exit_listener {
       // (9) seq_cst; synchronizes-with (3): what the owner's operations did is there.
       holds_ = of.announced_.load(std::memory_order_seq_cst) == 0;
     }
-    /// Waits until no other thread holds it. The owner retires nothing meanwhile.
+    /// Waits until no other thread holds it. Requires: the owner retires nothing meanwhile.
     explicit holding(record& of) : of_(of), holds_(true), gives_back_(true) {
       domain::backoff<D> waiting;
       while (of.held_.exchange(true, std::memory_order_seq_cst)) waiting.wait();
@@ -344,13 +348,13 @@ class epochs final : base::thread_exit_listener {
     bool gives_back_ = false;
   };
 
-  /// Asked by the owner, in an operation.
+  /// Called by the owner, in an operation.
   [[nodiscard]] static bool is_held(const record& mine) noexcept {
     // (6) seq_cst, after (1); synchronizes-with (4).
     return mine.held_.load(std::memory_order_seq_cst);
   }
 
-  /// What is retired outside of operations is so in one of its own.
+  /// An object that is retired outside of operations is retired in an operation of its own.
   class operating {
    public:
     [[gnu::always_inline]] operating(epochs& in, record& mine) : in_(in) {
@@ -369,7 +373,7 @@ class epochs final : base::thread_exit_listener {
     session begun_ = nullptr;
   };
 
-  /// Collects once in so many retirements. The caller holds its record.
+  /// Collects once in a number of retirements. Requires: the caller holds its record.
   [[gnu::always_inline]] void collect_now_and_then(record& mine, unsigned more) {
     mine.retired_since_advance_ += more;
     if (mine.retired_since_advance_ >= retire_interval) [[unlikely]]
@@ -381,12 +385,12 @@ class epochs final : base::thread_exit_listener {
     if (const holding held(mine, mine); held) leave_large_bags(mine);
   }
 
-  /// Flushes the words that unlinked what awaits that, from number `first` on. One line that comes
-  /// several times in a row, as the head of a queue does, is flushed once.
+  /// Flushes the words that unlinked the awaiting objects, from number `first` on. A line that is
+  /// repeated consecutively, such as the head of a queue, is flushed once.
   static void flush_links(const record& owner, std::size_t first,
                           domain::site where = domain::site::current()) {
-    // The node that holds a link may have been unlinked itself, durably, and be free: then this is
-    // one flush more than there has to be.
+    // The node that holds a link may have been unlinked itself, durably, and be free. Then this is
+    // one flush more than necessary.
     const domain::tolerates_freed<D> its_links;
     std::uintptr_t last = 0;
     for (std::size_t i = first; i < owner.awaiting_.size(); ++i) {
@@ -395,7 +399,7 @@ class epochs final : base::thread_exit_listener {
     }
   }
 
-  /// Retires the first `count` nodes that await their unlinking: it is durable.
+  /// Retires the first `count` nodes that await their unlinking, which is durable.
   void retire_awaiting(record& owner, std::size_t count) {
     bag& present = owner.bag_for(epoch_.load(std::memory_order_seq_cst));
     const auto first = owner.awaiting_.begin();
@@ -406,13 +410,13 @@ class epochs final : base::thread_exit_listener {
     owner.flushed_ = 0;
   }
 
-  /// Retires what the caller flushed before its last fence.
+  /// Retires the nodes whose words the caller flushed before its last fence.
   void retire_fenced(record& mine) {
     if (mine.flushed_ == 0 || mine.flushed_at_ == base::this_thread().fences_issued) return;
     retire_awaiting(mine, mine.flushed_);
   }
 
-  /// Makes every awaited unlinking of `owner` durable, whoever the owner is.
+  /// Makes every awaited unlinking of `owner` durable.
   void fence_awaiting(record& owner) {
     if (owner.awaiting_.empty()) return;
     flush_links(owner, 0);
@@ -434,7 +438,7 @@ class epochs final : base::thread_exit_listener {
                               domain::site::none());
   }
 
-  /// Frees what a record has that may be freed, if no other thread holds it.
+  /// Frees the objects of a record that may be freed, if no other thread holds it.
   void free_of(record& its, const record& mine, std::uint64_t now) {
     std::array<bag, 3> taken;
     if (const holding held(its, mine); held) {
@@ -447,10 +451,10 @@ class epochs final : base::thread_exit_listener {
     for (bag& each : taken) each.dispose_all();
   }
 
-  /// An exiting thread is in no operation any more, whatever it was doing, and leaves its limbo to
-  /// all. Frees nothing itself: the pool may be closing.
+  /// An exiting thread is in no operation any more, and leaves its objects to all threads. Frees
+  /// nothing itself: the pool may be closing.
   void thread_exited(std::uint32_t slot) noexcept override {
-    if (records_.forbidden()) return;  // a forked child has nothing to do with it
+    if (records_.forbidden()) return;  // in the child of a fork
     record* const gone = records_.of_slot(slot);
     if (gone == nullptr) return;
     {
@@ -462,8 +466,8 @@ class epochs final : base::thread_exit_listener {
     gone->announced_.store(0, std::memory_order_release);
   }
 
-  /// Leaves to all what the owner of a record that another thread holds retires. Without volatile
-  /// memory the object is lost until the next recovery.
+  /// Leaves the retired objects of the owner of a record that another thread holds to all threads.
+  /// If volatile memory is exhausted, the object is lost until the next recovery.
   [[gnu::noinline]] void leave_to_all(void* object, void* context, disposer dispose,
                                       const base::callee::reference& owner,
                                       std::uint64_t epoch) noexcept {
@@ -473,7 +477,7 @@ class epochs final : base::thread_exit_listener {
     leave(made);
   }
 
-  /// Makes every awaited unlinking durable and leaves the nodes to all. Frees nothing.
+  /// Makes every awaited unlinking durable and leaves the nodes to all threads. Frees nothing.
   void leave_awaiting(record& owner) noexcept {
     if (owner.awaiting_.empty()) return;
     flush_links(owner, 0);
@@ -496,7 +500,7 @@ class epochs final : base::thread_exit_listener {
     for (bag& each : mine.bags_) {
       if (each.objects.size() < max_kept) continue;
       auto* const made = new (std::nothrow) left_bag;
-      if (made == nullptr) return;  // it stays where it is
+      if (made == nullptr) return;  // the bag stays in its record
       std::swap(made->its, each);
       leave(made);
     }
@@ -514,8 +518,8 @@ class epochs final : base::thread_exit_listener {
     }
   }
 
-  /// Returns a bag that may be freed, null if none is left. The others are there for other threads
-  /// while the caller frees it.
+  /// Returns a bag that may be freed, or nullptr if none is left. The other bags are available to
+  /// other threads while the caller frees it.
   [[nodiscard]] std::unique_ptr<left_bag> take_left(std::uint64_t now) noexcept {
     // (8) acquire; synchronizes-with (7).
     left_bag* all = left_.exchange(nullptr, std::memory_order_acquire);

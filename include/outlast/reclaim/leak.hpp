@@ -1,3 +1,4 @@
+// The reclaimer that frees nothing, for baselines.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -5,8 +6,8 @@
 
 namespace outlast::reclaim {
 
-/// Never frees anything before the next recovery: the null twin of `epochs`, to see what
-/// reclamation costs. Thread-safe; wait-free.
+/// Never frees anything before the next recovery: the null variant of `epochs`, to measure the cost
+/// of reclamation. Thread-safe; wait-free.
 template <domain::persistence_domain D>
 class leak {
  public:

@@ -9,7 +9,6 @@ outlast_headers(outlast_library tx
   detail/commit_log.hpp
   detail/commit_records.hpp
   detail/counted_memory.hpp
-  detail/device_turns.hpp
   detail/helped_request.hpp
   detail/impl/redo_session.hpp
   detail/logged_word.hpp

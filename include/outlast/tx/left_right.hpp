@@ -149,7 +149,7 @@ class left_right_session final : public replica_session<D> {
   /// The same where nothing is staged.
   void write_state(std::uint64_t word, domain::site where = domain::site::current()) {
     D::store(this->state(), word, std::memory_order_release, where);
-    domain::persist_before_answer<D>(&this->state(), sizeof(std::uint64_t), where);
+    domain::persist_before_return<D>(&this->state(), sizeof(std::uint64_t), where);
   }
 
   [[nodiscard]] bool try_lock() {

@@ -1,4 +1,4 @@
-// Which pages of a file differ in a private mapping of it.
+// The pages of a file that differ in a private mapping of it.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -19,7 +19,7 @@
 namespace outlast::pool_detail {
 
 /// Calls `visit(begin, end)` for the parts of a file of `bytes` that take space on its file system,
-/// ascending; for all of it where the file system does not tell.
+/// ascending; for the whole file if the file system does not report them.
 template <class Visit>
 void for_each_part_with_space(int fd, std::uint64_t bytes, Visit&& visit) {
   constexpr std::size_t at_once = 64;
@@ -44,8 +44,8 @@ void for_each_part_with_space(int fd, std::uint64_t bytes, Visit&& visit) {
   }
 }
 
-/// Calls `visit(page)` for the pages of a private mapping at `base` that differ from the file's,
-/// where the kernel tells; otherwise for all of them. In the part of `bytes` at `offset`.
+/// Calls `visit(page)` for the pages of a private mapping at `base` that differ from the file's, in
+/// the part of `bytes` at `offset`; for all pages of the part if the kernel does not report them.
 template <class Visit>
 void for_each_changed_page_in(const std::byte* base, std::uint64_t offset, std::uint64_t bytes,
                               Visit&& visit) {
@@ -77,8 +77,8 @@ void for_each_changed_page_in(const std::byte* base, std::uint64_t offset, std::
 }
 
 /// Calls `visit(page)` for the pages of a private mapping of `fd` at `base` that may differ from
-/// the file's. A pool may be a thousand times as long as what it holds: what was written to has
-/// space on the file system, and nothing else is looked at.
+/// the file's. A pool can be a thousand times as long as its contents: pages with stores have space
+/// on the file system, and only those are visited.
 template <class Visit>
 void for_each_changed_page(int fd, const std::byte* base, std::uint64_t bytes, Visit&& visit) {
   const auto kernel_page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

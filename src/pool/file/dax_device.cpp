@@ -1,3 +1,4 @@
+// DAX devices without a file system: their properties in sysfs, and creation of a pool on them.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain/adr.hpp>

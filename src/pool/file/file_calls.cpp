@@ -1,3 +1,4 @@
+// System calls on files, with errors that state a remedy.
 #include <outlast/base/error.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
@@ -22,7 +23,7 @@ std::string directory_of(const std::string& path) {
   return directory.empty() ? "." : directory;
 }
 
-/// The names of descriptors are there, by which an unnamed file gets its name.
+/// The names of descriptors, by which an unnamed file gets its name.
 bool descriptors_have_names(int fd) noexcept {
   return ::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK) == 0;
 }
@@ -123,7 +124,7 @@ int sync_data(int fd) {
 void sync_directory(const std::string& path) {
   const unique_fd directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) fail(path, "open its directory", errno);
-  // Some file systems cannot sync a directory and say EINVAL.
+  // Some file systems cannot sync a directory and return EINVAL.
   if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "sync its directory", errno);
 }
 
@@ -142,7 +143,7 @@ int remove_own_name(const std::string& path, int fd, bool durably) noexcept try 
                    held.stx_dev_minor == named.stx_dev_minor;
   if (!own) return 0;
   if (::unlinkat(directory.get(), name.c_str(), 0) != 0) return errno == ENOENT ? 0 : errno;
-  // Some file systems cannot sync a directory and answer EINVAL.
+  // Some file systems cannot sync a directory and return EINVAL.
   return !durably || ::fsync(directory.get()) == 0 || errno == EINVAL ? 0 : errno;
 } catch (const std::exception&) {
   return ENOMEM;

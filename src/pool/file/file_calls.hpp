@@ -1,4 +1,4 @@
-// System calls on files as pools need them: what fails throws an error that says what to do.
+// System calls on files. A failure throws an error that states a remedy.
 #pragma once
 
 #include <outlast/pool/file/mapped_file.hpp>
@@ -11,47 +11,47 @@ namespace outlast::pool_detail {
 
 [[nodiscard]] std::string text_of(int error_number);
 
-/// Throws the error{no_space, not_found, already_exists, read_only, not_a_pool, io_failure} that
-/// fits: "cannot `action`: ...".
+/// Throws the matching error{no_space, not_found, already_exists, read_only, not_a_pool,
+/// io_failure} with the text "cannot `action`: ...".
 [[noreturn]] void fail(const std::string& path, const std::string& action, int error_number);
 
-/// How long the process may make files (RLIMIT_FSIZE); nothing if it is free to. Beyond that the
-/// kernel kills a process that has not asked before.
+/// Returns the maximum length of files of the process (RLIMIT_FSIZE); nullopt if there is no limit.
+/// The kernel kills a process that exceeds it without a check.
 [[nodiscard]] std::optional<std::uint64_t> longest_file() noexcept;
 /// Throws error{no_space}, "cannot `action`: ...", if a file of `bytes` is longer than that.
 void require_allowed_length(const std::string& path, const std::string& action,
                             std::uint64_t bytes);
 
-/// 0 or an errno; EFBIG where the process may not make the file so long. The system call itself:
-/// the library's emulation is not safe under a mapping.
+/// Returns 0 or an errno; EFBIG if the process may not make the file so long. Uses the system call
+/// itself: the library's emulation is not safe under a mapping.
 [[nodiscard]] int allocate_space(int fd, std::uint64_t offset, std::uint64_t size) noexcept;
 
-/// Writes all of it. Throws as `fail` does.
+/// Writes all bytes. Throws like `fail`.
 void write_all(const std::string& path, int fd, const void* bytes, std::size_t size,
                std::uint64_t offset);
 
-/// Syncs a file's data with its device. 0 or an errno.
+/// Syncs a file's data with its device. Returns 0 or an errno.
 [[nodiscard]] int sync_data(int fd);
 
-/// Makes durable what names the directory of `path` holds.
+/// Makes the names in the directory of `path` durable.
 void sync_directory(const std::string& path);
 
-/// Removes the name `path` if it is one of the file `fd`. The name's directory is held open from
-/// the look at it on: files in another directory that takes its place meanwhile stay. `durably`:
-/// the removal is durable at return. Returns 0, also where the name is not there or another file's,
-/// or an errno.
+/// Removes the name `path` if it is one of the file `fd`. The name's directory stays open after the
+/// comparison: files in another directory that replaces it meanwhile stay. `durably`: the removal
+/// is durable at return. Returns 0, also if the name is not there or is that of another file, or an
+/// errno.
 [[nodiscard]] int remove_own_name(const std::string& path, int fd, bool durably) noexcept;
 
-/// Gives the file `fd` the mode of the file `like`, and its owner and group as far as the process
-/// may.
+/// Gives the file `fd` the mode of the file `like`, and its owner and group if the process has the
+/// permission.
 void give_permissions_of(int like, int fd) noexcept;
-/// The mode of a file as the process creates any: 0666 less its umask, which the kernel applies.
+/// The mode of a new file: 0666 less the process's umask, which the kernel applies.
 constexpr unsigned usual_mode = 0666;
 
 /// A file that has no name until it is complete.
 class nascent_file {
  public:
-  /// `action`: the action that errors name. `mode`: less the process's umask.
+  /// `action`: the action in the text of errors. `mode`: less the process's umask.
   nascent_file(const std::string& path, std::string action, unsigned mode);
   ~nascent_file();
   nascent_file(const nascent_file&) = delete;

@@ -1,3 +1,4 @@
+// The identity of the file in which a pool was opened, and its use after a copy.
 #include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/machine.hpp>
 #include <src/pool/file/dax_device.hpp>
@@ -19,8 +20,9 @@ namespace {
 using namespace pool_format;
 
 /// The number of a file system with a block device is that of the device: a snapshot of the device
-/// has another one. Others get theirs when they are mounted, and most have one of their own.
-/// Nothing where it cannot be told: one number must not stand for another.
+/// has another one. Other file systems get their numbers when they are mounted, and most have a
+/// number of their own. Returns nullopt if it cannot be determined: one number must not stand for
+/// another.
 std::optional<std::uint64_t> device_number(int fd, const struct statx& file) {
   const std::uint64_t number =
       std::uint64_t{file.stx_dev_major} << 32 | std::uint64_t{file.stx_dev_minor};

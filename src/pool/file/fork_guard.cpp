@@ -1,3 +1,4 @@
+// The fork handler of open pools.
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 

@@ -1,3 +1,4 @@
+// The machine: boot id, persistence of mappings, file systems, and the sentences about them.
 #include <outlast/base/error.hpp>
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/file/machine.hpp>
@@ -37,7 +38,7 @@ int digit_of(char c) noexcept {
   return -1;
 }
 
-/// The hexadecimal digits of `text`, whatever stands between them.
+/// Returns the hexadecimal digits of `text`, whatever is between them.
 pool_format::boot_id parse_uuid(std::string_view text) noexcept {
   pool_format::boot_id id{};
   std::size_t digits = 0;
@@ -57,7 +58,8 @@ std::string first_line(const std::filesystem::path& file) {
   return line;
 }
 
-/// The text of `persistence_domain` in the nearest ancestor of the device's directory in sysfs.
+/// Returns the text of `persistence_domain` in the nearest ancestor of the device's directory in
+/// sysfs.
 std::string sysfs_persistence_domain(int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return {};
@@ -72,7 +74,7 @@ std::string sysfs_persistence_domain(int fd) {
   return {};
 }
 
-/// The few functions of libpmem2 that tell something; all of them or none.
+/// The functions of libpmem2 that return properties of a device; all of them or none.
 class pmem2_library {
  public:
   pmem2_library() : handle_(::dlopen("libpmem2.so.1", RTLD_LAZY | RTLD_LOCAL)) {
@@ -105,7 +107,7 @@ class pmem2_library {
     return known ? std::optional(count) : std::nullopt;
   }
 
-  /// True if stores to a mapping of `fd` need no flush.
+  /// Returns true if stores to a mapping of `fd` need no flush.
   [[nodiscard]] bool caches_persist(int fd) const {
     void* source = nullptr;
     void* config = nullptr;
@@ -161,12 +163,12 @@ hooks& test_hooks() noexcept {
   return *instance;
 }
 
-// Before main: fork() of another thread does not find them half made.
+// Before main, so that a fork() of another thread does not find them half made.
 [[maybe_unused]] const hooks& hooks_made_early = test_hooks();
 
 pool_format::boot_id current_boot_id() {
   if (test_hooks().boot) return *test_hooks().boot;
-  // Not by a stream, which takes a lack of memory for an empty file: the pool would be called torn.
+  // Not by a stream, which treats a lack of memory as an empty file: the pool would count as torn.
   const char* const path = "/proc/sys/kernel/random/boot_id";
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
@@ -269,35 +271,36 @@ std::string guarantee_sentence(domain::kind effective, domain::kind mapping,
   switch (effective) {
     case domain::kind::adr:
     case domain::kind::cache_persistent:
-      return "What an operation has made durable survives the death of the process, kernel panics "
+      return "Data that an operation has made durable survives the death of the process, kernel "
+             "panics "
              "and power cuts: '" +
              path + "' is mapped directly from persistent memory (" +
              std::string(name_of(mapping)) + ").";
     case domain::kind::file:
-      return "What has been synced with the device survives the death of the process, kernel "
-             "panics "
-             "and power cuts, as far as the device under '" +
-             path + "' keeps its word.";
+      return "Data that has been synced with the device survives the death of the process, kernel "
+             "panics and power cuts, provided that the device of '" +
+             path + "' honours syncs.";
     case domain::kind::logged_file:
-      return "What has been synced with the device survives kernel panics, power cuts and the "
-             "death "
-             "of the process, which takes everything else: '" +
-             path + "' is written through a log beside it, as far as their device keeps its word.";
+      return "Data that has been synced with the device survives kernel panics, power cuts and the "
+             "death of the process, and other data does not: '" +
+             path +
+             "' is written through a log in a second file, provided that the device honours "
+             "syncs.";
     case domain::kind::simulated: return "Survival is simulated.";
     case domain::kind::process: break;
   }
   std::string text =
-      "What an operation has made durable survives the death of the process (kill, "
+      "Data that an operation has made durable survives the death of the process (kill, "
       "abort, out of memory), because the kernel keeps the pages of '" +
       path + "'";
-  text += volatile_file_system ? ", which lies in memory and is gone after a reboot"
+  text += volatile_file_system ? ", which is in memory and is lost at a reboot"
                                : "; it does not survive a kernel panic or a power cut";
   if (mapping != domain::kind::process) {
-    text += ", although the file lies on persistent memory: the domain '" +
+    text += ", although the file is on persistent memory: the domain '" +
             std::string(name_of(instructions)) + "' does not flush to it";
   } else if (instructions != domain::kind::process) {
     text += "; the instructions of '" + std::string(name_of(instructions)) +
-            "' were asked for and do not change that";
+            "' were requested and do not change that";
   }
   return text + '.';
 }
@@ -317,7 +320,7 @@ std::string guarantee_of_file(int fd, const std::string& path) {
 
 namespace {
 
-/// 0 if the kernel does not tell.
+/// Returns 0 if the kernel does not report it.
 long file_system_of(int fd) {
   if (test_hooks().file_system) return *test_hooks().file_system;
   struct statfs status{};
@@ -327,7 +330,7 @@ long file_system_of(int fd) {
 }  // namespace
 
 bool in_memory_file_system(int fd) {
-  if (dax_device_of(fd)) return false;  // its name may lie on one
+  if (dax_device_of(fd)) return false;  // its name may be on one
   const long type = file_system_of(fd);
   return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }

@@ -1,3 +1,4 @@
+// A pool's file or DAX device: its lock, its creation, its address space and its mapping.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/hash.hpp>
@@ -57,7 +58,7 @@ bool try_lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
               "the pool is open: " + who + " holds its lock; close it there first");
 }
 
-/// What is open at `fd` is what `path` names now.
+/// Returns whether `path` names the file that is open at `fd`.
 bool has_name(int fd, const std::string& path) noexcept {
   struct stat own{};
   struct stat named{};
@@ -80,7 +81,7 @@ void require_mappable_and_writable(const std::string& path, int fd) {
 }
 
 void write_zeros(const std::string& path, int fd, std::uint64_t offset, std::uint64_t size) {
-  // Pages one by one: large writes make large folios, and a later sync of a page writes all of one.
+  // Page by page: large writes make large folios, and a later sync of a page writes a whole folio.
   const std::vector<char> zeros(pool_format::page_bytes);
   for (std::uint64_t done = 0; done < size; done += zeros.size()) {
     write_all(path, fd, zeros.data(), std::min<std::uint64_t>(zeros.size(), size - done),
@@ -97,7 +98,7 @@ void sync_file(const std::string& path, int fd) {
   if (::fsync(fd) != 0) fail(path, "sync the file with its device", errno);
 }
 
-/// Null if some of the range is taken.
+/// Returns nullptr if a part of the range is in use.
 std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
   auto* const wanted = reinterpret_cast<void*>(address);
   void* const got =
@@ -105,7 +106,7 @@ std::byte* reserve_range(std::uintptr_t address, std::uint64_t bytes) noexcept {
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
   if (got == wanted) return static_cast<std::byte*>(got);
-  ::munmap(got, bytes);  // an old kernel took the address for a hint
+  ::munmap(got, bytes);  // an old kernel treats the address as a hint
   return nullptr;
 }
 
@@ -114,10 +115,11 @@ constexpr std::uint64_t large_page_bytes = std::uint64_t{2} << 20;
 #define MADV_COLLAPSE 25  // since Linux 6.1; an error before
 #endif
 
-/// Whoever opens a file of which a copy is mapped reads most of it: all is asked for as it lies
-/// there, but what half of the memory does not hold, which is read as it is needed. Advice.
+/// Advises the kernel to read the whole file ahead, in its order: an opener that maps a copy reads
+/// most of it. If the file is larger than half of the memory, it is read on demand.
 void ask_for_content(int fd) noexcept {
-  constexpr off_t at_once = off_t{128} << 10;  // of a longer request the kernel takes the beginning
+  constexpr off_t at_once = off_t{128}
+                            << 10;  // the kernel serves the first part of a longer request
   off_t left = static_cast<off_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / 2;
   for (off_t end = 0; left > 0;) {
     off_t at = ::lseek(fd, end, SEEK_DATA);
@@ -129,7 +131,7 @@ void ask_for_content(int fd) noexcept {
   }
 }
 
-/// Space for header, tables and the first lines and pages.
+/// Returns the space for header, tables and the first lines and pages.
 void allocate_tables(const std::string& path, int fd, const pool_format::static_header& fixed,
                      std::uint64_t file_bytes) {
   const std::uint64_t tables = fixed.line_table_offset + pool_format::page_bytes;
@@ -169,7 +171,7 @@ unfinished_pool& unfinished_pool::operator=(unfinished_pool&& other) noexcept {
 
 unfinished_pool::~unfinished_pool() {
   if (fd_.get() < 0) return;
-  // An opener of meanwhile keeps it.
+  // A file that another process has opened meanwhile stays.
   if (!has_name(fd_.get(), path_) || !try_lock(fd_.get())) return;
   try {
     remove_file();
@@ -220,9 +222,9 @@ mapped_file::~mapped_file() {
     return;
   }
   if (base_ != nullptr) ::munmap(base_, reserved_);
-  // Unregistered before the descriptor is closed: its number may be somebody else's afterwards.
+  // Unregistered before the descriptor is closed: its number can be reused afterwards.
   guard_.reset();
-  // Not left to the closing: a child that was just forked has the descriptor too, for a moment.
+  // An explicit unlock: a child that was just forked has the descriptor too, for a moment.
   if (fd_.get() >= 0) (void)::flock(fd_.get(), LOCK_UN);
 }
 
@@ -231,7 +233,7 @@ mapped_file mapped_file::open(const std::string& path) {
   if (fd.get() < 0) fail(path, "open the pool", errno);
   require_mappable_and_writable(path, fd.get());
   if (!try_lock(fd.get())) throw_locked(path, fd.get());
-  // A creation that did not come to its end has taken the name back.
+  // An interrupted creation has removed the name.
   if (!has_name(fd.get(), path)) fail(path, "open the pool", ENOENT);
   return mapped_file(path, std::move(fd));
 }
@@ -307,7 +309,7 @@ bool mapped_file::reserve(std::uintptr_t address, std::uint64_t reserve_bytes) {
 void mapped_file::reserve_anywhere(std::uint64_t reserve_bytes,
                                    const std::function<bool(std::uintptr_t)>& usable) {
   constexpr unsigned attempts = 16;
-  struct probes {  // stay mapped until the end, or the kernel would offer the same room again
+  struct probes {  // stay mapped until the end: the kernel would offer the same room again
     std::uint64_t bytes;
     std::vector<void*> held{};
     ~probes() {
@@ -345,20 +347,20 @@ void mapped_file::map_range(std::uint64_t offset, std::uint64_t size) {
     map_sync_ = ::mmap(at, size, access, MAP_SHARED_VALIDATE | MAP_SYNC | MAP_FIXED, fd_.get(),
                        position) != MAP_FAILED;
   }
-  // A copy of a page takes memory when it is first written to, and the file keeps its own.
+  // A copy of a page takes memory when it is first written, and the file keeps its own page.
   const int sharing = is_copy_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
   if (!map_sync_ &&
       ::mmap(at, size, access, sharing | MAP_FIXED, fd_.get(), position) == MAP_FAILED) {
     fail(path_, "map the pool", errno);
   }
   ::madvise(at, size, MADV_DONTFORK);
-  // Pages of a copy go back to the file one by one. Reading ahead would make large folios in the
-  // kernel's cache, and a write of one page into such a folio passes all of its blocks.
+  // Pages of a copy return to the file one by one. Read-ahead would make large folios in the
+  // kernel's cache, and a write of one page into such a folio touches all of its blocks.
   if (is_copy_) ::madvise(at, size, MADV_RANDOM);
 }
 
-/// Whole units of the device's, which end inside of it and, as the capacity is a multiple of them,
-/// before the twins.
+/// Whole units of the device, which end inside of it and, because the capacity is a multiple of
+/// them, before the shadow copies.
 void mapped_file::map_device_range(std::uint64_t offset, std::uint64_t size) {
   const std::uint64_t first = base::round_up(offset, alignment_);
   const std::uint64_t end = base::round_up(offset + size, alignment_);
@@ -407,7 +409,7 @@ void mapped_file::map_anonymous(std::uint64_t offset, std::uint64_t size) {
   void* const at = base_ + offset;
   if (::mmap(at, size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
-    fail(path_, "map a volatile twin", errno);
+    fail(path_, "map a shadow copy", errno);
   }
   ::madvise(at, size, MADV_DONTFORK);
 }
@@ -428,8 +430,8 @@ void mapped_file::allocate(std::uint64_t offset, std::uint64_t size) const {
 
 void mapped_file::allocate_large(std::uint64_t offset, std::uint64_t size) const {
   if (is_in_memory_ && !is_copy_) {
-    // A large page that is made of one small one and holes costs a tenth of the small ones that it
-    // stands for. The kernel does that whatever it is set to do by itself.
+    // A large page that is made of one small page and holes costs a tenth of the small pages that
+    // it replaces. The kernel does that regardless of its setting for automatic use.
     const std::uint64_t end = (offset + size) / large_page_bytes * large_page_bytes;
     for (std::uint64_t at = base::round_up(offset, large_page_bytes); at < end;
          at += large_page_bytes) {
@@ -448,7 +450,7 @@ void mapped_file::read_data(std::uint64_t offset, std::byte* destination, std::s
   const std::uint64_t end = offset + size;
   for (std::uint64_t at = offset; at < end;) {
     const off_t data = ::lseek(fd_.get(), static_cast<off_t>(at), SEEK_DATA);
-    if (data < 0 && errno == ENXIO) return;  // there is nothing but a hole
+    if (data < 0 && errno == ENXIO) return;  // only a hole is left
     const std::uint64_t first = data < 0 ? at : static_cast<std::uint64_t>(data);
     if (first >= end) return;
     const off_t hole = ::lseek(fd_.get(), static_cast<off_t>(first), SEEK_HOLE);
@@ -488,7 +490,7 @@ void mapped_file::prepare_space(std::uint64_t file_bytes) {
 void mapped_file::sync(std::uint64_t bytes) const {
   if (is_device()) {
     if (test_hooks().on_sync) (void)test_hooks().on_sync();
-    // Where caches survive, what was stored does.
+    // If caches survive, stores do.
     write_back(base_, kind_ == domain::kind::cache_persistent ? 0 : std::min(bytes, mapped_));
     return;
   }

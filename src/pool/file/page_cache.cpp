@@ -1,4 +1,4 @@
-// What the kernel's cache holds of a pool's file, and what of that the device holds.
+// The pages of a pool's file in the kernel's cache, compared with those on the device.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/parallel.hpp>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
 
-/// Reads a file past the cache, as far as the file system does so.
+/// Reads a file past the cache, if the file system supports that.
 class device_reader {
  public:
   device_reader(const std::string& path, int fd) {
@@ -41,7 +41,7 @@ class device_reader {
     if (!same) file_.reset();
   }
 
-  /// False where it cannot be done. What lies beyond the file's end stays as it is.
+  /// Returns false if that is impossible. The bytes after the file's end stay unchanged.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const {
     if (const auto& stand_in = test_hooks().read_device) return stand_in(offset, to);
     if (file_.get() < 0) return false;
@@ -52,7 +52,7 @@ class device_reader {
   }
 
  private:
-  /// By its own word: some open a file so and read it from the cache.
+  /// According to the file system: some accept the flag and read from the cache.
   static bool reads_past_the_cache([[maybe_unused]] int fd) {
 #ifdef STATX_DIOALIGN
     struct statx about{};
@@ -77,10 +77,10 @@ struct alignas(pool_format::page_bytes) aligned_piece {
   std::byte bytes[piece_bytes];
 };
 
-/// Stores again what the cache holds of a file and its device does not.
-class cache_keeper {
+/// Stores again the cached pages of a file that its device lacks.
+class cache_restorer {
  public:
-  cache_keeper(const std::string& path, int fd, std::uint64_t length, const device_reader& device)
+  cache_restorer(const std::string& path, int fd, std::uint64_t length, const device_reader& device)
       : path_(path), fd_(fd), length_(length), device_(device) {}
 
   /// `offset`: a multiple of the kernel's page.
@@ -99,7 +99,8 @@ class cache_keeper {
     }
   }
 
-  /// One byte for each page, odd if the cache holds it; all of them where that cannot be told.
+  /// Returns one byte for each page, odd if the cache holds it; odd for all pages if that is
+  /// unknown.
   [[nodiscard]] std::vector<unsigned char> held_pages(std::uint64_t offset,
                                                       std::uint64_t bytes) const {
     std::vector<unsigned char> held((bytes + page_ - 1) / page_, 1);
@@ -113,7 +114,7 @@ class cache_keeper {
 
   void keep_piece(std::uint64_t offset, std::uint64_t bytes) {
     const std::span<std::byte> stored(on_device_->bytes, bytes);
-    // The other way round, what is dirty by then would seem to differ.
+    // In the reverse order, pages that became dirty meanwhile would seem to differ.
     const bool known = device_.read(offset, stored);
     const std::size_t size = read_cached(offset, std::min(bytes, length_ - offset));
     for (std::size_t at = 0; at < size; at += page_) {
@@ -124,7 +125,7 @@ class cache_keeper {
     }
   }
 
-  /// How much there was.
+  /// Returns the number of bytes that were read.
   std::size_t read_cached(std::uint64_t offset, std::uint64_t bytes) {
     std::size_t done = 0;
     while (done < bytes) {
@@ -165,20 +166,20 @@ void mapped_file::store_cache_again() const {
     }
   };
   if (!known_file_system(fd_.get()) || !for_each_stored(fd_.get(), 0, length, add)) {
-    add(0, length);  // its answers need not count what the cache alone holds
+    add(0, length);  // the file system may report pages that are only in the cache as holes
   }
   const bool is_test = test_hooks().read_device || test_hooks().on_store_again;
   const device_reader device(path_, fd_.get());
   base::for_each_in_parallel(
       is_test ? 1 : base::threads_for_opening(), parts.size(), [&](std::size_t i) {
-        cache_keeper(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
+        cache_restorer(path_, fd_.get(), length, device).keep(parts[i].offset, parts[i].bytes);
       });
 }
 
 void mapped_file::make_cache_durable() const {
   if (is_device() || in_memory_file_system()) return;
-  // The first sync may report an error of the past. It may as well have lost what was stored again:
-  // the second one follows another comparison of all of it.
+  // The first sync may report an old error. It may also have lost the pages that were stored again,
+  // so that the second sync follows another comparison of the whole file.
   int failed = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     store_cache_again();

@@ -1,3 +1,4 @@
+// The shadow copy of a pool: its address range, in memory or in a nameless file.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/base/fork_locks.hpp>
@@ -34,41 +35,41 @@ struct mapping {
   std::size_t bytes;
 };
 
-/// All twins of the process. Guarded by mutex().
+/// All shadow copies of the process. Guarded by mutex().
 std::vector<mapping>& all() {
-  static auto* const twins = new std::vector<mapping>;  // never destroyed: pools may go late
-  return *twins;
+  static auto* const copies = new std::vector<mapping>;  // never destroyed: pools may close late
+  return *copies;
 }
-std::mutex& mutex() { return base::mutex_of(base::fork_lock::twins); }
+std::mutex& mutex() { return base::mutex_of(base::fork_lock::shadow_copies); }
 
 void* at(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 
-/// False if some of the range is taken.
+/// Returns false if a part of the range is in use.
 bool map_new(std::uintptr_t first, std::size_t bytes, int flags, int fd) noexcept {
   void* const got = ::mmap(at(first), bytes, access, flags | MAP_FIXED_NOREPLACE, fd, 0);
   if (got == at(first)) return true;
   if (got != MAP_FAILED) {
-    ::munmap(got, bytes);  // an old kernel took the address for a hint
+    ::munmap(got, bytes);  // an old kernel treats the address as a hint
     errno = EEXIST;
   }
   return false;
 }
 
-/// A file without a name in the directory of `path`, of `bytes` bytes, sparse.
+/// Returns a sparse file of `bytes` bytes without a name in the directory of `path`.
 unique_fd nameless_file(const std::string& path, std::size_t bytes) {
   if (dax_device_at(path)) {
     throw error(errc::refused, path,
-                "there is no room for a second replica beside a pool that is a whole DAX device; "
-                "leave pool_options::twin_on_media off to keep it in memory");
+                "there is no room for a shadow copy on a DAX device that is a pool; "
+                "leave pool_options::shadow_on_media off to keep it in memory");
   }
   const std::string parent = std::filesystem::path(path).parent_path().string();
   unique_fd file(::open(parent.empty() ? "." : parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
     throw error(errc::no_space, path,
-                "cannot make a nameless file for the second replica beside the pool: " +
+                "cannot create an unnamed file for the pool's shadow copy: " +
                     std::generic_category().message(errno) +
-                    "; leave pool_options::twin_on_media off to keep it in memory");
+                    "; leave pool_options::shadow_on_media off to keep it in memory");
   }
   return file;
 }
@@ -76,12 +77,12 @@ unique_fd nameless_file(const std::string& path, std::size_t bytes) {
 [[noreturn]] void throw_unmapped(const std::string& path, std::size_t bytes, int why) {
   if (why == EEXIST || why == EINVAL || why == EPERM) {
     throw error(errc::address_taken, path,
-                "the addresses of the pool's second replica are in use in this process; choose "
+                "the addresses of the pool's shadow copy are in use in this process; choose "
                 "another pool_options::base_address");
   }
   throw error(errc::no_space, path,
               "cannot map " + std::to_string(bytes >> 20) +
-                  " MiB for the pool's second replica: " + std::generic_category().message(why) +
+                  " MiB for the pool's shadow copy: " + std::generic_category().message(why) +
                   "; choose a smaller capacity, or lift the process's limit (ulimit -v)");
 }
 
@@ -106,9 +107,9 @@ void shadow_memory::make_real(std::size_t bytes) {
     if (errno == EINTR) continue;
     throw error(errc::no_space, path_,
                 "cannot allocate " + std::to_string(bytes >> 20) +
-                    " MiB for the second replica beside the pool: " +
+                    " MiB for the pool's shadow copy on its file system: " +
                     std::generic_category().message(errno) +
-                    "; make room on the file system, or leave pool_options::twin_on_media off");
+                    "; make room on the file system, or leave pool_options::shadow_on_media off");
   }
 }
 

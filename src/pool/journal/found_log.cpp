@@ -1,9 +1,10 @@
-// The log that an opener finds beside a pool: what it holds, whether it fits, and how it comes into
-// the pool's file.
+// The redo log that an opener finds next to a pool: collects the facts for the table of
+// log_decision.hpp, and does what the table decides.
 #include <outlast/base/error.hpp>
 #include <outlast/pool/detail/opening.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <src/pool/file/file_calls.hpp>
+#include <src/pool/journal/log_decision.hpp>
 #include <src/pool/journal/log_files.hpp>
 #include <src/pool/journal/log_reader.hpp>
 
@@ -23,9 +24,8 @@ namespace {
 
 using namespace pool_format;
 
-constexpr auto logged = static_cast<std::uint32_t>(domain::kind::logged_file);
-
-/// Page by page: large writes make large folios, of which a later sync of one page writes all.
+/// Writes page by page: large writes make large folios, of which a later sync of one page writes
+/// all.
 void write_pages(const std::string& path, int fd, std::uint64_t offset,
                  std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -41,7 +41,7 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
                    "the pool was not closed, and what was acknowledged last is in its redo "
                    "log '" +
                        log +
-                       "', which is missing; put it beside the pool again, restore a backup, "
+                       "', which is missing; put it back next to the pool, restore a backup, "
                        "or open the pool with pool_options::salvage to keep what can be "
                        "recovered without");
 }
@@ -56,52 +56,51 @@ void write_pages(const std::string& path, int fd, std::uint64_t offset,
               sentence + "; nothing was touched; put the right log there or restore a backup");
 }
 
-[[noreturn]] void throw_foreign(const std::string& pool, const std::string& log) {
+[[noreturn]] void throw_other_pool(const std::string& pool, const std::string& log) {
   throw error(errc::refused, pool,
               "the redo log '" + log +
                   "' belongs to another pool; nothing was touched; move it to where its pool is, "
                   "or remove it if that pool is gone");
 }
 
-/// Refuses a log that does not fit its pool. Returns false if the file is another program's and no
-/// log is demanded.
-bool judge(const log_reading& reading, const mapped_file& pool, const std::string& log,
-           const parsed_header& header, bool demanded) {
-  if (reading.problem) {
-    if (!reading.ours && !demanded) return false;
-    throw_unusable(pool.path(), log, *reading.problem);
-  }
-  if (reading.uuid != header.fixed.uuid) {
-    if (!demanded) return false;
-    throw_foreign(pool.path(), log);
-  }
-  if (is_older_than_log(generations_of(pool.first_page()), reading)) {
-    throw corruption(pool.path(),
-                     "the pool's file is older than its redo log '" + log +
-                         "', a copy of an earlier moment; put the file of the log's own moment "
-                         "there, or restore a backup of both; if it is the backup of a closed "
-                         "pool that you want to use, remove the log");
-  }
-  return true;
+[[noreturn]] void throw_pool_is_older(const std::string& pool, const std::string& log) {
+  throw corruption(pool, "the pool's file is older than its redo log '" + log +
+                             "', a copy of an earlier moment; put the file of the log's own moment "
+                             "there, or restore a backup of both; if it is the backup of a closed "
+                             "pool that you want to use, remove the log");
 }
 
-[[noreturn]] void throw_newer(const mapped_file& pool, const std::string& log, bool closed) {
-  const std::string sentence =
-      "the pool's file is newer than its redo log '" + log + "', a copy of an earlier moment; ";
-  throw corruption(pool.path(),
-                   sentence + (closed ? "the pool was closed and needs no log: move it away"
-                                      : "put the log of the pool's own moment there, restore a "
-                                        "backup of both, or open the pool with "
-                                        "pool_options::salvage to keep what can be recovered"));
+[[noreturn]] void throw_pool_is_newer(const std::string& pool, const std::string& log,
+                                      const std::string& remedy) {
+  throw corruption(pool, "the pool's file is newer than its redo log '" + log +
+                             "', a copy of an earlier moment; " + remedy);
 }
 
-/// What the batches of a log make of a pool.
+[[noreturn]] void throw_names_outside(const std::string& pool, const std::string& log,
+                                      std::uint64_t batch) {
+  throw corruption(pool, "batch " + std::to_string(batch) + " of the redo log '" + log +
+                             "' names bytes outside of the pool; restore a backup");
+}
+
+[[noreturn]] void throw_damaged_inside(const std::string& pool, const std::string& log,
+                                       std::uint64_t batch) {
+  throw corruption(pool,
+                   "batch " + std::to_string(batch) + " of the redo log '" + log +
+                       "' is damaged, and later batches are not: what was acknowledged is "
+                       "lost; restore a backup, or open the pool with pool_options::salvage to "
+                       "keep what comes before");
+}
+
+/// The result of a log's batches for a pool.
 struct log_survey {
-  /// No batch in the file has it or a greater one: what was cut off keeps its number.
-  std::uint64_t next_sequence;
-  /// Of the pool's file when it has all of the batches.
-  std::uint64_t generation;
+  /// No batch in the file has this number or a greater one: a batch that was cut off keeps its
+  /// number.
+  std::uint64_t next_sequence = 1;
+  /// The generation of the pool's file when it has all of the batches.
+  std::uint64_t generation = 0;
   std::vector<std::byte> first_page;
+  /// The first batch that is damaged or names bytes outside of the pool, if any.
+  std::uint64_t bad_batch = 0;
 };
 
 void bring_into(std::vector<std::byte>& first_page, const logged_range& each) {
@@ -111,34 +110,28 @@ void bring_into(std::vector<std::byte>& first_page, const logged_range& each) {
   std::memcpy(&first_page[each.pool_offset], each.bytes.data(), size);
 }
 
-/// Before anything is written: all batches up to the one that was cut off name bytes of the pool,
-/// and the pool has nothing of later ones.
-log_survey require_sound(log_reader& reader, const mapped_file& pool, const std::string& log,
-                         const parsed_header& header, bool salvage) {
+/// Reads all batches, up to the one that was cut off, before anything is written.
+log_survey survey(log_reader& reader, const mapped_file& pool, log_facts& facts) {
   const std::uint64_t pool_bytes = pool.length();
-  log_survey result{0, 0, pool.first_page()};
+  log_survey result;
+  result.first_page = pool.first_page();
+  const page_generations has = generations_of(result.first_page);
   while (const auto batch = reader.next()) {
     const auto ranges = ranges_of(*batch, pool_bytes);
     if (!ranges) {
-      throw corruption(pool.path(), "batch " + std::to_string(reader.sequence() - 1) +
-                                        " of the redo log '" + log +
-                                        "' names bytes outside of the pool; restore a backup");
+      facts.fit = log_fit::names_outside;
+      result.bad_batch = reader.sequence() - 1;
+      return result;
     }
     for (const logged_range& each : *ranges) bring_into(result.first_page, each);
   }
   const std::uint64_t newest = reader.newest_after_end();
-  if (newest != 0 && !salvage) {
-    throw corruption(pool.path(),
-                     "batch " + std::to_string(reader.sequence()) + " of the redo log '" + log +
-                         "' is damaged, and later batches are not: what was acknowledged is "
-                         "lost; restore a backup, or open the pool with pool_options::salvage to "
-                         "keep what comes before");
+  if (newest != 0) {
+    facts.found = log_found::damaged_inside;
+    result.bad_batch = reader.sequence();
   }
   const std::uint64_t end = std::max(newest + 1, reader.sequence());
-  const page_generations has = generations_of(pool.first_page());
-  if (is_newer_than_log(has, reader.reading(), end) && !(salvage && header.dirty())) {
-    throw_newer(pool, log, !header.dirty());
-  }
+  if (is_newer_than_log(has, reader.reading(), end)) facts.fit = log_fit::pool_is_newer;
   result.next_sequence = std::max(newest, reader.sequence()) + 1;
   result.generation = std::max(has.newest, generation_before(reader.reading(), end));
   set_generations(result.first_page, {has.complete, result.generation});
@@ -152,7 +145,7 @@ void write_first_page(const mapped_file& pool, std::span<const std::byte> page) 
 /// Writes the batches into the pool's file, in order. A replay that was interrupted begins again.
 void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   const std::uint64_t pool_bytes = pool.length();
-  // First and last as in a checkpoint, for a copy that is made meanwhile.
+  // First and last, as in a checkpoint, for a copy that is made meanwhile.
   write_first_page(pool, found.first_page);
   reader.rewind();
   while (const auto batch = reader.next()) {
@@ -166,11 +159,12 @@ void replay(log_reader& reader, const mapped_file& pool, log_survey& found) {
   }
   set_generations(found.first_page, {found.generation, found.generation});
   write_first_page(pool, found.first_page);
-  // (P1) persisted-before (P2): the log begins after what the pool's file holds.
+  // (P1) persisted-before (P2): the log begins after the batches in the pool's file.
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool");
 }
 
-/// The open file of a log; none where there is none, or something that cannot be one.
+/// Returns the open file of a log; an empty descriptor if there is none, or something that cannot
+/// be a log.
 unique_fd open_log(const std::string& path, bool demanded) {
   unique_fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   const bool is_no_log = errno == EISDIR || errno == ENXIO || errno == ELOOP;
@@ -180,7 +174,8 @@ unique_fd open_log(const std::string& path, bool demanded) {
   return file;
 }
 
-/// Of a pool that gets a log: a process that was killed while it wrote the state may have left two.
+/// Gives both slots of a pool that gets a log the same generation: a process that was killed while
+/// it wrote the state may have left two.
 void even_out_generations(const mapped_file& pool) {
   std::vector<std::byte> first_page = pool.first_page();
   const page_generations has = generations_of(first_page);
@@ -190,55 +185,88 @@ void even_out_generations(const mapped_file& pool) {
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the pool's state");
 }
 
-/// What an earlier opener had written when its device failed stays in the kernel's cache, where it
-/// seems to be in the file, and is never written again. What is built upon has to be on the device:
-/// after this the cache holds nothing else.
+/// Syncs and drops the file's cached pages. After an error of its device, the writes of an earlier
+/// opener stay in the kernel's cache, where they seem to be in the file, and are never written
+/// again. Later stores must build only upon bytes that are on the device.
 void forget_what_device_lacks(const mapped_file& pool) {
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the found pool");
   device_of_logs().forget(pool.path(), pool.descriptor());
 }
 
-}  // namespace
-
-std::string log_path_of(const std::string& pool_path) {
-  std::error_code failed;  // there is no such file yet, or any more
-  const std::filesystem::path file = std::filesystem::canonical(pool_path, failed);
-  return (failed ? pool_path : file.string()) + ".redo";
+log_found kind_of(const log_reading& reading, const pool_uuid& uuid) {
+  if (reading.problem) return reading.ours ? log_found::unusable : log_found::foreign_file;
+  return reading.uuid == uuid ? log_found::whole : log_found::other_pool;
 }
 
-found_log bring_in_log(const mapped_file& pool, const parsed_header& before, bool wanted,
-                       bool salvage) {
-  const std::string path = log_path_of(pool.path());
-  const auto needs_log = [](const parsed_header& of) {
-    return of.dirty() && of.state.domain_kind == logged;
-  };
+pool_mark mark_of(const parsed_header& header) {
+  if (!header.dirty()) return pool_mark::closed;
+  return names_log(header) ? pool_mark::open_logged : pool_mark::open;
+}
+
+/// The facts that an opener has found, and its means to act upon them.
+struct examined_log {
+  log_facts facts;
+  unique_fd file;
+  std::optional<log_reader> reader;
+  log_survey contents;
+};
+
+/// Collects the facts, in the order in which they matter. Changes nothing.
+examined_log examine(const mapped_file& pool, const std::string& path, const parsed_header& header,
+                     bool wanted, bool salvage) {
+  examined_log result{{mark_of(header), wanted, salvage}, {}, {}, {}};
+  log_facts& facts = result.facts;
+  // The log of a file that was copied to a device stayed with the file.
+  if (pool.is_device()) return result;
+  result.file = open_log(path, facts.demands_log());
+  if (result.file.get() < 0) return result;
+  const log_reader& reader = result.reader.emplace(path, result.file.get(), header.fixed.uuid);
+  facts.found = kind_of(reader.reading(), header.fixed.uuid);
+  if (facts.found != log_found::whole) return result;
+  if (is_older_than_log(generations_of(pool.first_page()), reader.reading())) {
+    facts.fit = log_fit::pool_is_older;
+    return result;
+  }
+  result.contents = survey(*result.reader, pool, facts);
+  return result;
+}
+
+/// Throws the error of a refusal. Returns if the action is no refusal.
+void refuse(log_action action, const examined_log& log, const std::string& pool,
+            const std::string& path) {
+  switch (action) {
+    case log_action::refuse_missing: throw_missing(pool, path);
+    case log_action::refuse_unusable: throw_unusable(pool, path, *log.reader->reading().problem);
+    case log_action::refuse_other_pool: throw_other_pool(pool, path);
+    case log_action::refuse_pool_is_older: throw_pool_is_older(pool, path);
+    case log_action::refuse_names_outside: throw_names_outside(pool, path, log.contents.bad_batch);
+    case log_action::refuse_damaged_inside:
+      throw_damaged_inside(pool, path, log.contents.bad_batch);
+    case log_action::refuse_stale_log:
+      throw_pool_is_newer(pool, path, "the pool was closed and needs no log: move it away");
+    case log_action::refuse_pool_is_newer:
+      throw_pool_is_newer(pool, path,
+                          "put the log of the pool's own moment there, restore a backup of both, "
+                          "or open the pool with pool_options::salvage to keep what can be "
+                          "recovered");
+    case log_action::open_without:
+    case log_action::open_torn:
+    case log_action::leave_alone:
+    case log_action::replay: return;
+  }
+}
+
+/// Brings the batches into the pool's file, and empties the log, all of it durably.
+found_log bring_in(examined_log&& log, const mapped_file& pool, const std::string& path) {
+  log_reader& reader = *log.reader;
   found_log found;
-  if (pool.is_device()) {
-    // What was copied from a file whose log stayed there: nothing can be brought in here.
-    found.missing = needs_log(before);
-    if (found.missing && !salvage) throw_missing(pool.path(), path);
-    return found;
-  }
-  if (needs_log(before) || (wanted && before.dirty())) forget_what_device_lacks(pool);
-  const parsed_header header = validate_header(pool.first_page(), pool.path());
-  const bool needed = needs_log(header);
-  found.file = open_log(path, needed || wanted);
-  if (found.file.get() < 0) {
-    if (needed && !salvage) throw_missing(pool.path(), path);
-    found.missing = needed;
-    if (wanted) even_out_generations(pool);
-    return found;
-  }
-  log_reader reader(path, found.file.get(), header.fixed.uuid);
-  if (!judge(reader.reading(), pool, path, header, needed || wanted)) return {};
-  found.newest_start = reader.reading().start_index;
-  log_survey survey = require_sound(reader, pool, path, header, salvage);
-  found.next_sequence = survey.next_sequence;
-  replay(reader, pool, survey);
-  found.newest_start = 1 - found.newest_start;
-  // (P2) the log begins after what it held.
+  found.file = std::move(log.file);
+  found.next_sequence = log.contents.next_sequence;
+  replay(reader, pool, log.contents);
+  found.newest_start = 1 - reader.reading().start_index;
+  // (P2) the log begins after its batches.
   must(write_start_page(path, found.file.get(), found.newest_start,
-                        {found.next_sequence, survey.generation, {}, 0}),
+                        {found.next_sequence, log.contents.generation, {}, 0}),
        path, "empty the redo log");
   must(device_of_logs().sync(path, found.file.get()), path, "sync the redo log");
   if (reader.reading().version != log_version) {
@@ -248,6 +276,38 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& before, boo
     must(device_of_logs().sync(path, found.file.get()), path, "sync the redo log");
   }
   return found;
+}
+
+}  // namespace
+
+std::string log_path_of(const std::string& pool_path) {
+  std::error_code failed;  // the file does not exist
+  const std::filesystem::path file = std::filesystem::canonical(pool_path, failed);
+  return (failed ? pool_path : file.string()) + ".redo";
+}
+
+bool names_log(const parsed_header& header) noexcept {
+  return header.dirty() &&
+         header.state.domain_kind == static_cast<std::uint32_t>(domain::kind::logged_file);
+}
+
+found_log bring_in_log(const mapped_file& pool, const parsed_header& before, bool wanted,
+                       bool salvage) {
+  const std::string path = log_path_of(pool.path());
+  if (!pool.is_device() && (names_log(before) || (wanted && before.dirty()))) {
+    forget_what_device_lacks(pool);
+  }
+  const parsed_header header =
+      pool.is_device() ? before : validate_header(pool.first_page(), pool.path());
+  examined_log log = examine(pool, path, header, wanted, salvage);
+  const log_action action = decide(log.facts);
+  refuse(action, log, pool.path(), path);
+  if (action == log_action::replay) return bring_in(std::move(log), pool, path);
+  const bool has_no_file = action != log_action::leave_alone;
+  if (has_no_file && wanted && !pool.is_device()) even_out_generations(pool);
+  found_log none;
+  none.missing = action == log_action::open_torn;
+  return none;
 }
 
 void remove_log(const std::string& pool_path, found_log&& log) {

@@ -1,3 +1,4 @@
+// System calls on a redo log's file, by way of the device of tests if there is one.
 #include <src/base/immortal.hpp>
 #include <src/pool/file/file_calls.hpp>
 #include <src/pool/journal/log_files.hpp>
@@ -28,7 +29,7 @@ bool is_same_file(const struct stat& one, const struct stat& other) noexcept {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// The name that the kernel has for an open file; "" if it tells none.
+/// Returns the kernel's name for an open file; "" if it is unknown.
 std::string present_name_of(int fd) {
   std::array<char, 4096> name;
   const std::string self = "/proc/self/fd/" + std::to_string(fd);

@@ -1,3 +1,4 @@
+// The redo log's format: checksums, and the validation of headers and batches.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/pool/journal/log_format.hpp>
 
@@ -89,7 +90,7 @@ log_reading read_log(std::span<const std::byte> bytes) {
       header.line_size_bytes != line_bytes || header.page_size_bytes != page_bytes) {
     return refuse(result, errc::newer_version,
                   "has format version " + std::to_string(header.format_version) +
-                      " where this library knows version " + std::to_string(log_version));
+                      ", this library supports version " + std::to_string(log_version));
   }
   if (bytes.size() < first_batch_offset) {
     return refuse(result, errc::truncated, "ends inside of its first pages");

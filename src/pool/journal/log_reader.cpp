@@ -1,3 +1,4 @@
+// Reading the batches of a redo log, and comparing it with the generations of a pool's file.
 #include <outlast/base/error.hpp>
 #include <src/pool/file/file_calls.hpp>
 #include <src/pool/journal/log_files.hpp>

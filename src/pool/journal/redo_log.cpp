@@ -1,3 +1,5 @@
+// The writer of a pool's redo log: batches, checkpoints, the growth of the log, and the pages of
+// owners that are dropped from memory.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
@@ -17,7 +19,7 @@
 #include <cstring>
 #include <utility>
 
-// For functions whose races are meant; clang's no_sanitize still watches atomic accesses.
+// For functions whose races are intended; clang's no_sanitize still instruments atomic accesses.
 #if defined(__clang__)
 #define OUTLAST_UNWATCHED __attribute__((disable_sanitizer_instrumentation))
 #else
@@ -31,16 +33,17 @@ using namespace pool_format;
 
 log_device& device() noexcept { return device_of_logs(); }
 
-/// Of the file system, not of the device: it may be tried again.
+/// Returns whether the file system lacks room, an error that permits a retry, unlike one of the
+/// device.
 constexpr bool is_lack_of_room(int error_number) noexcept {
   return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
-/// Copies a line as it is at one moment, though others may store to it. Not one of those moments
-/// only if two words of it changed and changed back meanwhile.
+/// Copies a line as it is at one moment, although other threads may store to it. The copy is of no
+/// single moment only if two words of the line changed and changed back meanwhile.
 ///
-/// Other threads may also write there with ordinary stores, to neighbours that this thread was not
-/// told of: a race for ThreadSanitizer, the kernel's business under domain::file.
+/// Other threads may also write there with ordinary stores, to neighbours of the noted bytes.
+/// ThreadSanitizer considers that a race; under domain::file the kernel makes the same copy.
 OUTLAST_UNWATCHED void copy_line(const std::byte* from, std::byte* to) {
   constexpr std::size_t words = line_bytes / sizeof(std::uint64_t);
   const auto* const source = reinterpret_cast<const std::uint64_t*>(from);
@@ -56,18 +59,18 @@ OUTLAST_UNWATCHED void copy_line(const std::byte* from, std::byte* to) {
   std::memcpy(to, copy, sizeof copy);
 }
 
-/// The larger the log, the rarer a checkpoint, and the more often it finds a page changed again
-/// that the last one would have written.
+/// A larger log makes checkpoints rarer, and each checkpoint more often finds a page that has
+/// changed again, so that it writes the page once instead of twice.
 std::uint64_t usual_log_bytes(std::uint64_t pool_bytes) noexcept {
   constexpr std::uint64_t mib = std::uint64_t{1} << 20;
   return std::clamp(pool_bytes / 4, 16 * mib, 1024 * mib);
 }
-/// Memory may have copies of so many owned pages before a checkpoint is worth while, or of that
-/// part of their data.
+/// The number of owned pages that memory can have copies of before a checkpoint is worthwhile, or
+/// the part of their data.
 constexpr std::uint64_t min_dropped = (std::uint64_t{8} << 20) / page_bytes;
 constexpr std::uint64_t part_copied = 4;
 
-/// Where a log ends that has space for so many bytes.
+/// Returns the end of a log with space for `bytes` bytes.
 std::uint64_t end_of_log(std::uint64_t bytes) noexcept {
   return first_batch_offset + base::round_up(bytes, page_bytes);
 }
@@ -99,7 +102,7 @@ redo_log::redo_log(const mapped_file& pool, const parsed_header& header, found_l
 }
 
 redo_log::~redo_log() {
-  // In the child of a fork they do not exist.
+  // In the child of a fork the mappings do not exist.
   if (process_ == ::getpid()) {
     for (const std::span<std::byte> each : through_) ::munmap(each.data(), each.size());
   }
@@ -107,8 +110,8 @@ redo_log::~redo_log() {
   if (unused && process_ == ::getpid()) forget_own_file(path_, fd_.get());
 }
 
-/// Batches are written once and read after a crash only: copies of them in the kernel's cache cost
-/// more than the device. A stand-in is asked for everything by one descriptor.
+/// Batches are written once and read only after a crash: copies of them in the kernel's cache cost
+/// more than the device. A replacement of a test gets all calls with one descriptor.
 void redo_log::open_past_the_cache() noexcept {
   if (test_hooks().device != nullptr) return;
   direct_ = open_again(path_, fd_.get(), O_WRONLY | O_DIRECT);
@@ -133,7 +136,7 @@ void redo_log::create() {
   must(sync(path_, fresh.fd()), path_, "sync the redo log");
   fd_ = fresh.publish();
   created_ = true;
-  // By this one the kernel tells where the file is, if its directory gets another name.
+  // By this descriptor the kernel reports where the file is, if its directory gets another name.
   if (unique_fd named = open_again(path_, fd_.get(), O_RDWR); named.get() >= 0) {
     fd_ = std::move(named);
   }
@@ -149,7 +152,7 @@ int redo_log::append(std::span<const domain::line_range> lines,
   return failed;
 }
 
-/// With the mutex. Until words get their values, nothing that fails has an effect.
+/// With the mutex. A failure has no effect until words get their values.
 int redo_log::append_alone(std::span<const domain::line_range> lines,
                            std::span<const domain::word_store> words) {
   reserve_pages(lines);
@@ -161,7 +164,7 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
     return words.empty() ? append_in_parts(lines) : no_room;
   }
   buffer_.resize(header.bytes / sizeof(aligned_page));
-  // Not before the checkpoint, which would take a word to the file without its lines.
+  // After the checkpoint, which would bring a word into the file without its lines.
   for (const domain::word_store& each : words) {
     for (const domain::line_store& one : each.lines) {
       std::memcpy(one.line, one.content, line_bytes);
@@ -171,7 +174,8 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
   std::memcpy(buffer_.data(), &header, sizeof header);
   fill(batch_lines_offset(runs_.size()));
   seal_batch(buffer());
-  // Where no word was given out, what was written is no batch, and the next one takes its place.
+  // If no word has got its value, the written bytes are no batch, and the next batch takes their
+  // place.
   if (const int failed = write_batch(buffer())) {
     return words.empty() && is_lack_of_room(failed) ? no_room : failed;
   }
@@ -186,7 +190,7 @@ int redo_log::append_alone(std::span<const domain::line_range> lines,
   return 0;
 }
 
-/// A log of any size takes any number of lines that may become durable one after another.
+/// A log of any size can hold any number of lines that may become durable one after another.
 int redo_log::append_in_parts(std::span<const domain::line_range> lines) {
   const std::uint64_t most = max_lines_in(limit_ - first_batch_offset);
   std::vector<domain::line_range> part;
@@ -219,13 +223,13 @@ bool redo_log::provide(std::uint64_t lines) {
   return provide_space(end);
 }
 
-/// With the mutex. What was made for one batch stays until the log goes.
+/// With the mutex. Space that was allocated for one batch stays until the log is removed.
 bool redo_log::provide_space(std::uint64_t end) noexcept {
   const std::uint64_t there = space_end_.load(std::memory_order_relaxed);
   if (end <= there) return true;
   const int failed = allocate_space(fd_.get(), there, end - there);
   if (failed != 0 && failed != EOPNOTSUPP && failed != ENOSYS) {
-    // Some file systems keep what they had found by then, and others need it.
+    // Some file systems keep the blocks that they had found by then, and other files need them.
     cut_off_behind(there);
     return false;
   }
@@ -242,7 +246,7 @@ void redo_log::cut_off_behind(std::uint64_t end) const noexcept {
 
 int redo_log::tidy() {
   const std::lock_guard lock(mutex_);
-  // What a larger batch took than others have is not needed by the next ones.
+  // The next batches do not need the memory of an unusually large batch.
   constexpr std::size_t max_kept = std::size_t{16} << 20;
   if (buffer_.capacity() * sizeof(aligned_page) > max_kept) {
     std::vector<aligned_page>().swap(buffer_);
@@ -311,7 +315,7 @@ domain::log_counters redo_log::counters() const noexcept {
   return all;
 }
 
-/// What the batch will be; nothing of its lines is looked at yet.
+/// Plans the batch; does not read its lines yet.
 batch_header redo_log::plan(std::span<const domain::line_range> lines) {
   runs_.clear();
   std::uint64_t total = 0;
@@ -335,7 +339,7 @@ batch_header redo_log::plan(std::span<const domain::line_range> lines) {
   return header;
 }
 
-/// Everything of the batch but its header.
+/// Fills in all of the batch except its header.
 void redo_log::fill(std::uint64_t lines_offset) {
   std::uint64_t word_at = sizeof(batch_header);
   const std::span<std::byte> batch = buffer();
@@ -353,7 +357,7 @@ void redo_log::fill(std::uint64_t lines_offset) {
   std::fill(to, batch.data() + batch.size(), std::byte{});
 }
 
-/// Room for what note_pages() remembers: once the batch is durable it must not fail.
+/// Makes room for note_pages(), which must not fail once the batch is durable.
 void redo_log::reserve_pages(std::span<const domain::line_range> lines) {
   std::size_t more = 0;
   for (const domain::line_range& each : lines) more += each.lines * line_bytes / page_bytes + 2;
@@ -390,28 +394,28 @@ void redo_log::note_pages(std::span<const domain::line_range> lines) noexcept {
   }
 }
 
-/// With the mutex. What is cut off after the first step changes nothing but lines that a cache
-/// might have written back, and the log is replayed as if nothing had been done.
+/// With the mutex. An interruption after the first step leaves only changes of lines that a cache
+/// could have written back, and the log is replayed as if nothing had been done.
 int redo_log::checkpoint_alone() {
-  // Memory may hold what a batch that failed was to make durable.
+  // Memory may have stores that a failed batch was to make durable.
   if (failed_ != 0) return failed_;
   if (head_ == first_batch_offset) return 0;
   forget_duplicates();
-  // First the page that tells, in a copy of the file, of which batches the rest may have something.
+  // First the page that records, in a copy of the file, of which batches the rest may have a part.
   if (const int failed = write_page(0)) return is_lack_of_room(failed) ? no_room : failed;
   for (const std::uint32_t page : pages_) {
     if (page == 0) continue;
     if (const int failed = write_page(page)) return is_lack_of_room(failed) ? no_room : failed;
   }
-  // Last the same page, which tells that the rest has all of it.
+  // Last the same page, which records that the rest has all of them.
   if (const int failed = write_first_page({generation_, generation_})) {
     return is_lack_of_room(failed) ? no_room : failed;
   }
   lengthen();
-  // (P3) persisted-before (P4): what the log forgets is in the pool's file.
+  // (P3) persisted-before (P4): the batches that the log drops are in the pool's file.
   if (const int failed = sync(pool_path_, pool_fd_)) return failed;
-  // (P4) the log begins behind it. (P5) persisted-before (P6): a batch takes an old one's place.
-  // Where that fails, the next try writes over the same page, and the other one is whole.
+  // (P4) the log begins after them. (P5) persisted-before (P6): a batch takes an old one's place.
+  // If that fails, the next try writes over the same page, and the other one is whole.
   const unsigned start = 1 - newest_start_;
   if (const int failed =
           write_start_page(path_, fd_.get(), start, {sequence_, generation_, {}, 0})) {
@@ -428,7 +432,8 @@ int redo_log::checkpoint_alone() {
   return 0;
 }
 
-/// Owned pages that memory has copies of. pages_ has each once, as last_ always has.
+/// Counts the owned pages that memory has copies of. pages_ has each page once, as last_ always
+/// has.
 redo_log::copied_pages redo_log::count_copied() const noexcept {
   copied_pages all;
   for (const owned_pages& each : owned_) {
@@ -453,7 +458,7 @@ redo_log::copied_pages redo_log::count_copied() const noexcept {
   return all;
 }
 
-/// So many may be copied before they are worth a checkpoint.
+/// Returns the number of copied pages from which on a checkpoint is worthwhile.
 std::uint64_t redo_log::max_copied() const noexcept {
   std::uint64_t pages = 0;
   for (const owned_pages& each : owned_) {
@@ -462,8 +467,8 @@ std::uint64_t redo_log::max_copied() const noexcept {
   return std::max(min_dropped, pages / part_copied);
 }
 
-/// After a batch: a checkpoint now frees memory, and costs nothing that a full log would save,
-/// since pages are hardly stored to again. pages_ is looked through now and then only.
+/// Called after a batch. Returns true if a checkpoint now frees memory, and costs nothing that a
+/// full log would save because pages are rarely stored to again. Scans pages_ only occasionally.
 bool redo_log::should_drop() {
   const std::uint64_t most = max_copied();
   const std::uint64_t kept = last_is_dropped_ ? 0 : last_.size();
@@ -475,9 +480,9 @@ bool redo_log::should_drop() {
   return false;
 }
 
-/// With the mutex, after a checkpoint, which leaves nothing in the log: nothing of an owned page
-/// was stored since, and the file has all of it. Where most pages have been stored to again and
-/// again they stay in memory: they would come back with the next batches.
+/// With the mutex, after a checkpoint, which empties the log: no owned page has later stores, and
+/// the file has all of them. If most pages have been stored to repeatedly, they stay in memory: the
+/// next batches would bring them back.
 void redo_log::settle_owned_pages() noexcept {
   look_again_ = 0;
   const bool keep = count_copied().are_needed_again() && !test_hooks().drops_owned_pages;
@@ -495,8 +500,8 @@ void redo_log::settle_owned_pages() noexcept {
   if (!keep) drop_owned_pages();
 }
 
-/// With the mutex, when the log is empty. A page comes back when a batch stores to it. Where the
-/// kernel drops none, as of locked memory, they stay.
+/// With the mutex, when the log is empty. A page returns when a batch stores to it. Pages that the
+/// kernel cannot drop, such as those of locked memory, stay.
 void redo_log::drop_owned_pages() noexcept {
   last_is_dropped_ = true;
   for (const owned_pages& each : owned_) {
@@ -506,8 +511,8 @@ void redo_log::drop_owned_pages() noexcept {
   }
 }
 
-/// If the log is full, and the pages that it concerns, each once in pages_, are much more than it,
-/// it gets twice the space. Where there is none it stays as it is.
+/// Doubles the space of a full log if its pages, each once in pages_, are much more than the log.
+/// If there is no room, the log keeps its size.
 void redo_log::lengthen() noexcept {
   const std::uint64_t held = head_ - first_batch_offset;
   const bool was_full = 2 * held >= limit_ - first_batch_offset;
@@ -548,9 +553,9 @@ int redo_log::write_batch(std::span<const std::byte> batch) {
   return write_at(head_, batch);
 }
 
-/// Before a batch that ends at `end`. A file system notes durably when a part of a file is written
-/// for the first time; here it does that for many batches at once, and to sync one of them is to
-/// sync its bytes alone. They are zeros: nothing that a reader takes for a batch.
+/// Called before a batch that ends at `end`. A file system durably records the first write to a
+/// part of a file. Here it does that for many batches together, so that a sync of one batch syncs
+/// only its bytes. The bytes are zeros, which a reader never takes for a batch.
 int redo_log::write_ahead(std::uint64_t end) {
   constexpr std::uint64_t at_once = std::uint64_t{256} << 10;
   static_assert(at_once % page_bytes == 0);
@@ -566,7 +571,7 @@ int redo_log::write_ahead(std::uint64_t end) {
 int redo_log::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (direct_.get() >= 0) {
     const int failed = device().write(path_, direct_.get(), offset, bytes.data(), bytes.size());
-    // Not every file system that opens files so writes them so.
+    // Some file systems accept such a descriptor, but not such writes.
     if (failed != EINVAL) return failed;
     direct_.reset();
   }
@@ -578,8 +583,8 @@ int redo_log::sync(const std::string& path, int fd) {
   return fd == pool_fd_ ? sync_pool() : device().sync(path, fd);
 }
 
-/// The kernel reports an error once for each open file, to whichever sync asks first: one sync of
-/// the pool's file at a time, and none after one that failed.
+/// The kernel reports an error once for each open file, to the first sync that returns. Therefore
+/// one thread at a time syncs the pool's file, and no sync follows one that failed.
 int redo_log::sync_pool() {
   const std::lock_guard lock(pool_syncs_);
   if (pool_failed_ == 0) pool_failed_ = device().sync(pool_path_, pool_fd_);

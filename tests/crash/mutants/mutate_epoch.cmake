@@ -3,7 +3,7 @@
 function(outlast_mutate_epoch to)
   set(LAYER epoch)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/epoch)
-  foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp baselines/one_lock_queue.hpp detail/bucket_table.hpp detail/spin_lock.hpp
+  foreach(HEADER IN ITEMS policies.hpp hash_map.hpp queue.hpp baselines/one_lock_queue.hpp detail/bucket_table.hpp
           detail/numbered_payloads.hpp detail/stored_pair.hpp detail/verified_exchange.hpp detail/version.hpp
           detail/line_writer.hpp detail/write_log.hpp detail/loss_window.hpp
           nonblocking.hpp lockfree_list.hpp lockfree_queue.hpp)

@@ -45,8 +45,8 @@ function(outlast_mutate_sets to)
   outlast_mutate(5 "    const node_state said = with_stamp(node, where);\n"
                    "    const bool fresh = node.says().is_none();\n    const node_state said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
   # 6: "durable" is noted before the flush
-  outlast_mutate(6 "    domain::persist_before_answer<D>("
-                   "    if (!@D@) node.note_durable(said);\n    domain::persist_before_answer<D>(")
+  outlast_mutate(6 "    domain::persist_before_return<D>("
+                   "    if (!@D@) node.note_durable(said);\n    domain::persist_before_return<D>(")
   # 7: a lookup passes erased nodes as they are
   outlast_mutate(7 "    if (!next.has(algorithm::replaced)) bury(node, where);"
                    "    if (@D@ && !next.has(algorithm::replaced)) bury(node, where);")

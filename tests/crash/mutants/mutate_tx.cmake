@@ -5,7 +5,7 @@ function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
   foreach(HEADER IN ITEMS detail/attached_manager.hpp
-          detail/changed_pages.hpp detail/counted_memory.hpp detail/device_turns.hpp detail/logged_word.hpp
+          detail/changed_pages.hpp detail/counted_memory.hpp detail/logged_word.hpp
           detail/published_word.hpp detail/record.hpp detail/commit_log.hpp
           detail/commit_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)

@@ -1,4 +1,4 @@
-// What is found again: by trace and by scan after a crash, by the saved occupancy after a clean
+// Recovery of blocks: by trace and by scan after a crash, by the saved occupancy after a clean
 // close. A crash is a copy of the memory, opened by a new space and arena.
 #include <outlast/alloc/arena.hpp>
 #include <tests/unit/alloc/memory_image.hpp>

@@ -1,4 +1,5 @@
-// Runs of pages in anonymous memory: claims, coalescing, what is durable, what a reopening finds.
+// Runs of pages in anonymous memory: claims, coalescing, durable descriptors, and the state after a
+// reopening.
 #include <outlast/pool/pages/page_space.hpp>
 #include <tests/unit/alloc/memory_image.hpp>
 

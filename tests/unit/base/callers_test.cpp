@@ -1,4 +1,4 @@
-// Goal: an object that has ended is called no more, and calls that are under way end first.
+// Goal: an object that has ended is not called any more, and calls that are under way end first.
 // Method: one thread with the order of events; then threads that call while the object ends.
 #include <outlast/base/callers.hpp>
 

@@ -1,4 +1,4 @@
-// Goal: an error tells its code, its file and a full sentence. Method: construct and look.
+// Goal: an error has its code, its file and a full sentence. Method: construct and read errors.
 #include <outlast/base/error.hpp>
 
 #include <gtest/gtest.h>

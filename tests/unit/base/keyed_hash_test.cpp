@@ -59,16 +59,16 @@ std::string hash_of_another_process() {
     std::_Exit(1);
   }
   ::close(ends[1]);
-  std::string told;
+  std::string output;
   std::array<char, 256> part{};
   for (::ssize_t n = 0; (n = ::read(ends[0], part.data(), part.size())) > 0;) {
-    told.append(part.data(), static_cast<std::size_t>(n));
+    output.append(part.data(), static_cast<std::size_t>(n));
   }
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  const std::size_t at = told.find("hash=");
-  return at == std::string::npos ? "no answer: " + told : told.substr(at, 5 + 16);
+  const std::size_t at = output.find("hash=");
+  return at == std::string::npos ? "no output: " + output : output.substr(at, 5 + 16);
 }
 
 TEST(KeyedHash, tells_its_hash) {

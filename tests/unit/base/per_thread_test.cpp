@@ -1,6 +1,6 @@
-// Goal: each slot has one object per owner, found again by its heir and by nobody else. Method:
-// more owners than the thread caches, more threads than the first segments, counted births and
-// deaths.
+// Goal: each slot has one object per owner, which only the thread that inherits the slot finds
+// again. Method: more owners than the thread caches, more threads than the first segments, counted
+// constructions and destructions.
 #include <outlast/base/per_thread.hpp>
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 namespace outlast::base {
 namespace {
 
-TEST(ShardedCount, starts_at_zero_or_where_it_is_told) {
+TEST(ShardedCount, starts_at_zero_or_at_a_given_value) {
   sharded_count count;
   EXPECT_EQ(count.sum(), 0);
   count.start_at(40);

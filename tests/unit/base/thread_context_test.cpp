@@ -1,4 +1,4 @@
-// Goal: threads come and go, slots stay few, and a scope may play another thread. Method: real
+// Goal: threads come and go, slots stay few, and a scope can simulate another thread. Method: real
 // threads that hold each other at barriers; nothing here depends on timing.
 #include <outlast/base/thread_context.hpp>
 
@@ -119,7 +119,7 @@ TEST(ScopedThreadContext, plays_another_thread_and_gives_the_old_one_back) {
   EXPECT_EQ(&this_thread(), &mine);
 }
 
-TEST(ScopedThreadContext, on_a_thread_without_a_slot_registers_nobody) {
+TEST(ScopedThreadContext, on_a_thread_without_a_slot_registers_no_thread) {
   const std::size_t before = registered_threads();
   std::thread([&] {
     thread_context other;
@@ -165,7 +165,7 @@ TEST(ThreadContext, is_the_same_slot_in_destructors_of_thread_local_objects) {
   EXPECT_EQ(slot_of_a_new_thread(), first);
 }
 
-TEST(ThreadExitListener, is_told_once_per_registered_thread_on_that_thread) {
+TEST(ThreadExitListener, is_notified_once_per_registered_thread_on_that_thread) {
   exit_counter listener;
   const std::uint32_t slot = slot_of_a_new_thread();
   EXPECT_EQ(listener.exits, 1);
@@ -188,7 +188,7 @@ TEST(ThreadExitListener, hears_nothing_after_its_death) {
   EXPECT_EQ(staying.exits, 1);
 }
 
-TEST(ThreadExitListener, several_are_all_told) {
+TEST(ThreadExitListener, several_are_all_notified) {
   exit_counter listeners[3];
   slot_of_a_new_thread();
   for (const exit_counter& listener : listeners) EXPECT_EQ(listener.exits, 1);

@@ -1,5 +1,5 @@
-// Goal: every hardware domain is a domain, and reads and writes memory as the machine does. Method:
-// the same accesses over the list of domains; a new domain joins by one line.
+// Goal: every hardware domain satisfies the concept, and reads and writes memory like the machine.
+// Method: the same accesses over the list of domains; a new domain joins by one line.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Goal: a device error poisons the pool that it concerns, says so each time, and spares the others.
+// Goal: a device error poisons the pool that it concerns, is reported by each later fence, and
+// leaves the other pools alone.
 // Method: two mappings registered as pools, and injected errors.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
@@ -136,7 +137,8 @@ TEST_F(File, an_error_that_another_threads_sync_was_given_is_everybodys) {
   taker.join();
   replace_file_device({});
   EXPECT_NE(slow, "");
-  EXPECT_NE(mine, "") << "told that it is durable, while the error of its page was on its way";
+  EXPECT_NE(mine, "")
+      << "durable according to the domain, while the error of its page was on its way";
 }
 
 TEST_F(File, a_sync_that_lacks_memory_leaves_its_pages_to_the_next) {

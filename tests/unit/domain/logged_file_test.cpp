@@ -1,7 +1,7 @@
-// Goal: a fence hands the lines that its thread noted to the log of their pool, once each; fences
-// that are made at the same time share a batch, a word goes with the lines that it speaks of; an
-// error poisons the pool that it concerns.
-// Method: memory registered as pools, logs that write down what they are told.
+// Goal: a fence passes the lines that its thread noted to the log of their pool, once each.
+// Concurrent fences share a batch, a word is in the batch of its lines, and an error poisons the
+// pool that it concerns.
+// Method: memory registered as pools, and logs that record their calls.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 
@@ -120,7 +120,7 @@ class LoggedFile : public testing::Test {
   fake_pool second{"/pools/second"};
 };
 
-TEST_F(LoggedFile, a_fence_without_a_noted_line_asks_nobody) {
+TEST_F(LoggedFile, a_fence_without_a_noted_line_does_nothing) {
   logged_file::psync();
   EXPECT_EQ(first.appends.load(), 0U);
 }
@@ -150,7 +150,7 @@ TEST_F(LoggedFile, each_pool_gets_its_own_lines) {
   EXPECT_EQ(second.last, (fake_pool::indices{{1, 1}}));
 }
 
-TEST_F(LoggedFile, memory_of_no_pool_is_nobodys_business) {
+TEST_F(LoggedFile, memory_of_no_pool_needs_no_log) {
   alignas(line) static std::byte elsewhere[line];
   logged_file::pwb(elsewhere);
   EXPECT_NO_THROW(logged_file::psync());
@@ -235,7 +235,7 @@ TEST_F(LoggedFile, a_word_with_lines_that_find_no_room_is_refused_and_the_others
   EXPECT_EQ(first.word(2), 7U);
 }
 
-TEST_F(LoggedFile, who_waits_for_a_word_that_is_refused_is_told) {
+TEST_F(LoggedFile, a_thread_that_waits_for_a_refused_word_gets_the_error) {
   first.room = 0;
   std::atomic<unsigned> refused{0};
   const auto publish = [&] {
@@ -276,7 +276,7 @@ TEST_F(LoggedFile, a_word_goes_with_the_lines_that_were_staged_before_it) {
   EXPECT_EQ(first.appends, 1U) << "what was staged is noted no more";
 }
 
-TEST_F(LoggedFile, a_word_that_has_its_value_asks_nobody) {
+TEST_F(LoggedFile, a_word_that_has_its_value_needs_no_batch) {
   logged_file::publish(first.word(2), 7);
   logged_file::publish(first.word(2), 7);
   logged_file::publish(first.word(2), 5);
@@ -287,7 +287,7 @@ TEST_F(LoggedFile, a_word_that_has_its_value_asks_nobody) {
 TEST_F(LoggedFile, what_is_published_while_a_batch_is_on_its_way_is_in_the_next) {
   std::thread later;
   first.meanwhile = [&] {
-    std::thread([&] {  // as another thread does whose lines nobody has copied yet
+    std::thread([&] {  // like another thread whose lines are not copied yet
       logged_file::pwb(first.at(6 * line));
       logged_file::stage();
     })

@@ -1,11 +1,16 @@
 // Goal: `native` does what the most demanding open pool needs, and no more. Method: open and close
 // in every order.
 #include <outlast/domain.hpp>
+#include <outlast/domain/group_commit.hpp>
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 namespace outlast::domain {
 namespace {
+
+static_assert(std::is_same_v<group_commit<native>, base::group_commit>);
 
 TEST(Native, without_a_pool_nothing_is_flushed) {
   EXPECT_EQ(native::current_kind(), kind::process);

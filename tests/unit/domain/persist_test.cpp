@@ -1,5 +1,5 @@
-// Goal: flush covers each touched line once, and a fence is issued only where something waits for
-// it. Method: a domain that writes down what it is told.
+// Goal: flush covers each touched line once, and a fence is issued only if a flush is outstanding.
+// Method: a domain that records its calls.
 #include <outlast/domain.hpp>
 
 #include <gtest/gtest.h>
@@ -81,8 +81,8 @@ TEST_F(Persist, persist_is_a_flush_and_its_fence) {
 }
 
 TEST_F(Persist, before_an_answer_the_store_buffer_is_emptied_with_or_without_flushes) {
-  persist_before_answer<flushing>(memory, 64);
-  persist_before_answer<flushless>(memory, 64);
+  persist_before_return<flushing>(memory, 64);
+  persist_before_return<flushless>(memory, 64);
   EXPECT_EQ(flushing::lines.size(), 1U);
   EXPECT_EQ(flushing::syncs, 1);
   EXPECT_EQ(flushless::syncs, 1);

@@ -1,4 +1,5 @@
-// Goal: two words change as one, or not at all, and who fails learns both words of one moment.
+// Goal: two words change as one, or not at all, and a failed exchange returns both words of one
+// moment.
 // Method: one thread; then threads that keep the halves related.
 #include <outlast/base/word_pair.hpp>
 #include <outlast/hw/double_word.hpp>
@@ -93,18 +94,18 @@ TEST(double_word, publishes_what_was_stored_before) {
   constexpr std::uint64_t rounds = 2'000;
   word_pair turn;
   set(turn, {0, 0});
-  std::uint64_t told = 0;  // plain: a race unless the exchanges order it
+  std::uint64_t plain = 0;  // plain: a race unless the exchanges order it
   std::thread writer([&] {
     for (std::uint64_t n = 1; n <= rounds; ++n) {
       pass(turn, {n - 1, 0}, {n - 1, 1});
-      told = n;
+      plain = n;
       pass(turn, {n - 1, 1}, {n, 2});
     }
   });
   std::uint64_t right = 0;
   for (std::uint64_t n = 1; n <= rounds; ++n) {
     pass(turn, {n, 2}, {n, 3});
-    right += told == n ? 1U : 0U;
+    right += plain == n ? 1U : 0U;
     pass(turn, {n, 3}, {n, 0});
   }
   writer.join();

@@ -38,7 +38,7 @@ TEST_F(Flush, every_instruction_has_a_name_of_its_own) {
   EXPECT_EQ(name_of(flush_instruction::dc_cvap), "dc_cvap");
 }
 
-TEST_F(Flush, none_can_be_chosen_by_nobody) {
+TEST_F(Flush, none_cannot_be_chosen) {
   EXPECT_FALSE(can_run(flush_instruction::none));
   EXPECT_THROW(choose_flush_instruction(flush_instruction::none), error);
 }

@@ -1,5 +1,5 @@
-// Goal: to look at a pool changes nothing about it, not even the space that it takes; what a file
-// system may not know is asked for before it is believed.
+// Goal: a check of a pool changes nothing, not even the space that it takes, and does not rely on a
+// file system's unreliable answers.
 // Method: pools whose tables are nearly all holes, on a file system in memory if there is one.
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>

@@ -1,5 +1,5 @@
-// Goal: a pool that was not closed opens in the file in which it was open, wherever that is by now,
-// and its copy is refused; a closed one opens anywhere.
+// Goal: a pool that was not closed opens in the file in which it was open, wherever that file is,
+// and its copy is refused. A closed pool opens anywhere.
 // Method: copies of an open pool, and records of its file that are changed by hand.
 #include <outlast/domain.hpp>
 #include <outlast/pool/check.hpp>

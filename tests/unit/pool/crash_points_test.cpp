@@ -68,8 +68,8 @@ void make_root(recorded_pool& target, const char* name) {
 
 void put_back(const image& bytes) { std::memcpy(memory, bytes.data(), memory_bytes); }
 
-/// Opens what a crash left, with `judge` looking on, and closes it.
-void recover(const std::function<void(recorded_pool&)>& judge) {
+/// Opens what a crash left, with `check` looking on, and closes it.
+void recover(const std::function<void(recorded_pool&)>& check) {
   const auto target = recorded_pool::in_memory(memory, memory_bytes, false);
   for (const pool_format::finding& one : target->check()) {
     EXPECT_NE(one.level, pool_format::severity::error) << one.sentence;
@@ -80,15 +80,15 @@ void recover(const std::function<void(recorded_pool&)>& judge) {
     EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(target->base() + attached.object_offset), 42u);
     target->detach_root(attached.index, true);
   }
-  judge(*target);
+  check(*target);
   target->close();
 }
 
-/// Runs `action` on a pool, then recovers every state that a crash in it can leave; `judge` is
+/// Runs `action` on a pool, then recovers every state that a crash in it can leave; `check` is
 /// given each recovered pool. One level deeper, crashes in those recoveries.
 void crash_everywhere(const std::function<void(recorded_pool&)>& prepare,
                       const std::function<void(recorded_pool&)>& action,
-                      const std::function<void(recorded_pool&)>& judge) {
+                      const std::function<void(recorded_pool&)>& check) {
   {
     const auto target = recorded_pool::in_memory(memory, memory_bytes, true);
     prepare(*target);
@@ -101,12 +101,12 @@ void crash_everywhere(const std::function<void(recorded_pool&)>& prepare,
     SCOPED_TRACE("crash " + std::to_string(i));
     put_back(crashes[i]);
     recorded.begin();
-    recover(judge);
+    recover(check);
     const std::vector<image> inner = recorded.crashes;
     for (std::size_t j = 0; j < inner.size(); ++j) {
       SCOPED_TRACE("crash " + std::to_string(j) + " of the recovery");
       put_back(inner[j]);
-      recover(judge);
+      recover(check);
     }
   }
 }

@@ -1,7 +1,7 @@
-// Goal: a pool on a DAX device without a file system replaces what is no pool and nothing else,
-// believes no byte that lay there before, and says what it survives. Method: files that are taken
-// for such devices, full of foreign bytes or of an earlier pool; folders that look like sysfs.
-// Guests with real ones: tests/dax/run.
+// Goal: a pool on a DAX device without a file system replaces only contents that are no pool, uses
+// no byte that was there before, and reports which failures it survives. Method: files that are
+// treated as such devices, full of foreign bytes or of an earlier pool; folders that look like
+// sysfs. Guests with real devices: tests/dax/run.
 #include <outlast/base/hash.hpp>
 #include <outlast/containers/red_black_tree.hpp>
 #include <outlast/domain.hpp>

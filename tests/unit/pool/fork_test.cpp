@@ -1,5 +1,5 @@
-// Goal: a forked child can neither use nor harm its parent's pools. Method: children that report by
-// their exit status what they found.
+// Goal: a forked child can neither use nor harm its parent's pools. Method: children that report
+// their findings by the exit status.
 #include <outlast/base/per_thread.hpp>
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain.hpp>

@@ -1,5 +1,5 @@
-// Goal: where the process or the machine has not what a pool needs, an error tells so, and neither
-// a signal nor a file is left.
+// Goal: if the process or the machine lacks a resource that a pool needs, an error states which,
+// and no signal arrives and no file is left.
 // Method: lowered limits; a child without /proc, and one with a small file system.
 #include <outlast/domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>

@@ -1,7 +1,7 @@
-// Goal: what an opener builds upon is on the device, also where an earlier opener met a device that
-// failed: the kernel then has pages in its cache that seem to be written and never are.
-// Method: a device with two images of the pool's file: what was stored, and what has reached the
-// media. A sync that fails makes pages clean all the same. The second image is judged.
+// Goal: an opener builds only upon bytes on the device, even after an earlier opener met a device
+// that failed: the kernel then has pages in its cache that seem to be written and never are.
+// Method: a device with two images of the pool's file: the stored bytes, and the bytes that have
+// reached the media. A sync that fails nevertheless makes pages clean. The second image is checked.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>

@@ -1,8 +1,8 @@
-// Goal: pages whose owner leaves all stores to the log take memory only while the log alone has
-// what was stored, and hold then what they should; nobody else's pages are dropped, and none whose
+// Goal: pages whose owner leaves all stores to the log take memory only while their newest content
+// is in the log alone, and their content is right. No other pages are dropped, and none whose
 // content the file lacks.
-// Method: lines published in many pages, the kernel's word on which pages are the process's own,
-// and devices that refuse some writes.
+// Method: lines published in many pages, the kernel's record of the process's own pages, and
+// devices that refuse some writes.
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
@@ -36,7 +36,7 @@ using test::word_at;
 
 constexpr pool_options room{.size_bytes = 40 << 20, .log_bytes = 8 << 20};
 
-/// Refuses what it is told to, with an errno.
+/// Refuses the selected writes, with an errno.
 class refusing_device final : public pool_detail::log_device {
  public:
   refusing_device() { pool_detail::test_hooks().device = this; }
@@ -126,7 +126,7 @@ TEST_F(LogMemory, is_free_of_an_owners_pages_after_a_checkpoint) {
   expect(2, 0, few / 2, 1);
 }
 
-TEST_F(LogMemory, keeps_pages_that_nobody_owns) {
+TEST_F(LogMemory, keeps_pages_without_an_owner) {
   open(few / 2);
   publish(1, 0, few);
   auto* const others = reinterpret_cast<std::byte*>(word_at(pool(), few));

@@ -1,5 +1,5 @@
-// Goal: a pool's file and a redo log of different moments of one session do not pass for a pool;
-// those of one moment do, whatever the moment.
+// Goal: a pool's file and a redo log of different moments of one session are refused; those of one
+// moment are accepted, whatever the moment.
 // Method: a device that copies both files at each of its steps, and all pairs of the copies; copies
 // of a live pool by hand; a log as the first version wrote it.
 #include <outlast/domain.hpp>

@@ -1,5 +1,5 @@
-// Goal: a pool removes its own redo log and no other file, whatever has become of the names.
-// Method: files and directories renamed while the pool is open, and others put in their place.
+// Goal: a pool removes its own redo log and no other file, even if the names have changed.
+// Method: files and directories renamed while the pool is open, and replaced by others.
 #include <outlast/domain.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
@@ -88,7 +88,7 @@ TEST_F(LogNames, a_failed_opening_leaves_a_file_that_has_taken_the_logs_name) {
   EXPECT_EQ(test::whole_file(log_in(directory())), "theirs");
 }
 
-TEST_F(LogNames, a_log_without_a_name_is_nobodys_business) {
+TEST_F(LogNames, leaves_a_log_without_a_name_alone) {
   auto pool = logged_pool::create(pool_in(directory()), small);
   set(pool, 0, 1);
   std::filesystem::remove(log_in(directory()));

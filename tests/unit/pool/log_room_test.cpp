@@ -1,5 +1,5 @@
-// Goal: a batch that finds no room on the file system has no effect, and the pool goes on; what
-// fences had to make durable is not forgotten.
+// Goal: a batch that finds no room on the file system has no effect, and the pool stays usable; the
+// lines of fences stay queued.
 // Method: a file system that allocates nothing more, and devices that have no room for some writes.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
@@ -54,7 +54,7 @@ struct full_disk {
   full_disk& operator=(const full_disk&) = delete;
 };
 
-/// Has no room for the writes that it is told to refuse.
+/// Has no room for the selected writes.
 class choosy_device final : public pool_detail::log_device {
  public:
   choosy_device() { pool_detail::test_hooks().device = this; }

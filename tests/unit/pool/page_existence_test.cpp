@@ -1,5 +1,5 @@
-// Goal: what a pool does not use goes back to the file system, and is used again; where the file
-// system is full then, that is refused, not met by an access.
+// Goal: free pages of a pool return to the file system and are used again. If the file system is
+// full by then, the allocation is refused, and no access fails.
 // Method: runs of a root that is dropped; blocks of the file are counted, before and after; a file
 // system that allocates nothing.
 #include <outlast/base/error.hpp>

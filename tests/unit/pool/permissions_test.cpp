@@ -1,6 +1,6 @@
-// Goal: a pool's file has the permissions that were asked for, or those of any file; what is made
-// beside it has the pool's; nothing of the process is changed for that. Method: files, their modes,
-// and a thread that makes others meanwhile.
+// Goal: a pool's file has the requested or the default permissions, and its log and shadow copy
+// have those of the pool. The process's own settings do not change. Method: files, their modes, and
+// a thread that creates other files meanwhile.
 #include <outlast/base/error.hpp>
 #include <outlast/domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>

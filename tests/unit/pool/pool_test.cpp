@@ -1,6 +1,5 @@
 // Goal: a pool keeps names, sizes and marks through closing, killing and reopening. Method: pools
-// in a temporary directory, opened again and again; the dirty half of life is a pool that is not
-// closed.
+// in a temporary directory, opened repeatedly; a killed process is a pool that is not closed.
 #include <outlast/domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>

@@ -1,6 +1,7 @@
-// Goal: what a fence of domain::logged_file has acknowledged is in the pool, whatever happens to
-// process, device and log; a log that cannot be right is refused with the names of both files.
-// Method: pools in memory file systems, lines written by hand, logs spoilt byte by byte, and a
+// Goal: the lines that a fence of domain::logged_file has acknowledged are in the pool, whatever
+// happens to process, device and log. A log that cannot be right is refused with the names of both
+// files.
+// Method: pools in memory file systems, lines written by hand, logs corrupted byte by byte, and a
 // device that stops at any step.
 #include <outlast/domain.hpp>
 #include <outlast/pool/any_domain.hpp>
@@ -156,7 +157,7 @@ TEST_F(RedoLog, stores_reach_the_file_through_the_log_alone) {
 TEST_F(RedoLog, a_clean_close_leaves_the_file_alone_with_everything_in_it) {
   open();
   set(pool(), 0, 42);
-  *word_at(pool(), 1) = 43;  // nobody flushed it
+  *word_at(pool(), 1) = 43;  // not flushed
   EXPECT_TRUE(std::filesystem::exists(log_path()));
   close();
   EXPECT_FALSE(std::filesystem::exists(log_path()));
@@ -331,7 +332,7 @@ TEST_F(RedoLog, that_is_missing_can_be_done_without_by_salvage) {
   EXPECT_NO_THROW(open(salvage));
 }
 
-TEST_F(RedoLog, whose_header_is_spoilt_is_refused) {
+TEST_F(RedoLog, with_a_corrupted_header_is_refused) {
   leave_three_batches();
   const bytes before = content_of(log_path());
   for (std::size_t at = 0; at < sizeof(pool_format::log_header); ++at) {
@@ -389,14 +390,14 @@ TEST_F(RedoLog, is_not_applied_to_an_older_file) {
   expect_both_names();
 }
 
-TEST_F(RedoLog, is_told_of_by_a_check_of_the_file) {
+TEST_F(RedoLog, is_reported_by_a_check_of_the_file) {
   leave_three_batches();
-  bool told = false;
+  bool reported = false;
   for (const pool_format::finding& each : pool_format::check_file(path())) {
     EXPECT_NE(each.level, pool_format::severity::error) << each.sentence;
-    told = told || each.sentence.find(log_path()) != std::string::npos;
+    reported = reported || each.sentence.find(log_path()) != std::string::npos;
   }
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(reported);
 }
 
 TEST_F(RedoLog, is_emptied_when_it_is_full) {

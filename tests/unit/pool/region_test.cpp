@@ -1,5 +1,5 @@
-// Goal: regions are found again, keep their distances and take space only where asked. Method:
-// files in a temporary directory, their blocks counted by stat.
+// Goal: regions are found again, keep their distances and take space only where it is requested.
+// Method: files in a temporary directory, their blocks counted by stat.
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>
 #include <tests/support/temp_pool.hpp>

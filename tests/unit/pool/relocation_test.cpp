@@ -1,6 +1,6 @@
-// Goal: a pool whose address range is taken opens elsewhere, its roots say what their pointers
-// are relative to, and an interrupted relocation is resumed. Method: the old range is occupied
-// by the test, or another base is asked for; roots hold one absolute pointer to themselves.
+// Goal: a pool whose address range is taken opens elsewhere, its roots report the base of their
+// pointers, and an interrupted relocation is resumed. Method: the test occupies the old range, or
+// requests another base; roots hold one absolute pointer to themselves.
 #include <outlast/domain.hpp>
 #include <outlast/pool/file/mapped_file.hpp>
 #include <outlast/pool/pool.hpp>

@@ -1,6 +1,6 @@
-// Goal: a pool's twin is there from its first use until the pool is gone, at the same distance
-// always, and nobody else's memory is harmed. Method: pools in files and in memory; ranges that a
-// mapping of our own has taken.
+// Goal: a pool's shadow copy exists from its first use until the pool is closed, always at the same
+// distance, and harms no other memory. Method: pools in files and in memory; ranges that the test
+// has mapped.
 #include <outlast/domain.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/pool/replica_pair.hpp>

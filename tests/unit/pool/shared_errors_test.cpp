@@ -1,5 +1,5 @@
-// Goal: an error of the device that the kernel reports to one sync of a pool's file stops whatever
-// another one was to allow. Method: a device that tells the first sync alone, late.
+// Goal: an error of the device that the kernel reports to one sync of a pool's file also stops the
+// other syncs under way. Method: a device that reports it only to the first sync, late.
 #include <outlast/domain.hpp>
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>

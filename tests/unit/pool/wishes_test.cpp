@@ -1,6 +1,6 @@
-// Goal: what a pool was asked for at its opening it has, or the opening is refused with both values
-// and leaves the pool as it was; options that have their defaults ask for nothing. Method: pools
-// that are opened again with other options.
+// Goal: an option that is set has its effect when a pool is opened, or the opening is refused with
+// both values and leaves the pool unchanged. Default values request nothing. Method: pools that are
+// opened again with other options.
 #include <outlast/domain.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/pool/pool.hpp>
@@ -62,7 +62,7 @@ TYPED_TEST(Wishes, that_cannot_be_met_are_refused) {
   this->expect_refusal({.capacity_bytes = 16 * mib},
                        "capacity_bytes is " + std::to_string(16 * mib), has);
   this->expect_refusal({.size_bytes = 9 * mib}, "size_bytes is " + std::to_string(9 * mib), has);
-  this->expect_refusal({.reserve_shadow_copy = true}, "reserve_volatile_twin", "no place");
+  this->expect_refusal({.reserve_shadow_copy = true}, "reserve_shadow_copy", "no address space");
 }
 
 TYPED_TEST(Wishes, that_are_met_and_defaults_change_nothing) {

@@ -1,5 +1,5 @@
-// Goal: epochs free what nobody can hold and nothing else, whatever the other threads do.
-// Method: contexts of our own play the threads, so every interleaving is written down.
+// Goal: epochs free only objects that no thread can hold, whatever the other threads do.
+// Method: the test's own contexts simulate the threads, so that every interleaving is explicit.
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/domain/process.hpp>
@@ -47,7 +47,7 @@ base::thread_context& context(std::uint32_t slot) {
   return contexts[slot - 1000];
 }
 
-TEST_F(epochs_test, frees_what_was_retired_once_nobody_is_inside) {
+TEST_F(epochs_test, frees_retired_objects_once_no_thread_is_inside) {
   operation_that_retires();
   EXPECT_EQ(freed_, 0);
   collect_often();
@@ -296,7 +296,7 @@ class awaiting_test : public ::testing::Test {
 
 TEST_F(awaiting_test, an_unlinking_shares_the_next_operations_wait) {
   unlink_one();
-  EXPECT_TRUE(traced::flushed.empty()) << "nobody waits for it";
+  EXPECT_TRUE(traced::flushed.empty()) << "no thread waits for it";
   operation_that_fences();
   EXPECT_EQ(traced::flushed.size(), 2U);
   EXPECT_EQ(traced::flushed.back(), &link_);
@@ -309,7 +309,7 @@ TEST_F(awaiting_test, a_node_is_not_freed_before_its_unlinking_is_durable) {
   unlink_one();
   for (int i = 0; i < 5; ++i) reclaimer_.collect();
   EXPECT_EQ(freed_, 1);
-  EXPECT_EQ(traced::fences, 1) << "a collection waits for what nobody else has waited for";
+  EXPECT_EQ(traced::fences, 1) << "a collection waits for outstanding unlinkings";
   EXPECT_EQ(traced::flushed.front(), &link_);
 }
 

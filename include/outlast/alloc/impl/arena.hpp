@@ -14,7 +14,7 @@ arena<D>::arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode)
       class_of_page_(pages.capacity()),
       span_of_page_(pages.capacity()),
       caches_([](std::uint32_t) { return std::make_unique<thread_cache>(); }),
-      life_(pages.callers()) {}
+      callee_(pages.callers()) {}
 
 // ---- allocating ----
 
@@ -35,21 +35,21 @@ void* arena<D>::allocate_small(class_index index) {
     (void)take_blocks(index, &block, 1);
     return block;
   }
-  // take_blocks() may empty the bins, which are the caller's, but never fills them.
+  // take_blocks() can empty the caller's bins, but never fills them.
   const std::size_t taken = take_blocks(index, at_hand.blocks(), (at_hand.capacity() + 1) / 2);
   std::reverse(at_hand.blocks(), at_hand.blocks() + taken);  // handed out lowest address first
   at_hand.filled(taken);
   return at_hand.pop();
 }
 
-/// At least one block of the class, at most `most`.
+/// Returns at least one block of the class, at most `most`.
 template <domain::persistence_domain D>
 std::size_t arena<D>::take_blocks(class_index index, void** out, std::size_t most) {
   for (;;) {
     const std::uint64_t seen = with_free_[index].version();
     const std::uint64_t aside = aside_[index].version();
     if (const std::size_t taken = take_from_stacks(index, out, most)) return taken;
-    // A few spans that a clean close has left, so that taking over delays nobody for long.
+    // A few spans of a clean close per call, so that no single call takes long.
     if (adopt_some(adopt_step)) {
       if (const std::size_t taken = take_from_stacks(index, out, most)) return taken;
     }
@@ -98,8 +98,8 @@ void* arena<D>::allocate_large(std::size_t bytes, std::size_t align) {
   }
 }
 
-/// Blocks that the calling thread keeps at hand, and spans that nobody uses, become available to
-/// everybody. False if there were none.
+/// Releases the calling thread's cached blocks and unused spans for all threads. Returns false if
+/// there were none.
 template <domain::persistence_domain D>
 bool arena<D>::reclaim() {
   const bool emptied = empty_bins(caches_.local());
@@ -126,7 +126,7 @@ void arena<D>::deallocate_slowly(void* block) noexcept {
   } catch (const std::bad_alloc&) {
     note_lost_block();
   } catch (...) {
-    // The pool is not marked clean, and the next opening sees to it.
+    // The pool is not marked clean, so that the next opening recovers the block.
     note_lost_block();
     pages_.note_failure();
   }
@@ -136,8 +136,8 @@ template <domain::persistence_domain D>
 void arena<D>::free_large(void* block) noexcept {
   const std::uint32_t page = pages_.page_of(block);
   const run_word run = pages_.run_at(page);
-  // Invariant: only blocks of this arena are freed, each once. Going on would free what is not
-  // ours.
+  // Invariant: only blocks of this arena are freed, each once. Otherwise foreign blocks would be
+  // freed.
   if (!owns(run) || run.kind != run_kind::large || pages_.address_of(page) != block) std::abort();
   pages_.free_run(block);
 }
@@ -167,8 +167,8 @@ void arena<D>::return_blocks(void* const* blocks, std::size_t count) {
   }
 }
 
-/// Returns the leading blocks that lie in `from`, neighbours in one word of its bitmap at once. How
-/// many.
+/// Returns the leading blocks that belong to `from` to it; adjacent blocks in one word of its
+/// bitmap together. Returns their number.
 template <domain::persistence_domain D>
 std::size_t arena<D>::return_some(span_type& from, void* const* blocks, std::size_t count) {
   std::size_t returned = 0;
@@ -190,7 +190,7 @@ std::size_t arena<D>::return_some(span_type& from, void* const* blocks, std::siz
 template <domain::persistence_domain D>
 void arena<D>::put(span_type& into, std::size_t word, std::uint64_t bits) {
   if (into.put(word, bits)) return;
-  // Invariant: a block is freed once. Going on would hand it out twice.
+  // Invariant: a block is freed once. Otherwise it would be allocated twice.
   std::abort();
 }
 
@@ -206,7 +206,7 @@ bool arena<D>::empty_bins(thread_cache& cache) {
   return any;
 }
 
-/// So many that what threads keep at hand stays small against the pool.
+/// A number that keeps the threads' caches small compared with the pool.
 template <domain::persistence_domain D>
 std::size_t arena<D>::bin_capacity(class_index index) const {
   const std::size_t pool_bytes = std::size_t{pages_.limit()} * pool_format::page_size;
@@ -227,8 +227,8 @@ std::size_t arena<D>::usable_size(const void* block) const {
 
 // ---- spans ----
 
-/// A span that the caller holds, all its blocks free. Null if there is no room. Others may have
-/// been made with it, for everybody.
+/// Returns a span that the caller holds, all its blocks free, or nullptr if there is no room. Other
+/// spans may have been made with it, for all threads.
 template <domain::persistence_domain D>
 auto arena<D>::new_span(class_index index) -> span_type* {
   std::array<span_type*, max_at_once> made;
@@ -251,17 +251,17 @@ auto arena<D>::new_span(class_index index) -> span_type* {
   return made[0];
 }
 
-/// The same for one that nobody asked for.
+/// Like the above, for a span in addition to the requested one.
 template <domain::persistence_domain D>
 auto arena<D>::claim_another(class_index index) -> span_type* {
   try {
     return claim_span(index);
   } catch (...) {
-    return nullptr;  // whoever needs one is told
+    return nullptr;  // the thread that needs a span gets the error
   }
 }
 
-/// The more there are, the more: then waits do not count, nor do the pages that nobody uses yet.
+/// Grows with the number of spans: then the cost of waits does not matter, nor do unused pages.
 template <domain::persistence_domain D>
 std::uint32_t arena<D>::spans_at_once(class_index index) const {
   const std::uint32_t asked = at_once_.load(relaxed);
@@ -272,7 +272,7 @@ std::uint32_t arena<D>::spans_at_once(class_index index) const {
   return std::clamp<std::uint32_t>(spans_made_[index].load(relaxed) / 4, 1, most);
 }
 
-/// A span that has claimed its pages, held by the caller. Null if there is no room.
+/// Returns a span that has claimed its pages, held by the caller, or nullptr if there is no room.
 template <domain::persistence_domain D>
 auto arena<D>::claim_span(class_index index) -> span_type* {
   span_type& record = new_record();
@@ -289,7 +289,8 @@ auto arena<D>::claim_span(class_index index) -> span_type* {
   return &record;
 }
 
-/// Pages for a span of the class: as many as it likes, or fewer where the pool is small or full.
+/// Claims pages for a span of the class: its preferred number, or fewer if the pool is small or
+/// full.
 template <domain::persistence_domain D>
 std::optional<std::uint32_t> arena<D>::claim_span_pages(class_index index, std::uint32_t& pages) {
   constexpr std::size_t page_size = pool_format::page_size;
@@ -309,12 +310,12 @@ auto arena<D>::new_record() -> span_type& {
   return spare != nullptr ? *spare : spans_.make();
 }
 
-/// Makes a span known by its pages that nobody else can be about to make known.
+/// Makes a span known by its pages. Requires: no other thread can do that concurrently.
 template <domain::persistence_domain D>
 void arena<D>::attach(span_type& record) {
   const std::uint32_t first = record.first_page();
   attach_rest(record);
-  // A thread that looks for spans to adopt may be about to find that this page begins none.
+  // A thread that searches for spans to adopt may be about to find that this page begins none.
   span_type* expected = nullptr;
   while (!span_of_page_[first].compare_exchange(expected, &record, acq_rel)) {
     expected = nullptr;
@@ -323,7 +324,7 @@ void arena<D>::attach(span_type& record) {
   class_of_page_[first].store(record.size_class(), relaxed);
 }
 
-/// All pages but the first.
+/// All pages except the first.
 template <domain::persistence_domain D>
 void arena<D>::attach_rest(span_type& record) {
   const std::uint32_t first = record.first_page();
@@ -333,7 +334,7 @@ void arena<D>::attach_rest(span_type& record) {
   }
 }
 
-/// Gives the pages of a span back whose blocks are all free. The caller holds it.
+/// Returns the pages of a span whose blocks are all free. Requires: the caller holds it.
 template <domain::persistence_domain D>
 void arena<D>::dispose(span_type& empty) noexcept {
   const std::uint32_t first = empty.first_page();
@@ -357,9 +358,9 @@ std::size_t arena<D>::trim() {
   return freed;
 }
 
-/// Looks at all spans of the class that have free blocks, and gives back those that have nothing
-/// else. Holds one of them at a time: others find what they need in the rest. Each loop ends,
-/// whatever other threads do.
+/// Visits all spans of the class that have free blocks, and returns those whose blocks are all
+/// free. Holds one span at a time, so that other threads find blocks in the rest. Each loop ends
+/// regardless of other threads.
 template <domain::persistence_domain D>
 std::size_t arena<D>::trim_class(class_index index) {
   std::size_t freed = 0;

@@ -1,4 +1,4 @@
-// Bodies of outlast::alloc::arena: taking over after a clean close, recovery after a crash.
+// Bodies of outlast::alloc::arena: adoption after a clean close, recovery after a crash.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -22,7 +22,7 @@ void arena<D>::for_each_run(Visit&& visit) const {
   });
 }
 
-/// The spans that are known, each once.
+/// Calls `visit` for each known span once.
 template <domain::persistence_domain D>
 template <class Visit>
 void arena<D>::for_each_span(Visit&& visit) const {
@@ -41,7 +41,7 @@ void arena<D>::load_clean() {
   adopt_cursor_.store(pages_.first_page(), relaxed);
 }
 
-/// The span that `block` lies in; null if it is a large block.
+/// Returns the span that contains `block`, or nullptr if it is a large block.
 template <domain::persistence_domain D>
 auto arena<D>::span_of(const void* block) -> span_type* {
   const std::uint32_t page = pages_.page_of(block);
@@ -50,8 +50,8 @@ auto arena<D>::span_of(const void* block) -> span_type* {
   return adopt(pages_.run_holding(page));
 }
 
-/// Looks at the next runs of the pool for spans of this arena that a clean close has left. False if
-/// there are no more runs to look at.
+/// Searches the next runs of the pool for spans of this arena from a clean close. Returns false if
+/// no runs are left.
 template <domain::persistence_domain D>
 bool arena<D>::adopt_some(std::size_t most) {
   std::uint32_t page = adopt_cursor_.load(acquire);
@@ -69,7 +69,7 @@ bool arena<D>::adopt_some(std::size_t most) {
   return true;
 }
 
-/// Makes the span that begins at page `first` known, unless it is or none begins there.
+/// Makes the span that begins at page `first` known, unless it is known or no span begins there.
 template <domain::persistence_domain D>
 auto arena<D>::adopt(std::uint32_t first) -> span_type* {
   for (;;) {
@@ -84,8 +84,9 @@ auto arena<D>::adopt(std::uint32_t first) -> span_type* {
   }
 }
 
-/// The caller has claimed page `first`. The descriptor is read only now: a span that was given back
-/// has lost it before its page could be claimed, a new one gets it after it is known by its page.
+/// Requires: the caller has claimed page `first`. The descriptor is read only now: a span that was
+/// returned has lost it before its page could be claimed, and a new one gets it after its page is
+/// known.
 template <domain::persistence_domain D>
 auto arena<D>::adopt_run(std::uint32_t first) -> span_type* {
   struct unclaim {
@@ -109,7 +110,7 @@ auto arena<D>::adopt_run(std::uint32_t first) -> span_type* {
   return adopted;
 }
 
-/// A record of the span that begins at page `first`, none of its blocks free.
+/// Makes a record of the span that begins at page `first`, none of its blocks free.
 template <domain::persistence_domain D>
 auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
   (void)blocks_of_run(first, run);
@@ -119,7 +120,8 @@ auto arena<D>::describe_run(std::uint32_t first, run_word run) -> span_type& {
   return record;
 }
 
-/// How many blocks the span that begins at page `first` has. Throws corruption if no span is so.
+/// Returns the number of blocks of the span that begins at page `first`. Throws corruption if no
+/// span can have these values.
 template <domain::persistence_domain D>
 std::size_t arena<D>::blocks_of_run(std::uint32_t first, run_word run) const {
   const std::uint64_t stride = pages_.line(first).block_size;
@@ -131,8 +133,8 @@ std::size_t arena<D>::blocks_of_run(std::uint32_t first, run_word run) const {
                                       std::to_string(stride) + " bytes, which no span has");
 }
 
-/// The saved bits of a page of the run that begins at `first`. Throws corruption where they do not
-/// agree with their check word.
+/// Returns the saved bits of a page of the run that begins at `first`. Throws corruption if they do
+/// not agree with their check word.
 template <domain::persistence_domain D>
 std::array<std::uint64_t, 4> arena<D>::saved_occupancy(std::uint32_t first, std::uint32_t page) {
   const pool_format::page_line& line = pages_.line(page);
@@ -146,10 +148,10 @@ std::array<std::uint64_t, 4> arena<D>::saved_occupancy(std::uint32_t first, std:
                                       std::to_string(page) + " is damaged; restore a backup");
 }
 
-/// Sets the bits of the blocks that are free by the saved occupancy. How many.
+/// Sets the bits of the blocks that are free by the saved occupancy. Returns their number.
 template <domain::persistence_domain D>
 std::size_t arena<D>::read_occupancy(span_type& into) {
-  std::vector<std::array<std::uint64_t, 4>> saved;  // all are read before anything is believed
+  std::vector<std::array<std::uint64_t, 4>> saved;  // all are read and checked before any is used
   for (std::uint32_t page = 0; page < into.pages(); ++page) {
     saved.push_back(saved_occupancy(into.first_page(), into.first_page() + page));
   }
@@ -168,7 +170,7 @@ std::size_t arena<D>::read_occupancy(span_type& into) {
 template <domain::persistence_domain D>
 void arena<D>::save_occupancy() {
   caches_.for_each([this](thread_cache& cache) { (void)empty_bins(cache); });
-  // Spans that were never needed since load_clean() are as they were written down then.
+  // The records of spans that were not needed since load_clean() are still valid.
   for_each_span([this](const span_type& each) { write_occupancy(each); });
   // (P1) Durable before the pool is marked clean.
   domain::fence<D>();
@@ -205,7 +207,7 @@ auto arena<D>::begin_recovery() -> recovery {
   return recovery(*this);
 }
 
-/// Until finish_recovery() the bits of a span stand for its marked blocks.
+/// Until finish_recovery() the bits of a span represent its marked blocks.
 template <domain::persistence_domain D>
 bool arena<D>::mark(const void* block, marks& large_marks) {
   if (!pages_.contains(block)) throw_no_block(block);
@@ -242,8 +244,8 @@ void arena<D>::finish_recovery(marks& large_marks) {
   free_unmarked_large(large_marks);
 }
 
-/// What a dead process stored and did not flush is visible, so its successor goes on from it: first
-/// it is made durable, or a power cut takes away what later stores rest on.
+/// Stores that a dead process did not flush are visible, and its successor builds upon them. They
+/// are made durable first: otherwise a power cut could remove data on which later stores depend.
 template <domain::persistence_domain D>
 void arena<D>::persist_marked(const marks& large_marks) {
   for_each_span([this](const span_type& each) { persist_marked_blocks(each); });
@@ -274,7 +276,7 @@ void arena<D>::invert_marks(span_type& marked) {
   take_over(marked, free);
 }
 
-/// A span whose free bits are set after a crash: on its stack, or given back.
+/// Pushes a span whose free bits are set after a crash onto its stack, or returns it to the pool.
 template <domain::persistence_domain D>
 void arena<D>::take_over(span_type& recovered, std::size_t free) {
   if (free == recovered.blocks()) {
@@ -323,13 +325,13 @@ void arena<D>::recover_by_scan(IsLive&& is_live, unsigned threads, bool are_dura
   const bool persists = !are_durable && D::flushes() && pages_.blocks_may_be_unflushed();
   std::vector<std::pair<std::uint32_t, run_word>> runs;
   for_each_own_run([&](std::uint32_t first, run_word run) {
-    // A run that is given back may not uncover others.
+    // A run that is returned must not uncover other runs.
     pages_.require_no_run_inside(first, run);
     runs.emplace_back(first, run);
   });
   std::atomic<std::size_t> next{0};
   base::in_parallel(threads, [&](unsigned) {
-    // Which blocks are free is found out by looking at all of them.
+    // The free blocks are determined by a visit of all blocks.
     const domain::tolerates_freed<D> looking;
     for (std::size_t i; (i = next.fetch_add(1, relaxed)) < runs.size();) {
       const auto [first, run] = runs[i];
@@ -362,7 +364,8 @@ void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, bool pers
   std::size_t free = 0;
   for (std::size_t i = 0; i < scanned.blocks(); ++i) {
     const bool live = is_live(scanned.block(i), scanned.stride(), generation);
-    // What says that a block is dead is only visible too: lost, it would be live again, and in use.
+    // The bytes that make a block dead may be visible only, and not durable. If they were lost, the
+    // block would be live again, and in use.
     if (persists) domain::flush<D>(scanned.block(i), live ? scanned.stride() : granule);
     if (live) continue;
     put(scanned, i / 64, std::uint64_t{1} << (i % 64));
@@ -372,7 +375,7 @@ void arena<D>::scan_span(span_type& scanned, std::uint64_t generation, bool pers
   take_over(scanned, free);
 }
 
-// ---- looking around ----
+// ---- visits ----
 
 template <domain::persistence_domain D>
 template <class Visit>

@@ -4,8 +4,8 @@
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/concept.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
-#include <outlast/epoch/detail/spin_lock.hpp>
 
 #include <atomic>
 #include <bit>
@@ -111,7 +111,7 @@ class alignas(base::cache_line_size) bucket {
     return reinterpret_cast<std::uintptr_t>(item);
   }
 
-  spin_lock<D> lock_;
+  domain::spin_lock<D> lock_;
   std::uint16_t used_ = 0;
   bool moved_ = false;
   bucket* next_ = nullptr;
@@ -266,7 +266,7 @@ class bucket_table {
 
   std::size_t load_;
   domain::volatile_word<D, table*> current_{nullptr};
-  alignas(base::cache_line_size) spin_lock<D> growing_;
+  alignas(base::cache_line_size) domain::spin_lock<D> growing_;
   std::vector<std::unique_ptr<table>> tables_;  // with growing_
 };
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <outlast/domain/parallel.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 
 #include <exception>
+#include <mutex>
 
 namespace outlast::lockfree {
 
@@ -161,9 +163,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     own.place.store(order | algorithm::ready_bit, std::memory_order_release);
   }
 
-  /// Doubles the buckets. One thread at a time does; the others go on with what there is.
+  /// Doubles the buckets. One thread at a time does; other threads continue with the present
+  /// buckets.
   void grow() {
-    if (growing_.exchange(true, std::memory_order_acquire)) return;
+    const std::unique_lock growth(growing_, std::try_to_lock);
+    if (!growth.owns_lock()) return;
     const unsigned next = level() + 1;
     if (next < algorithm::max_levels && count_.sum() > std::int64_t{1} << level()) {
       try {
@@ -174,7 +178,6 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         // nothing lost. Whatever is wrong with the pool, the next operation that needs it reports.
       }
     }
-    growing_.store(false, std::memory_order_release);
   }
 
   /// A segment of blank sentinels, durable before the root block names it.
@@ -427,7 +430,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   alignas(base::cache_line_size) domain::volatile_word<D, unsigned> level_{0};
   std::array<domain::volatile_word<D, sentinel_entry*>, algorithm::max_levels> segments_{};
   alignas(base::cache_line_size) base::sharded_count count_;
-  domain::volatile_word<D, bool> growing_{false};
+  domain::spin_lock<D> growing_;
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 

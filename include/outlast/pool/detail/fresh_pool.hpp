@@ -1,5 +1,4 @@
-// A pool that is written over memory which holds anything: what an image in memory and a DAX device
-// begin with.
+// Writes a new pool over memory with any content: an image in memory, or a DAX device.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -10,10 +9,11 @@
 
 namespace outlast::pool_detail {
 
-/// Writes an empty pool with this first page over `base`, where its header and tables fit; data
-/// pages keep what they hold, which nothing reads before it writes. Durable at return. A crash in
-/// between leaves bytes that begin with no magic. The caller is alone, and has seen to it that
-/// nothing is lost. `is_zeros`: the memory holds zeros; then the tables are not touched.
+/// Writes an empty pool with this first page over `base`, where its header and tables fit. Data
+/// pages keep their contents, which no code reads before it writes. Durable at return. A crash
+/// during the call leaves bytes that do not begin with the magic. `is_zeros`: the memory holds
+/// zeros; then the tables are not written. Requires: no other thread uses the memory, and its
+/// contents are not needed.
 template <domain::persistence_domain D>
 void write_fresh_pool(std::byte* base, const pool_format::header_page& page,
                       bool is_zeros = false) {
@@ -25,7 +25,7 @@ void write_fresh_pool(std::byte* base, const pool_format::header_page& page,
   D::zero(base + pool_format::page_bytes, end - pool_format::page_bytes);
   D::write(base + magic_bytes, reinterpret_cast<const std::byte*>(&page) + magic_bytes,
            sizeof page - magic_bytes);
-  // (P1) persisted-before (P2): what begins with the magic is a complete pool.
+  // (P1) persisted-before (P2): bytes that begin with the magic are a complete pool.
   domain::persist<D>(base, end);
   // (P2) the magic is written.
   D::write(base, &page, magic_bytes);

@@ -13,16 +13,16 @@
 
 namespace outlast::pool_detail {
 
-/// A pool file, locked and mapped; nothing in it has changed yet, but for what a log brought.
+/// A pool file, locked and mapped. It is unchanged, except that a log's batches were brought in.
 struct opened_pool {
   mapped_file file;
   pool_format::parsed_header header;
-  bool torn;  ///< by a machine crash, or by copying, and what opens it all the same was asked for
+  bool torn;  ///< by a machine crash or by copying, and an option permits to open it
   std::unique_ptr<redo_log> log = nullptr;  ///< of domain::logged_file
-  unfinished_pool created = {};             ///< of a pool that is being created, until it is kept
+  unfinished_pool created = {};             ///< of a pool under creation, until it is kept
 };
 
-/// Sizes that a pool with these options gets. Throws error{bad_argument, too_small}.
+/// The sizes of a pool with these options. Throws error{bad_argument, too_small}.
 struct pool_sizes {
   std::uint64_t size_bytes;
   std::uint64_t capacity_bytes;
@@ -34,49 +34,53 @@ struct pool_sizes {
 };
 [[nodiscard]] pool_sizes sizes_for(const pool_options& options, const std::string& path);
 
-/// A complete first page of a clean pool.
+/// Returns a complete first page of a clean pool.
 [[nodiscard]] pool_format::header_page make_header(const pool_sizes& sizes,
                                                    const std::array<std::uint8_t, 16>& uuid,
                                                    std::uintptr_t base);
 
-/// Creates, locks and maps. Never replaces a file. `logged`: under domain::logged_file.
+/// Creates, locks and maps a pool file. Never replaces a file. `logged`: under domain::logged_file.
 [[nodiscard]] opened_pool create_pool_file(const std::string& path, const pool_options& options,
                                            bool logged = false);
 
-/// Opens, locks, judges and maps. Whatever is refused is refused before anything changes, but that
-/// a log which another opener left is brought into the file first.
+/// Opens, locks, validates and maps a pool file. Every refusal has no effect on the file, except
+/// that the log of an earlier opener may have been brought into it.
 [[nodiscard]] opened_pool open_pool_file(const std::string& path, const pool_options& options,
                                          bool logged = false);
 
-/// The size up to which a pool of `size_bytes` grows when it is opened; 0 if it stays as it is.
+/// Returns the size to which a pool of `size_bytes` grows when it is opened; 0 if it stays as it
+/// is.
 [[nodiscard]] std::uint64_t size_to_grow_to(const pool_options& options, std::uint64_t size_bytes);
 
-/// Throws error{refused} where pools of this domain, the type's own, cannot be: those of `file` and
-/// `logged_file` on a DAX device, which has nothing to sync and no room for a log.
+/// Throws error{refused} if pools of this domain, that of the type, cannot be at this path. Pools
+/// of `file` and `logged_file` cannot be on a DAX device, which has nothing to sync and no room for
+/// a log.
 void require_place_for(domain::kind own, const std::string& path);
 
 /// Throws error{not_a_pool, header_damaged, ...} unless `bytes` begin with a good header.
 [[nodiscard]] pool_format::parsed_header validate_header(std::span<const std::byte> bytes,
                                                          const std::string& path);
 
-/// No page from here on is in use, found by looking only at the parts of the line table that the
-/// file system has stored; `page_count` if it cannot tell. For pools that were not closed.
+/// Returns a page from which on no page is in use. Reads only the parts of the line table that the
+/// file system has stored; returns `page_count` if these are unknown. For pools that were not
+/// closed.
 [[nodiscard]] std::uint32_t used_pages(int fd, const std::byte* image,
                                        const pool_format::parsed_header& header);
 
-/// The instructions that a pool whose type leaves the choice (`native`) uses on this mapping.
+/// Returns the instructions of a pool on this mapping whose type leaves the choice (`native`).
 [[nodiscard]] domain::kind choose_instructions(const pool_options& options, domain::kind mapping,
                                                const std::string& path);
 
-/// Throws error{bad_argument} if the options force another domain than a pool of this type has.
+/// Throws error{bad_argument} if the options force another domain than that of the pool's type.
 void require_same_domain(const pool_options& options, domain::kind own, const std::string& path);
 
-/// Tells the domains that keep books which pools are open; undone by the destructor.
+/// Registers an open pool with the domains that keep records of open pools. The destructor undoes
+/// it.
 class domain_registration {
  public:
   domain_registration() = default;
   /// `native`: the pool's type is domain::native or built on it. `log`: of a pool in a file under
-  /// domain::logged_file; null for others.
+  /// domain::logged_file; nullptr for others.
   domain_registration(bool native, domain::kind instructions, const void* base, std::size_t bytes,
                       const std::string& path, redo_log* log);
   ~domain_registration();
@@ -88,7 +92,7 @@ class domain_registration {
   domain::kind kind_ = domain::kind::process;
   const void* base_ = nullptr;
   bool logged_ = false;
-  int process_ = 0;  // in another one, a forked child, the range may be that of a pool of its own
+  int process_ = 0;  // in the child of a fork, the range can belong to another pool
 };
 
 }  // namespace outlast::pool_detail

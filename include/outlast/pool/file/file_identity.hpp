@@ -1,4 +1,4 @@
-// Which file a pool was opened in: a copy is another one.
+// The identity of the file in which a pool was opened: a copy is another file.
 #pragma once
 
 #include <outlast/pool/format.hpp>
@@ -19,21 +19,22 @@ namespace outlast::pool_detail {
 /// Reads bytes of a pool: (offset, destination, size).
 using pool_reader = std::function<void(std::uint64_t, void*, std::size_t)>;
 
-/// What was recorded of a pool's file, if it counts: the pool is dirty, and has been since then; or
-/// it is clean, and what was recorded is newer than its state.
+/// Returns the recorded identity of a pool's file, if it is valid. It is valid if the pool has been
+/// dirty since then, or if the pool is clean and the record is newer than its state.
 [[nodiscard]] std::optional<pool_format::file_identity> recorded_identity(
     const pool_format::parsed_header& header, const pool_reader& read);
 
-/// The pool is a copy, made while it was open or not closed: of another file than `fd`.
+/// Returns whether the pool is a copy of another file than `fd`, made while it was open or not
+/// closed.
 [[nodiscard]] bool torn_by_copying(const pool_format::parsed_header& header,
                                    const pool_reader& read, int fd);
 
-/// What that means and what is to be done, for people.
+/// Returns an explanation and a remedy, for users.
 [[nodiscard]] std::string sentence_of_copy();
 
-/// Records the file `fd`, open for reading and writing, in the copy of a pool that it holds and
-/// that was made while no process could change the pool: the copy is as whole as the original.
-/// Leaves other files alone. Throws error{io_failure, no_space}.
+/// Records the file `fd`, open for reading and writing, in the copy of a pool that it holds. Other
+/// files stay unchanged. Throws error{io_failure, no_space}. Requires: the copy was made while no
+/// process could change the pool; it is as whole as the original.
 void adopt_copy(const std::string& path, int fd);
 
 }  // namespace outlast::pool_detail

@@ -1,4 +1,4 @@
-// A pool's file: its lock, its address space, its blocks on the file system. It may be a DAX
+// A pool's file: its lock, its address space, and its blocks on the file system. It can be a DAX
 // device, which has a lock and an address space.
 #pragma once
 
@@ -33,18 +33,18 @@ class unique_fd {
   int fd_ = -1;
 };
 
-/// The file that a creation has given its name: removed again, with the redo log beside it, unless
-/// the creation comes to its end. What has that name by then and is another's stays.
+/// The file to which a creation has given its name. The destructor removes it, and its redo log,
+/// unless the creation is completed. A file of another creator under that name by then stays.
 class unfinished_pool {
  public:
   unfinished_pool() = default;
-  /// Of the locked file `fd`.
+  /// For the locked file `fd`.
   unfinished_pool(std::string path, int fd, bool logged);
   unfinished_pool(unfinished_pool&& other) noexcept { *this = std::move(other); }
   unfinished_pool& operator=(unfinished_pool&& other) noexcept;
   ~unfinished_pool();
 
-  /// The creation has come to its end.
+  /// Completes the creation.
   void keep() noexcept { fd_.reset(); }
 
  private:
@@ -55,7 +55,7 @@ class unfinished_pool {
   bool logged_ = false;
 };
 
-/// What the fork handler has to know about an open pool; lives at a stable address.
+/// The data of an open pool for the fork handler, at a stable address.
 ///
 /// In the child of a fork the pool's mapping does not exist, its descriptor is closed (the lock
 /// stays with the parent) and `forked` is set.
@@ -78,19 +78,19 @@ class fork_guard {
   std::vector<std::function<void()>> actions_;
 };
 
-/// An open, locked and (after `map`) mapped pool file, or DAX device: that is never lengthened, and
-/// all of its space exists. Not thread-safe, but for `allocate`.
-/// The destructor unmaps and unlocks; it writes nothing.
+/// An open, locked and (after `map`) mapped pool file, or DAX device. A device is never lengthened,
+/// and all of its space exists. The destructor unmaps and unlocks; it writes nothing.
+/// Thread-safety: only `allocate` may be called concurrently.
 class mapped_file {
  public:
   /// Opens and locks a file. Throws error{not_found, read_only, not_a_pool, already_open}.
   [[nodiscard]] static mapped_file open(const std::string& path);
 
   /// Creates a locked file of `file_bytes` that begins with `header`, durably and under its final
-  /// name or not at all; space is allocated for header and tables. Never replaces a file. On a DAX
-  /// device writes header and tables over what is there, unless that is a pool. `mode`: the file's
-  /// permissions; 0: those of any file. Throws error{already_exists, no_space, read_only,
-  /// not_found}.
+  /// name or not at all. Space is allocated for header and tables. Never replaces a file. On a DAX
+  /// device, writes header and tables over its contents, unless these are a pool. `mode`: the
+  /// file's permissions; 0: the default permissions. Throws error{already_exists, no_space,
+  /// read_only, not_found}.
   [[nodiscard]] static mapped_file create(const std::string& path,
                                           const pool_format::header_page& header,
                                           std::uint64_t file_bytes, unsigned mode = 0);
@@ -100,62 +100,67 @@ class mapped_file {
   ~mapped_file();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// A device without a file system: nothing but mapping, in units of alignment().
+  /// Returns whether this is a device without a file system: it is only mapped, in units of
+  /// alignment().
   [[nodiscard]] bool is_device() const noexcept { return device_bytes_ != 0; }
-  /// Of addresses and lengths of mappings.
+  /// Returns the alignment of addresses and lengths of mappings.
   [[nodiscard]] std::uint64_t alignment() const noexcept { return alignment_; }
   [[nodiscard]] std::uint64_t length() const;
-  /// Those of the owner, the group and others, without what else a mode has.
+  /// Returns the permissions of the owner, the group and others, without the other bits of a mode.
   [[nodiscard]] unsigned permissions() const;
-  /// The first bytes of the file, at most a page.
+  /// Returns the first bytes of the file, at most a page.
   [[nodiscard]] std::vector<std::byte> first_page() const;
   void read(std::uint64_t offset, void* destination, std::size_t size) const;
-  /// The same to a destination of zeros; holes of the file are left out.
+  /// Like read(), to a destination of zeros; skips holes of the file.
   void read_data(std::uint64_t offset, std::byte* destination, std::size_t size) const;
 
-  /// Reserves `reserve_bytes` of address space at `address`. False if some of it is taken.
+  /// Reserves `reserve_bytes` of address space at `address`. Returns false if a part of it is in
+  /// use.
   [[nodiscard]] bool reserve(std::uintptr_t address, std::uint64_t reserve_bytes);
-  /// The same wherever the kernel finds room that is `usable`. Throws error{address_taken}.
+  /// Like reserve(), at an address of the kernel's choice that is `usable`. Throws
+  /// error{address_taken}.
   void reserve_anywhere(std::uint64_t reserve_bytes,
                         const std::function<bool(std::uintptr_t)>& usable);
-  /// Maps `file_bytes` of the file at the start of the reserved range; `as_copy`: stores stay in
-  /// memory, here and in what extend() adds.
+  /// Maps `file_bytes` of the file at the start of the reserved range. `as_copy`: stores stay in
+  /// memory, also in the part that extend() adds.
   void map(std::uint64_t file_bytes, bool as_copy = false);
   /// Lengthens the file, unless it is a device, and maps the new part. Durable at return. Throws
   /// error{no_space}.
   void extend(std::uint64_t file_bytes);
-  /// Ordinary zero-filled memory at `offset` of the reserved range.
+  /// Maps ordinary zero-filled memory at `offset` of the reserved range.
   void map_anonymous(std::uint64_t offset, std::uint64_t size);
-  /// Gives that memory back; the addresses stay reserved.
+  /// Unmaps that memory; the addresses stay reserved.
   void unmap_anonymous(std::uint64_t offset, std::uint64_t size) noexcept;
 
   /// Makes the bytes exist on the file system. Throws out_of_space. Thread-safe.
   void allocate(std::uint64_t offset, std::uint64_t size) const;
-  /// The same for bytes that are going to be accessed all over: in large pages where the file
-  /// system is in memory, as far as the range holds whole ones. Throws out_of_space. Thread-safe.
+  /// Like allocate(), for bytes that are going to be accessed in all their parts: uses large pages
+  /// if the file system is in memory, for the whole large pages in the range. Throws out_of_space.
+  /// Thread-safe.
   void allocate_large(std::uint64_t offset, std::uint64_t size) const;
-  /// Gives whole pages back to the file system, if it takes them: they are zeros then.
+  /// Gives whole pages back to the file system, if it accepts them: they are zeros then.
   void give_back(std::uint64_t offset, std::uint64_t size) const noexcept;
-  /// Where the file system cannot allocate: writes zeros into every hole. Before mapping only.
+  /// If the file system cannot allocate, writes zeros into every hole. Requires: nothing is mapped
+  /// yet.
   void prepare_space(std::uint64_t file_bytes);
 
   /// Syncs the file's data with its device, whatever the caches held of it; also on a MAP_SYNC
-  /// mapping, where nobody need have flushed it. Of a DAX device the first `bytes` alone. Throws
+  /// mapping, where flushes may be missing. Syncs only the first `bytes` of a DAX device. Throws
   /// error{io_failure}.
   void sync(std::uint64_t bytes) const;
 
-  /// Stores again what the kernel's cache holds of the file and the device does not, so that the
-  /// next sync writes it: the kernel takes for written what the device has refused. Where the file
-  /// cannot be read past the cache, stores again all that the cache holds.
+  /// Stores again the pages of the file in the kernel's cache that the device lacks, so that the
+  /// next sync writes them: the kernel considers pages written that the device has refused. If the
+  /// file cannot be read past the cache, stores all cached pages again.
   void store_cache_again() const;
-  /// Does so and syncs. What is read of the file is on the device at return. Throws
+  /// Does so and syncs. The bytes that are read of the file are on the device at return. Throws
   /// error{io_failure}.
   void make_cache_durable() const;
 
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
-  /// What the mapping survives on: process, adr or cache_persistent.
+  /// Returns the promise of the mapping: process, adr or cache_persistent.
   [[nodiscard]] domain::kind mapping_kind() const noexcept { return kind_; }
-  /// The file lies on a file system in memory.
+  /// Returns whether the file is on a file system in memory.
   [[nodiscard]] bool in_memory_file_system() const;
   [[nodiscard]] fork_guard& fork_state() const noexcept { return *guard_; }
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
@@ -180,14 +185,15 @@ class mapped_file {
   bool can_allocate_ = true;
 };
 
-/// The process that holds the lock on the file behind `fd`, as /proc/locks tells; 0 if unknown.
+/// Returns the process that holds the lock on the file of `fd`, according to /proc/locks; 0 if
+/// unknown.
 [[nodiscard]] int lock_holder(int fd);
 
-/// Nothing is mapped in the range, and it could be.
+/// Returns whether nothing is mapped in the range, and it could be mapped.
 [[nodiscard]] bool range_is_free(std::uintptr_t address, std::uint64_t bytes) noexcept;
 
-/// Places at which a pool may be tried, best first: on 1 GiB boundaries inside the two ranges that
-/// sanitizers and address randomisation leave alone.
+/// Returns candidate addresses for a pool, best first: on 1 GiB boundaries inside the two ranges
+/// that sanitizers and address randomisation do not use.
 [[nodiscard]] std::vector<std::uintptr_t> candidate_bases(std::uint64_t seed,
                                                           std::uint64_t reserve_bytes);
 

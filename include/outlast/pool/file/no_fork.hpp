@@ -1,12 +1,12 @@
-// A lock that holds back fork().
+// A lock that delays fork().
 #pragma once
 
 #include <mutex>
 
 namespace outlast::pool_detail {
 
-/// While one exists, no fork() happens: what the child's handlers read may be changed. Held for a
-/// moment only, and nothing else is locked meanwhile.
+/// No fork() happens during the lifetime of this object: data that the child's handlers read may be
+/// changed. It is held for a moment only, and no other lock is taken meanwhile.
 class no_fork {
  public:
   no_fork();

@@ -1,4 +1,4 @@
-// What tests may put in the place of the machine. Not for programs.
+// The hooks by which tests replace parts of the machine. Not for programs.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -18,12 +18,12 @@ namespace outlast::pool_detail {
 class log_device {
  public:
   virtual ~log_device() = default;
-  /// Writes to the open file `fd` at `path`, which need not make anything durable.
+  /// Writes to the open file `fd` at `path`. Need not be durable.
   virtual int write(const std::string& path, int fd, std::uint64_t offset, const void* bytes,
                     std::size_t size);
-  /// Makes durable what was written.
+  /// Makes the written bytes durable.
   virtual int sync(const std::string& path, int fd);
-  /// Drops what the cache holds of the file and the device has: it is read from there again.
+  /// Drops the cached pages of the file that the device has: they are read from there again.
   virtual void forget(const std::string& path, int fd);
 };
 
@@ -34,18 +34,18 @@ struct hooks {
   std::optional<domain::kind> mapping;         ///< as if the mapping were MAP_SYNC, on this kind
   std::optional<std::uint64_t> dax_alignment;  ///< as if every file were a DAX device, so aligned
   bool everything_is_a_disk = false;           ///< as if no file system were in memory
-  /// Called when an open pool's file is synced; 0, or the errno of that sync.
+  /// Called when an open pool's file is synced. Returns 0, or the errno of that sync.
   std::function<int()> on_sync;
-  /// Instead of reading a file past the cache; false: as if that could not be done.
+  /// Replaces reads of a file past the cache. Returns false as if such reads were impossible.
   std::function<bool(std::uint64_t offset, std::span<std::byte> to)> read_device;
-  /// Called with the offset of a page of the cache that is about to be written to it again.
+  /// Called with the offset of a cached page that is about to be written again.
   std::function<void(std::uint64_t)> on_store_again;
   std::optional<long> file_system;  ///< instead of the f_type of every file system
   bool drops_owned_pages = false;   ///< at each checkpoint of a log, needed again or not
   log_device* device = nullptr;     ///< instead of the kernel's files
 };
 
-/// Change it only while no pool is being opened.
+/// Requires: no pool is being opened when it is changed.
 [[nodiscard]] hooks& test_hooks() noexcept;
 
 }  // namespace outlast::pool_detail

@@ -102,12 +102,12 @@ std::unique_ptr<basic_pool<D>> basic_pool<D>::in_memory(void* memory, std::size_
   if (image.header.file_bytes() > bytes) {
     throw error(errc::truncated, "", "the memory is smaller than the pool that it holds");
   }
-  const std::uint64_t twins = image.header.fixed.shadow_distance_in_memory;
-  if (twins != 0 && (!options.reserve_shadow_copy || twins > bytes)) {
+  const std::uint64_t shadow_bytes = image.header.fixed.shadow_distance_in_memory;
+  if (shadow_bytes != 0 && (!options.reserve_shadow_copy || shadow_bytes > bytes)) {
     throw error(errc::bad_argument, "",
-                "the pool has volatile twins, " + std::to_string(twins) +
-                    " bytes above their regions: hand in memory for them, and set "
-                    "pool_options::reserve_volatile_twin");
+                "the pool has shadow copies of regions, " + std::to_string(shadow_bytes) +
+                    " bytes above these: provide memory for them, and set "
+                    "pool_options::reserve_shadow_copy");
   }
   return std::unique_ptr<basic_pool>(new basic_pool(image, options));
 }

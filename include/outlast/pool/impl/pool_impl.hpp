@@ -1,4 +1,4 @@
-// Bodies of basic_pool, but for its factories.
+// Bodies of basic_pool, except its factories.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -42,7 +42,7 @@ basic_pool<D>::basic_pool(pool_detail::opened_pool&& opened, const std::string& 
   grow_as_wished();
 }
 
-/// A pool that was closed is closed again where it cannot grow.
+/// Closes a closed pool again if it cannot grow.
 template <domain::persistence_domain D>
 void basic_pool<D>::grow_as_wished() {
   const std::uint64_t wanted = pool_detail::size_to_grow_to(options_, state_.size_bytes);
@@ -95,24 +95,25 @@ void basic_pool<D>::start(bool torn) {
   map_shadows();
   persist_what_a_kill_left(lines);
   sync_what_kills_survived(torn, lines);
-  // The old mark, whose boot tells that the pool is torn, stays until nothing is trusted any more
-  // that a torn pool must not be trusted with.
+  // The old mark, whose boot id shows that the pool is torn, stays until all data has been
+  // discarded that is invalid in a torn pool.
   if (torn) roots_->forget_occupancy();
   mark_dirty();
-  // Who finds the file without its log is told by the file that there was one.
+  // The file records that there was a log, for an opener that finds the file without its log.
   if constexpr (domain::logs_lines<D>) D::checkpoint(base_);
   roots_->undo_unfinished();
   regions_->undo_unfinished();
 }
 
-/// Refuses a pool in which opening would come to grief, before anything in it changes.
+/// Refuses a pool whose opening would fail halfway, before anything in it changes.
 template <domain::persistence_domain D>
 void basic_pool<D>::judge(bool torn) const {
   if (torn) require_salvageable();
   regions_->require_inside();
   if (!roots_->unfinished() && !regions_->unfinished()) return;
-  // What is unfinished is removed together with its runs: all of them are looked at. Of a region's
-  // run only the first line, unless regions are removed: the others may be millions.
+  // Unfinished roots and regions are removed together with their runs, so that all runs are
+  // validated. Only the first line of a region's run is read, unless regions are removed: it can
+  // have millions of lines.
   const bool removes_regions = regions_->unfinished();
   pages_->for_each_run([&](std::uint32_t first, pool_format::run_word run) {
     const bool of_region = run.kind == pool_format::run_kind::region;
@@ -120,7 +121,7 @@ void basic_pool<D>::judge(bool torn) const {
   });
 }
 
-/// Has the machine run on since the last process died?
+/// Returns whether the machine has kept running since the last process died.
 template <domain::persistence_domain D>
 bool basic_pool<D>::machine_went_on() const {
   if (file_) return pool_detail::may_be_this_boot(state_.boot);
@@ -128,14 +129,14 @@ bool basic_pool<D>::machine_went_on() const {
   return true;
 }
 
-/// A killed process leaves in the caches what it has stored and not flushed. It is visible, so it
-/// would be built upon, and a power cut would take it away from below: it is made durable first.
-/// Of the header magic and state, even of a clean pool, whose mark may be all that is left there;
-/// what blocks hold, when recovery knows which are in use. Beyond the first `lines` pages nothing
-/// was ever used.
+/// Stores of a killed process that were not flushed are still in the caches. They are visible, and
+/// later stores would depend on them, but a power cut would remove them: they are made durable
+/// first. In the header these are magic and state, even of a clean pool, of which the mark may be
+/// the only part in the caches. The blocks follow when recovery has determined which are in use.
+/// Pages from `lines` on were never used.
 template <domain::persistence_domain D>
 void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
-  if (domain::logs_lines<D> && file_) return;  // what is found was brought into the file, durably
+  if (domain::logs_lines<D> && file_) return;  // the log was brought into the file, durably
   const pool_format::header_page& page = header();
   domain::flush<D>(&page, base::cache_line_size);  // the magic is the last that creation writes
   domain::flush<D>(&page.slot_0, sizeof page.slot_0);
@@ -151,8 +152,8 @@ void basic_pool<D>::persist_what_a_kill_left(std::uint32_t lines) {
   pages_->expect_unflushed_blocks();
 }
 
-/// Syncs what was written in a session that survives kills alone, and what the device has refused,
-/// once more. The mark of such a session goes after that.
+/// Syncs the stores of a session whose domain survives only kills, and again the pages that the
+/// device has refused. The mark of such a session is removed after that.
 template <domain::persistence_domain D>
 void basic_pool<D>::sync_what_kills_survived(bool torn, std::uint32_t lines) const {
   const bool kills_alone =
@@ -198,9 +199,10 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   write_slot(older, next);
   // (P4) the newer slot follows.
   write_slot(newer, next);
-  // A mark that survives processes alone would be no mark after a power cut: the device has it too.
-  // One sync for both: a device tears a page between its sectors, and each slot has its own. None
-  // if all that changed is the generation: the mark of an opener that was killed is there already.
+  // A mark that survives only processes would be lost in a power cut: the device must have it too.
+  // One sync serves both slots: a device tears a page between its sectors, and each slot has its
+  // own sector. No sync is needed if only the generation has changed: the mark of a killed opener
+  // is there already.
   const bool reached_device =
       instructions_ == domain::kind::file || instructions_ == domain::kind::logged_file ||
       effective_ == domain::kind::adr || effective_ == domain::kind::cache_persistent;
@@ -209,13 +211,13 @@ void basic_pool<D>::write_state(const pool_format::state_slot& changed) {
   state_size_.store(next.size_bytes, std::memory_order_relaxed);
 }
 
-/// For a state of that generation: durable with it. The batches of a log tell whether the
-/// pool's file belongs to them.
+/// Records the file for a state of that generation; durable with the state. The batches of a log
+/// show whether the pool's file belongs to them.
 template <domain::persistence_domain D>
 void basic_pool<D>::record_file(std::uint64_t generation) {
   if (!file_ || domain::logs_lines<D>) return;
   const auto identity = pool_detail::identity_of(file_->descriptor(), generation);
-  if (!identity) return;  // what an earlier session recorded has another generation
+  if (!identity) return;  // the record of an earlier session has another generation
   auto* const line = at<pool_format::file_identity>(fixed_.line_table_offset);
   D::write(line, &*identity, sizeof *identity);
   domain::flush<D>(line, sizeof *line);
@@ -235,7 +237,7 @@ void basic_pool<D>::write_slot(pool_format::state_slot& slot,
   domain::persist<D>(&slot, sizeof slot);
 }
 
-/// How many pages may have been used.
+/// Returns the number of pages that may have been used.
 template <domain::persistence_domain D>
 std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   using geometry = typename page_space<D>::geometry;
@@ -265,8 +267,8 @@ std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
 }
 
 /// The body of page_space's commit function: space for pages and for their lines. The pages of a
-/// region that is just being reserved stay sparse, and so do their lines but for the first, which
-/// alone says something; they are the last ones of the range.
+/// region that is being reserved stay sparse, and so do their lines except the first, the only one
+/// with content. They are the last pages of the range.
 template <domain::persistence_domain D>
 void basic_pool<D>::commit_pages(std::uint32_t first, std::uint32_t count) {
   if (!file_) return;
@@ -341,7 +343,7 @@ void basic_pool<D>::run_close_actions() {
 template <domain::persistence_domain D>
 void basic_pool<D>::destroy_services() noexcept {
   while (!services_.empty()) {
-    // In a forked child the memory that a service knows does not exist: it is left alone.
+    // In a forked child the memory of a service does not exist: it is left alone.
     if (forked()) (void)services_.back().object.release();
     services_.pop_back();
   }
@@ -358,7 +360,7 @@ void basic_pool<D>::sync_data() const {
   if (log_) {
     log_->write_back_everything(std::uint64_t{page_count()} * pool_format::page_bytes);
   } else if (file_) {
-    // What a session before this one left unsynced may be what the device refused.
+    // Bytes that an earlier session left unsynced may have been refused by the device.
     if (was_dirty_ && effective_ == domain::kind::process) file_->store_cache_again();
     file_->sync(std::uint64_t{pages_->high_water()} * pool_format::page_bytes);
   }
@@ -405,7 +407,7 @@ void basic_pool<D>::require_usable() const {
 template <domain::persistence_domain D>
 auto basic_pool<D>::usable_alone() const -> std::unique_lock<std::recursive_mutex> {
   require_usable();
-  (void)base::this_thread();  // what takes memory in a thread's first call takes it before effects
+  (void)base::this_thread();  // the allocation of a thread's first call happens before any effect
   std::unique_lock lock(control_);
   require_usable();
   return lock;
@@ -430,7 +432,7 @@ void basic_pool<D>::grow(std::size_t size_bytes) {
   pool_format::state_slot next = state_;
   next.size_bytes = wanted;
   write_state(next);
-  D::psync();  // the answer tells the world
+  D::psync();  // the result acknowledges the stores
   pages_->raise_limit(page_count());
 }
 
@@ -438,7 +440,7 @@ template <domain::persistence_domain D>
 std::string basic_pool<D>::guarantee() const {
   require_usable();
   if (!file_) {
-    return "Nothing survives this process: the pool lies in memory that the program handed in.";
+    return "Nothing survives this process: the pool is in memory that the program has provided.";
   }
   return pool_detail::guarantee_sentence(effective_, mapping_, instructions_, path_,
                                          file_->in_memory_file_system());
@@ -451,7 +453,7 @@ void basic_pool<D>::require_per_operation_durability() const {
   if (!syncs_each || options_.per_operation_device_sync) return;
   throw error(errc::refused, path_,
               "on an ordinary file each operation of this policy would sync with the device, which "
-              "takes tens to hundreds of microseconds; ask for it with "
+              "takes tens to hundreds of microseconds; permit it with "
               "pool_options::per_operation_device_sync, or use a buffered structure");
 }
 
@@ -468,7 +470,7 @@ template <domain::persistence_domain D>
 void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
   const auto lock = usable_alone();
   if (!pages_->contains(object)) {
-    throw error(errc::bad_argument, path_, "the object of a root lies in its pool");
+    throw error(errc::bad_argument, path_, "the object of a root must be in its pool");
   }
   roots_->publish(index, pages_->offset_of(object));
 }
@@ -487,11 +489,12 @@ void basic_pool<D>::detach_root(std::uint16_t index, bool occupancy_saved) {
 
 template <domain::persistence_domain D>
 void basic_pool<D>::drop_root(std::string_view name) {
-  // Outside of the mutex: the functions take locks of their own, under which others call the pool.
+  // Outside of the mutex: the functions take locks of their own, and threads with these locks call
+  // the pool.
   for (const auto& action : actions_before_drop()) action(name);
   const auto lock = usable_alone();
   roots_->drop(name);
-  // Behind a log that takes a checkpoint, for which a drop does not wait.
+  // With a log this needs a checkpoint, for which a drop does not wait.
   if (!log_) give_back_free_pages(free_pages::existing);
 }
 
@@ -505,7 +508,7 @@ void basic_pool<D>::trim() {
 template <domain::persistence_domain D>
 void basic_pool<D>::give_back_free_pages(free_pages which) {
   std::function<void()> settle;
-  // A log that is brought into the file later, or replayed, would bring them back.
+  // A log that is brought into the file later would restore the pages.
   if constexpr (domain::logs_lines<D>) settle = [this] { D::checkpoint(base_); };
   try {
     pages_->give_back_free_pages(which, settle);
@@ -587,22 +590,25 @@ base::anonymous_memory basic_pool<D>::read_region(std::string_view name) const {
   return copy;
 }
 
-/// Where the bytes are in the pool.
+/// Returns the offset of the bytes in the pool.
 template <domain::persistence_domain D>
 std::uint64_t basic_pool<D>::require_range(std::string_view name, unsigned replica,
                                            std::size_t offset, std::size_t bytes) const {
   const std::optional<region_info> region = find_region(name);
   if (!region) {
-    throw error(errc::not_found, path_, "there is no region '" + std::string(name) + "'");
+    throw error(errc::not_found, path_,
+                "there is no region '" + std::string(name) + "'; create it with reserve_region()");
   }
   if (replica >= region->replicas || offset > region->bytes || bytes > region->bytes - offset) {
     throw error(errc::bad_argument, path_,
-                "the range lies outside of the region '" + std::string(name) + "'");
+                "the range of " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +
+                    " in replica " + std::to_string(replica) + " is outside of the region '" +
+                    std::string(name) + "'");
   }
   return static_cast<std::uint64_t>(region->replica(replica) - base_) + offset;
 }
 
-// ---- Life ----
+// ---- Lifetime ----
 
 template <domain::persistence_domain D>
 void basic_pool<D>::on_close(std::function<void()> action) {

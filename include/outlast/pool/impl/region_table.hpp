@@ -31,30 +31,30 @@ class region_table {
         shadow_distance_(shadow_distance),
         path_(path) {}
 
-  /// Takes pages for a region; sparse if they are at least `sparse_bytes`.
+  /// Claims pages for a region; sparse if they are at least `sparse_bytes`.
   [[nodiscard]] region_info reserve(std::string_view name, region_kind kind, std::size_t bytes,
                                     unsigned replicas);
   [[nodiscard]] std::optional<region_info> find(std::string_view name) const;
   [[nodiscard]] std::vector<region_info> list() const;
-  /// A crash left something half created.
+  /// Returns whether a crash left a half-created region.
   [[nodiscard]] bool unfinished() const;
   void undo_unfinished();
-  /// Throws corruption unless every region lies in pages that are its own.
+  /// Throws corruption unless every region is in pages of its own.
   void require_inside() const;
 
-  /// Regions of this size and more lie on 2 MiB boundaries, in multiples of 2 MiB, and take space
-  /// on the file system only where it is asked for.
+  /// Regions of this size and more begin at 2 MiB boundaries, have multiples of 2 MiB, and take
+  /// space on the file system only where it is requested.
   static constexpr std::size_t sparse_bytes = std::size_t{2} << 20;
 
  private:
   static constexpr auto acquire = std::memory_order_acquire;
   static constexpr auto release = std::memory_order_release;
 
-  /// What every call of the pool ends with.
+  /// The end of every call of the pool.
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist_before_answer<D>(&word, sizeof word, where);
+    domain::persist_before_return<D>(&word, sizeof word, where);
   }
   [[nodiscard]] static std::uint16_t owner_of(std::uint16_t index) noexcept {
     return static_cast<std::uint16_t>(pool_format::region_owner_base | index);
@@ -132,8 +132,8 @@ pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, st
 
 template <domain::persistence_domain D>
 void region_table<D>::give_back(std::uint16_t index) {
-  // Whoever gets the pages next takes it that they exist. (So that free_runs_of() reads a line for
-  // each of them does not matter.)
+  // The next owner of the pages assumes that they exist. (The cost of reading a line for each of
+  // them in free_runs_of() does not matter.)
   pages_.for_each_run([&](std::uint32_t first, pool_format::run_word run) {
     if (run.owner == owner_of(index)) pages_.make_real(pages_.address_of(first));
   });
@@ -153,19 +153,19 @@ void region_table<D>::require_inside() const {
   for (std::uint16_t i = 0; i < count_; ++i) {
     if (!live(i) || owns_its_pages(i)) continue;
     const std::string name(pool_format::text_of(entries_[i].identity.name));
-    throw corruption(
-        path_, "the region '" + name + "' does not lie in pages of its own; restore a backup");
+    throw corruption(path_,
+                     "the region '" + name + "' is not in pages of its own; restore a backup");
   }
 }
 
-/// Judges by the entry and by the line of the region's first page.
+/// Validates the entry and the line of the region's first page.
 template <domain::persistence_domain D>
 bool region_table<D>::owns_its_pages(std::uint16_t index) const {
   const pool_format::region_identity& region = entries_[index].identity;
-  const bool twin = static_cast<region_kind>(region.kind) == region_kind::shadow_copy;
+  const bool has_shadow = static_cast<region_kind>(region.kind) == region_kind::shadow_copy;
   if (region.replicas == 0 || region.bytes == 0 || region.bytes > region.stride_bytes ||
       region.offset % pool_format::page_bytes != 0 || !pages_.contains_offset(region.offset) ||
-      (twin && (shadow_distance_ == 0 || region.replicas != 1))) {
+      (has_shadow && (shadow_distance_ == 0 || region.replicas != 1))) {
     return false;
   }
   const auto first = static_cast<std::uint32_t>(region.offset / pool_format::page_bytes);
@@ -210,7 +210,7 @@ region_info region_table<D>::describe(std::uint16_t index) const {
   const pool_format::region_identity& identity = entries_[index].identity;
   const auto kind = static_cast<region_kind>(identity.kind);
   std::byte* const address = pages_.base() + identity.offset;
-  const bool twin = kind == region_kind::shadow_copy;
+  const bool has_shadow = kind == region_kind::shadow_copy;
   return {std::string(pool_format::text_of(identity.name)),
           kind,
           index,
@@ -218,7 +218,7 @@ region_info region_table<D>::describe(std::uint16_t index) const {
           identity.bytes,
           identity.stride_bytes,
           address,
-          twin ? address + shadow_distance_ : nullptr};
+          has_shadow ? address + shadow_distance_ : nullptr};
 }
 
 template <domain::persistence_domain D>
@@ -238,13 +238,13 @@ void region_table<D>::require_arguments(std::string_view name, region_kind kind,
       (kind == region_kind::shadow_copy && replicas != 1)) {
     throw error(
         errc::bad_argument, path_,
-        "a region has a name of 1 to 47 bytes, a size, and at least one replica (a volatile "
-        "twin exactly one)");
+        "a region must have a name of 1 to 47 bytes, a size of at most 8 TiB, and at least one "
+        "replica; with a shadow copy, exactly one");
   }
   if (kind == region_kind::shadow_copy && shadow_distance_ == 0) {
     throw error(errc::refused, path_,
-                "the pool was created without address space for volatile twins; create it with "
-                "pool_options::reserve_volatile_twin");
+                "the pool was created without address space for shadow copies; create it with "
+                "pool_options::reserve_shadow_copy");
   }
   if (find(name)) {
     throw error(errc::already_exists, path_,

@@ -24,7 +24,7 @@ class root_directory {
  public:
   using root_entry = pool_format::root_entry;
 
-  /// The pool takes `space_bytes` of address space.
+  /// `space_bytes`: the address space of the pool.
   root_directory(root_entry* entries, std::uint32_t count, page_space<D>& pages,
                  std::uint64_t space_bytes, const std::string& path)
       : entries_(entries),
@@ -42,11 +42,11 @@ class root_directory {
   void drop(std::string_view name);
   [[nodiscard]] std::vector<root_info> list() const;
 
-  /// A crash left something half created or half dropped.
+  /// Returns whether a crash left a half-created or half-dropped root.
   [[nodiscard]] bool unfinished() const;
-  /// At open: removes that. Re-entrant.
+  /// Called at open: removes such roots. Re-entrant.
   void undo_unfinished();
-  /// At salvage: no saved occupancy is trusted.
+  /// Called at salvage: invalidates all saved occupancy.
   void forget_occupancy();
 
  private:
@@ -73,11 +73,11 @@ class root_directory {
     return !known_state(state) ||
            (state != pool_format::entry_free && !pool_format::intact(entry.identity));
   }
-  /// What every call of the pool ends with.
+  /// The end of every call of the pool.
   static void set(std::atomic<std::uint64_t>& word, std::uint64_t value,
                   domain::site where = domain::site::current()) {
     D::store(word, value, release, where);
-    domain::persist_before_answer<D>(&word, sizeof word, where);
+    domain::persist_before_return<D>(&word, sizeof word, where);
   }
 
   [[nodiscard]] std::optional<std::uint16_t> find(std::string_view name) const;
@@ -173,7 +173,10 @@ template <domain::persistence_domain D>
 void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset) {
   root_entry& entry = at(index, "publish");
   if (state_of(entry) != pool_format::entry_creating) {
-    throw error(errc::bad_argument, path_, "a root is published once, after its creation");
+    throw error(
+        errc::bad_argument, path_,
+        "root " + std::to_string(index) +
+            " is published already; publish_root() must be called once, after its creation");
   }
   D::store(entry.object_offset, object_offset, release);
   D::store(entry.object_check, pool_format::check_word(object_offset), release);
@@ -186,7 +189,7 @@ void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset
 template <domain::persistence_domain D>
 void root_directory<D>::relocated(std::uint16_t index) {
   root_entry& entry = at(index, "relocate");
-  // Each word alone: an entry with too many bases is always right.
+  // Each word is changed alone: an entry with too many bases is always valid.
   for (auto& word : entry.bases) {
     const std::uint64_t old = D::load(word, acquire);
     if (old != 0 && old != base()) set(word, 0);
@@ -254,7 +257,8 @@ void root_directory<D>::forget_occupancy() {
   }
 }
 
-/// Any entry that is not free; an entry half created or half dropped is for the caller to judge.
+/// Returns any entry that is not free. The caller handles an entry that is half created or half
+/// dropped.
 template <domain::persistence_domain D>
 std::optional<std::uint16_t> root_directory<D>::find(std::string_view name) const {
   for (std::uint16_t i = 0; i < count_; ++i) {
@@ -278,17 +282,19 @@ void root_directory<D>::require_name(std::string_view name) const {
       name.find('\0') == std::string_view::npos) {
     return;
   }
-  throw error(errc::bad_argument, path_, "the name of a root has 1 to 63 bytes, none of them zero");
+  throw error(errc::bad_argument, path_,
+              "the name of a root has " + std::to_string(name.size()) +
+                  " bytes; it must have 1 to 63, none of them zero");
 }
 
-/// A damaged entry may be the one that is looked for: nothing is created beside it.
+/// A damaged entry may be the requested one: no root is created while there is one.
 template <domain::persistence_domain D>
 void root_directory<D>::require_undamaged() const {
   for (std::uint16_t i = 0; i < count_; ++i) {
     if (!damaged(entries_[i])) continue;
     throw corruption(path_, "entry " + std::to_string(i) +
-                                " of the root directory is damaged, so no root is created beside "
-                                "it; see 'outlast check' and restore a backup");
+                                " of the root directory is damaged, so that no root can be "
+                                "created; see 'outlast check' and restore a backup");
   }
 }
 
@@ -325,18 +331,18 @@ void root_directory<D>::require_object(const root_entry& entry) const {
                               ", which is damaged; restore a backup");
 }
 
-/// Pointers are moved by what these say: a wrong one would turn null into a pointer.
+/// Validates the bases by which pointers are moved: a wrong one would turn null into a pointer.
 template <domain::persistence_domain D>
 void root_directory<D>::require_bases(const root_entry& entry) const {
   std::array<std::uint64_t, pool_format::root_bases + 1> known{base()};
   std::transform(std::begin(entry.bases), std::end(entry.bases), known.begin() + 1,
                  [](const auto& word) { return D::load(word, acquire); });
-  if (pool_format::tell_apart(known, space_bytes_)) return;
+  if (pool_format::are_apart(known, space_bytes_)) return;
   throw corruption(path_, "the root '" + std::string(pool_format::text_of(entry.identity.name)) +
                               "' records base addresses that cannot all be true; restore a backup");
 }
 
-/// Remembers that pointers may soon be relative to the present base, durably before any is.
+/// Records that pointers may be relative to the present base, durably before any is.
 template <domain::persistence_domain D>
 void root_directory<D>::add_base(root_entry& entry, bool relocatable) const {
   std::atomic<std::uint64_t>* unused = nullptr;
@@ -372,8 +378,7 @@ void root_directory<D>::report_bases(const root_entry& entry, std::uintptr_t bas
   }
 }
 
-/// Frees everything that belongs to the entry, then the entry. Whatever a crash leaves of this is
-/// finished by undo_unfinished().
+/// Frees the pages of the entry, then the entry. undo_unfinished() completes it after a crash.
 template <domain::persistence_domain D>
 void root_directory<D>::remove(std::uint16_t index) {
   root_entry& entry = entries_[index];

@@ -1,7 +1,7 @@
-// What the redo log of a pool looks like on media: version 2, and version 1. The prose is in
+// The bytes of the redo log of a pool: version 2, and version 1. The description is in
 // docs/formats/redo-log.md.
 //
-// Everything here is law: a struct changes only together with the version.
+// A struct here changes only together with the version.
 #pragma once
 
 #include <outlast/pool/format.hpp>
@@ -16,14 +16,14 @@
 namespace outlast::pool_format {
 
 inline constexpr std::uint32_t log_version = 2;
-/// From it on the generation in the pool's first page counts batches: see log_start.
+/// From this version on the generation in the pool's first page counts batches: see log_start.
 inline constexpr std::uint32_t first_version_that_counts = 2;
 inline constexpr std::uint64_t log_magic = word_of("OUTLREDO");
 inline constexpr std::uint64_t batch_magic = word_of("--BATCH-");
 
 using pool_uuid = std::array<std::uint8_t, 16>;
 
-/// Page 0 begins with it; the rest of the page is zero. Written once, at creation.
+/// The beginning of page 0; the rest of the page is zero. Written once, at creation.
 struct log_header {
   std::uint64_t magic_word;
   std::uint64_t endian;
@@ -40,13 +40,13 @@ static_assert(offsetof(log_header, format_version) == 16);
 static_assert(offsetof(log_header, uuid) == 32);
 static_assert(offsetof(log_header, checksum) == 56);
 
-/// Where replay begins. Pages 1 and 2 begin with one each; the rest of them is zero. A checkpoint
-/// writes the older one; the intact one with the greater sequence counts.
+/// The point at which replay begins. Pages 1 and 2 begin with one each; the rest of them is zero. A
+/// checkpoint writes the older one; the intact one with the greater sequence is valid.
 ///
 /// Each batch has a generation, one more than the batch before it; `pool_generation` is that of the
-/// last one before `sequence`. The two state slots of the pool's file tell what it has of them: all
-/// up to the lesser of their generations, and nothing after the greater. (In version 1 the state
-/// alone makes generations grow, and the greater one is at least `pool_generation`.)
+/// last one before `sequence`. The two state slots of the pool's file record which batches it has:
+/// all up to the lesser of their generations, and none after the greater. (In version 1 generations
+/// grow with the state only, and the greater one is at least `pool_generation`.)
 struct log_start {
   std::uint64_t sequence;  ///< of the first batch that the pool's file may lack
   std::uint64_t pool_generation;
@@ -59,11 +59,12 @@ static_assert(offsetof(log_start, checksum) == 56);
 
 inline constexpr std::uint64_t start_offsets[2] = {page_bytes, 2 * page_bytes};
 
-/// Batches follow each other from here on, each with the next sequence.
+/// The first batch begins here. Each batch has the next sequence.
 inline constexpr std::uint64_t first_batch_offset = 3 * page_bytes;
 
-/// One fence, or several that were made at the same time. Then `ranges` words (see line_run), zeros
-/// up to a multiple of 64, the `lines` lines, and zeros up to a multiple of the page size.
+/// The lines of one fence, or of several concurrent fences. It is followed by `ranges` words (see
+/// line_run), zeros up to a multiple of 64, the `lines` lines, and zeros up to a multiple of the
+/// page size.
 struct batch_header {
   std::uint64_t checksum;  ///< XXH3-64 of all of the batch that follows
   std::uint64_t magic_word;
@@ -79,7 +80,7 @@ static_assert(offsetof(batch_header, checksum) == 0);
 static_assert(offsetof(batch_header, uuid) == 24);
 static_assert(offsetof(batch_header, bytes) == 40);
 
-/// Neighbouring lines of a pool, as a word: the index of the first in the upper 40 bits, how many
+/// Adjacent lines of a pool, as a word: the index of the first in the upper 40 bits, their number
 /// in the lower 24.
 struct line_run {
   std::uint64_t first;
@@ -93,58 +94,60 @@ struct line_run {
   }
 };
 
-/// The length of a batch, padding included.
+/// Returns the length of a batch, padding included.
 [[nodiscard]] std::uint64_t batch_bytes(std::uint64_t ranges, std::uint64_t lines) noexcept;
-/// How many lines, neighbours or not, a batch of so many bytes can have; `bytes`: a page at least.
+/// Returns the number of lines, adjacent or not, that fit a batch of `bytes` bytes, at least a
+/// page.
 [[nodiscard]] std::uint64_t max_lines_in(std::uint64_t bytes) noexcept;
-/// Where in a batch the lines begin.
+/// Returns the offset in a batch at which the lines begin.
 [[nodiscard]] std::uint64_t batch_lines_offset(std::uint64_t ranges) noexcept;
 
 void seal(log_header& header) noexcept;
 void seal(log_start& start) noexcept;
-/// `batch` is whole and begins with its header.
+/// Requires: `batch` is whole and begins with its header.
 void seal_batch(std::span<std::byte> batch) noexcept;
 [[nodiscard]] bool intact(const log_header& header) noexcept;
 [[nodiscard]] bool intact(const log_start& start) noexcept;
 
-/// What the first three pages say: one of the two is set.
+/// The content of the first three pages: one of the two is set.
 struct log_reading {
   std::optional<log_start> start;
   unsigned start_index = 0;  ///< the place of `start`
   std::optional<header_problem> problem;
-  bool ours = false;          ///< it begins as a log does, whatever is wrong
-  pool_uuid uuid{};           ///< of the pool that it belongs to, where the header can be read
-  std::uint32_t version = 0;  ///< the same
+  bool ours = false;          ///< it begins like a log, even if it is invalid
+  pool_uuid uuid{};           ///< of its pool, if the header can be read
+  std::uint32_t version = 0;  ///< if the header can be read
 };
 
-/// Judges the first pages of a file. Pure: accepts any bytes, and fewer than three pages of them.
+/// Validates the first pages of a file. Pure: accepts any bytes, and fewer than three pages.
 [[nodiscard]] log_reading read_log(std::span<const std::byte> bytes);
 
-/// Whether `header` can be that of the batch `sequence` of the pool, in at most `max_bytes`.
+/// Returns whether `header` can be that of the batch `sequence` of the pool, in at most
+/// `max_bytes`.
 [[nodiscard]] bool plausible(const batch_header& header, const pool_uuid& uuid,
                              std::uint64_t sequence, std::uint64_t max_bytes) noexcept;
-/// Whether `batch`, whose header is plausible, is whole and unharmed.
+/// Returns whether `batch`, whose header is plausible, is whole and undamaged.
 [[nodiscard]] bool intact_batch(std::span<const std::byte> batch) noexcept;
 
 // ---- The pool's first page, as it goes to the file of a pool that has a log ----
 
-/// The generations of its intact slots; zeros if none is.
+/// The generations of the intact slots; zeros if no slot is intact.
 struct page_generations {
-  std::uint64_t complete = 0;  ///< the lesser: the file has everything that came before it
-  std::uint64_t newest = 0;    ///< the greater: it has nothing of what comes after it
+  std::uint64_t complete = 0;  ///< the lesser: the file has all batches up to it
+  std::uint64_t newest = 0;    ///< the greater: the file has no part of a later batch
 };
 [[nodiscard]] page_generations generations_of(std::span<const std::byte> first_page) noexcept;
-/// Both slots get the state that counts, with these generations.
+/// Gives both slots the valid state, with these generations.
 void set_generations(std::span<std::byte> first_page, const page_generations& wanted) noexcept;
 
-/// A range of a batch: where it lies in the pool, and what it holds.
+/// A range of a batch: its place in the pool, and its content.
 struct logged_range {
   std::uint64_t pool_offset;
   std::span<const std::byte> bytes;
 };
 
-/// The ranges of an intact batch. None if one of them is empty or lies outside of the first
-/// `pool_bytes` of the pool, or if they are not what the header says.
+/// Returns the ranges of an intact batch. Returns nullopt if one of them is empty or outside of the
+/// first `pool_bytes` of the pool, or if they do not match the header.
 [[nodiscard]] std::optional<std::vector<logged_range>> ranges_of(std::span<const std::byte> batch,
                                                                  std::uint64_t pool_bytes);
 

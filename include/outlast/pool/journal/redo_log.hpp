@@ -1,5 +1,5 @@
-// The log beside the file of a pool of domain::logged_file: who writes it, and who reads it after a
-// crash. docs/formats/redo-log.md says what each of its bytes means.
+// The log of a pool of domain::logged_file: its writer, and the functions that read it after a
+// crash. docs/formats/redo-log.md describes its bytes.
 #pragma once
 
 #include <outlast/domain/logged_file.hpp>
@@ -19,50 +19,54 @@
 
 namespace outlast::pool_detail {
 
-/// Where the log of a pool lies: beside its file, whatever symbolic links lead there.
+/// Returns the path of a pool's log: next to its file, after symbolic links have been resolved.
 [[nodiscard]] std::string log_path_of(const std::string& pool_path);
 
-/// What was found beside a pool that is opened, when it has been brought in.
+/// The log of a pool that is opened, after its batches have been brought into the pool.
 struct found_log {
-  unique_fd file;                   ///< an empty log of the pool; none: there is no such file
+  unique_fd file;                   ///< an empty log of the pool; empty: no such file
   std::uint64_t next_sequence = 1;  ///< of the next batch
-  unsigned newest_start = 0;        ///< which of the two places says where the log begins
-  bool missing = false;             ///< the pool needs one, and salvage was asked for
+  unsigned newest_start = 0;        ///< which of the two places has the start of the log
+  bool missing = false;             ///< the pool needs a log, and salvage was requested
 };
 
+/// Returns whether the mark of a pool requires a log: the pool was not closed, and it was opened
+/// under domain::logged_file.
+[[nodiscard]] bool names_log(const pool_format::parsed_header& header) noexcept;
+
 /// Brings the intact batches of a pool's log into its file and empties the log, all of it durably;
-/// also where another domain left the log. `wanted`: the pool is opened under domain::logged_file.
-/// Idempotent: cut off, it begins again. Throws error{truncated, header_damaged, newer_version,
-/// foreign_machine, refused, corrupted} with the names of both files, and has changed nothing then;
-/// error{io_failure}.
+/// also if another domain left the log. src/pool/journal/log_decision.hpp has the table of all
+/// cases. `wanted`: the pool is opened under domain::logged_file. Idempotent: after an interruption
+/// it begins again. Throws error{truncated, header_damaged, newer_version, foreign_machine,
+/// refused, corrupted} with the names of both files and without effect; error{io_failure}.
 [[nodiscard]] found_log bring_in_log(const mapped_file& pool,
                                      const pool_format::parsed_header& header, bool wanted,
                                      bool salvage);
 
-/// Removes an empty log that nobody needs. Durable at return.
+/// Removes an empty log that is not needed. Durable at return.
 void remove_log(const std::string& pool_path, found_log&& log);
 
-/// For those who look at a pool that they do not open: how many batches its log holds; none if
-/// there is no log of this pool.
+/// Returns the number of batches in the log of a pool that is not opened; nullopt if there is no
+/// log of this pool.
 [[nodiscard]] std::optional<std::uint64_t> batches_in_log(const std::string& pool_path,
                                                           const pool_format::pool_uuid& uuid);
 
-/// The log of an open pool. The pool's lock is the log's, too.
+/// The log of an open pool. The pool's lock also protects the log.
 ///
 /// Thread-safety: all members may be called concurrently.
 /// Invariants:
-///   I1  what a batch holds is in the pool's file before the log begins after it.
+///   I1  the lines of a batch are in the pool's file before the log begins after it.
 ///   I2  no page of a batch that was acknowledged is written again before that.
-///   I3  the pool's file differs from the last crash's recovery in write-backs of lines alone.
-///   I4  the generations in its first page tell which batches it has, and of which it may have
-///       something, at each moment at which it may be copied: see log_start.
+///   I3  the pool's file differs from the last crash's recovery only in write-backs of lines.
+///   I4  the generations in its first page record which batches it has, and of which it may have
+///       a part, at each moment at which it may be copied: see log_start.
 class redo_log final : public domain::line_log {
  public:
-  /// For the mapped, locked `pool`: goes on with `found`, or creates a log, durably. `wanted`: for
-  /// its sizes. Throws error{no_space, read_only, already_exists, io_failure}.
+  /// Makes the log of the mapped, locked `pool`: continues `found`, or creates a log, durably.
+  /// `wanted` has its sizes. Throws error{no_space, read_only, already_exists, io_failure}.
   redo_log(const mapped_file& pool, const pool_format::parsed_header& header, found_log&& found,
            const pool_options& wanted);
-  /// Writes nothing. A log that was never used goes with it.
+  /// Writes nothing. Removes a log that was never used.
   ~redo_log() override;
   redo_log(const redo_log&) = delete;
   redo_log& operator=(const redo_log&) = delete;
@@ -79,19 +83,20 @@ class redo_log final : public domain::line_log {
   [[nodiscard]] int sync_through() override;
   [[nodiscard]] domain::log_counters counters() const noexcept override;
 
-  /// Brings everything in memory into the pool's file, flushed or not; nobody stores meanwhile.
-  /// Durable at return. Throws error{io_failure}.
+  /// Brings all bytes in memory into the pool's file, flushed or not. Durable at return. Throws
+  /// error{io_failure}. Requires: no thread stores to the pool.
   void write_back_everything(std::uint64_t pool_bytes);
-  /// The pool's file is complete: the log goes. Durable at return. Throws error{io_failure}.
+  /// Removes the log, because the pool's file is complete. Durable at return. Throws
+  /// error{io_failure}.
   void retire();
 
  private:
-  /// As writes past the kernel's cache need it.
+  /// Has the alignment for writes past the kernel's cache.
   struct alignas(pool_format::page_bytes) aligned_page {
     std::byte bytes[pool_format::page_bytes];
   };
 
-  /// Pages of an owner: see domain::owned_part. Whole ones, of the kernel's size.
+  /// Pages of an owner: see domain::owned_part. Whole pages of the kernel's size.
   struct owned_pages {
     std::uint64_t owner;
     std::uint32_t begin;
@@ -101,8 +106,8 @@ class redo_log final : public domain::line_log {
   };
   struct copied_pages {
     std::uint64_t all = 0;
-    std::uint64_t changed = 0;  ///< that the log concerns
-    std::uint64_t again = 0;    ///< of these, that it had concerned before the last checkpoint, too
+    std::uint64_t changed = 0;  ///< in the log
+    std::uint64_t again = 0;    ///< of these, also in the log before the last checkpoint
     [[nodiscard]] bool are_needed_again() const noexcept { return 4 * again > changed; }
   };
 
@@ -152,31 +157,31 @@ class redo_log final : public domain::line_log {
   std::mutex pool_syncs_;  // after mutex_
   int pool_failed_ = 0;    // errno of a sync of the pool's file
   unique_fd fd_;
-  unique_fd direct_;  // the same file past the kernel's cache; none where that is not possible
+  unique_fd direct_;  // the same file past the kernel's cache; none if that is not possible
   bool created_ = false;
   unsigned newest_start_;
   std::uint64_t sequence_;
   std::uint64_t generation_;  // of the last batch
   std::uint64_t complete_;    // of the last one before the log begins
   std::uint64_t head_ = pool_format::first_batch_offset;
-  std::uint64_t written_end_ = pool_format::first_batch_offset;  // what is behind was never written
+  std::uint64_t written_end_ = pool_format::first_batch_offset;  // later bytes were never written
   std::uint64_t limit_;
-  std::uint64_t max_;                     // that the limit may become
-  std::atomic<std::uint64_t> space_end_;  // what is before it exists on the file system
+  std::uint64_t max_;                     // maximum of the limit
+  std::atomic<std::uint64_t> space_end_;  // bytes before it exist on the file system
   std::uint64_t last_bytes_ = 0;          // of the last batch
   int failed_ = 0;                        // errno of a batch that failed
-  std::vector<std::uint32_t> pages_;      // that the log concerns, some of them twice
+  std::vector<std::uint32_t> pages_;      // in the log, some of them twice
   std::vector<owned_pages> owned_;
-  std::size_t look_again_ = 0;  // at so many of pages_, whether owned ones should be dropped
-  /// Ascending: pages that the log concerned when a checkpoint was last made; or, where it did not
-  /// drop them, since then.
+  std::size_t look_again_ = 0;  // size of pages_ at which to check for pages to drop
+  /// Ascending: the pages in the log at the last checkpoint, or, if that did not drop them, since
+  /// then.
   std::vector<std::uint32_t> last_;
   bool last_is_dropped_ = true;
   std::vector<pool_format::line_run> runs_;
   std::vector<aligned_page> zeros_;
   std::vector<aligned_page> buffer_;  // the batch
   domain::log_counters counters_;
-  std::vector<std::span<std::byte>> through_;  // parts of the pool's file that are mapped once more
+  std::vector<std::span<std::byte>> through_;  // second mappings of parts of the pool's file
   std::atomic<std::uint64_t> syncs_through_{0};
 };
 

@@ -1,4 +1,4 @@
-// What the pool's table says about each page: the on-media form of the allocator.
+// The pool's table of pages: the on-media form of the allocator.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -10,10 +10,10 @@
 
 namespace outlast::pool_format {
 
-/// The unit in which a pool's space is handed out.
+/// The unit of a pool's space.
 inline constexpr std::size_t page_size = 4096;
 
-/// What a run of pages serves.
+/// The purpose of a run of pages.
 enum class run_kind : std::uint8_t {
   free = 0,
   small = 1,   ///< equal blocks, `block_size` apart
@@ -21,10 +21,10 @@ enum class run_kind : std::uint8_t {
   region = 3,  ///< a reserved region, managed by the pool
 };
 
-/// The runs of region i, and they alone, have this owner, plus i. Others' owners are roots.
+/// Owner of the runs of region 0; region i has this number plus i. Other owners are roots.
 inline constexpr std::uint16_t region_owner_base = 0x8000;
 
-/// How the blocks in use of a run are found again after a crash.
+/// How the blocks in use of a run are determined after a crash.
 enum class recovery_mode : std::uint8_t {
   none = 0,   ///< never: the run is freed as a whole (regions)
   trace = 1,  ///< from the owner's root, by its tracer
@@ -32,14 +32,14 @@ enum class recovery_mode : std::uint8_t {
 };
 
 /// One line per page, in a table near the front of the pool. `word`, `block_size` and `generation`
-/// speak for a whole run and are meaningful in the line of its first page; in every other line
-/// `word` is 0. Made durable before any byte of the run is handed out, and back to 0 before its
-/// pages are.
+/// describe a whole run, and are valid in the line of its first page; in every other line `word` is
+/// 0. The word is durable before any byte of the run is used, and durably 0 again before its pages
+/// are free.
 struct alignas(64) page_line {
   /// Published last: kind (bits 0-7), recovery mode (8-15), owner root (16-31), pages (32-63).
   std::atomic<std::uint64_t> word;
-  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: bytes asked for
-  std::uint64_t generation;  ///< grows each time the run begins anew: binds self-describing headers
+  std::uint64_t block_size;  ///< small: bytes from block to block; large, region: requested bytes
+  std::uint64_t generation;  ///< grows with each new run: binds self-describing headers
   std::uint64_t occupied_check;  ///< check_of_occupied(), as long as `occupied` is valid
   /// Bit i: the block that starts in 16-byte granule i of this page is allocated. Valid after a
   /// clean close only.
@@ -52,8 +52,8 @@ static_assert(offsetof(page_line, occupied_check) == 24);
 static_assert(offsetof(page_line, occupied) == 32);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// What `page_line::occupied_check` is for a page whose bits are `occupied`: wrong for another
-/// page's bits and for those of an earlier run.
+/// Returns the value of `page_line::occupied_check` for a page whose bits are `occupied`. It is
+/// wrong for another page's bits, and for those of an earlier run.
 [[nodiscard]] constexpr std::uint64_t check_of_occupied(
     std::uint32_t page, std::uint64_t generation,
     const std::array<std::uint64_t, 4>& occupied) noexcept {

@@ -12,6 +12,7 @@
 #include <outlast/base/parallel.hpp>
 #include <outlast/base/zeroed_array.hpp>
 #include <outlast/domain/hardware_access.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/durable/roles.hpp>
 #include <outlast/hw/flush.hpp>
@@ -21,6 +22,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -81,11 +83,12 @@ class bucket_directory {
     return {*this, &start.next, hash, level, &start == &own};
   }
 
-  /// Doubles the buckets. One thread at a time does; the others go on with what there is. Nothing
-  /// happens where there is no memory.
+  /// Doubles the buckets. One thread at a time does; other threads continue with the present
+  /// buckets. Has no effect if memory is exhausted.
   void grow_to_hold(std::size_t keys) noexcept {
     if (keys <= std::size_t{1} << level()) return;
-    if (growing_.exchange(true, std::memory_order_acquire)) return;
+    const std::unique_lock growth(growing_, std::try_to_lock);
+    if (!growth.owns_lock()) return;
     const unsigned next = level() + 1;
     if (next < algorithm::max_levels && keys > std::size_t{1} << level()) {
       try {
@@ -96,7 +99,6 @@ class bucket_directory {
         // Longer chains, nothing lost.
       }
     }
-    growing_.store(false, std::memory_order_release);
   }
 
   /// Links up to `most` sentinels of the youngest segment that nobody has needed yet.
@@ -227,7 +229,7 @@ class bucket_directory {
   std::array<base::zeroed_array<sentinel>, algorithm::max_levels> held_{};
   alignas(base::cache_line_size) domain::volatile_word<D, std::uint64_t> swept_{
       0};  // of the youngest
-  domain::volatile_word<D, bool> growing_{false};
+  domain::spin_lock<D> growing_;
 };
 
 }  // namespace outlast::sets::detail

@@ -409,7 +409,7 @@ class [[nodiscard]] set_operation {
       }
     }
     memory_.lines().flush_before_wait(where.at(2));
-    domain::persist_before_answer<D>(&stored_part<Node>::of(node), sizeof(stored_in_pool<Node>),
+    domain::persist_before_return<D>(&stored_part<Node>::of(node), sizeof(stored_in_pool<Node>),
                                      where);
     node.note_durable(said);
   }

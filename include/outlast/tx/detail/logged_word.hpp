@@ -4,10 +4,10 @@
 
 #include <outlast/base/cache_line.hpp>
 #include <outlast/domain/backoff.hpp>
+#include <outlast/domain/group_commit.hpp>
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/tx/detail/commit_log.hpp>
-#include <outlast/tx/detail/device_turns.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/detail/write_set.hpp>
 
@@ -234,8 +234,8 @@ class logged_word {
   /// Bits of the newest word whose transition is in the log of transitions, or home. The one before
   /// it is settled.
   domain::volatile_word<D, std::uint64_t> recorded_;
-  device_turns<D> syncs_;
-  device_turns<D> homes_;
+  domain::group_commit<D> syncs_;
+  domain::group_commit<D> homes_;
   counted_vector<domain::line_store> lines_;  // whose turn it is to go home
   write_set seen_;                            // the same: what lines_ has
 };

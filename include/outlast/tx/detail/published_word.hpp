@@ -30,7 +30,7 @@ class published_word {
   /// Durable at return, as it is found. Throws error{io_failure}.
   explicit published_word(std::atomic<std::uint64_t>& on_media)
       : on_media_(on_media), newest_(D::load(on_media, std::memory_order_acquire)) {
-    domain::persist_before_answer<D>(&on_media_, sizeof(std::uint64_t));
+    domain::persist_before_return<D>(&on_media_, sizeof(std::uint64_t));
     durable_.store(newest_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
 
@@ -61,7 +61,7 @@ class published_word {
     if constexpr (runs_ahead) {
       D::publish(on_media_, seen.bits(), where);
     } else {
-      domain::persist_before_answer<D>(&on_media_, sizeof(std::uint64_t), where);
+      domain::persist_before_return<D>(&on_media_, sizeof(std::uint64_t), where);
     }
     durable_.raise_to(seen.bits(), std::memory_order_seq_cst);
   }

@@ -567,7 +567,7 @@ class replica_session : public roots::root_session<D> {
       domain::fence<D>();
       // (P4) the transitions have happened. (P5) persisted-before (P6): nobody needs their log.
       D::store(state(), word.bits(), std::memory_order_release);
-      domain::persist_before_answer<D>(&state(), sizeof(std::uint64_t));
+      domain::persist_before_return<D>(&state(), sizeof(std::uint64_t));
       forget_commits(log);  // (P6) it says nothing any more.
     }
   }
@@ -583,7 +583,7 @@ class replica_session : public roots::root_session<D> {
     const std::size_t large_from = is_small ? std::min(bytes_, in_use.pages_begin + min_large) : 0;
     for (unsigned i = 0; i < wanted.replicas; ++i) {
       in_memory_.emplace_back(bytes_);
-      base::ask_for_large_pages(replica(i) + large_from, bytes_ - large_from);
+      base::request_large_pages(replica(i) + large_from, bytes_ - large_from);
     }
     for_each_used(in_use, [&](std::size_t begin, std::size_t end) {
       std::memcpy(replica(0) + begin, from + begin, end - begin);

@@ -1,4 +1,4 @@
-// Bodies of page_space: which pages really exist.
+// Bodies of page_space: the pages that exist on the file system.
 #pragma once
 
 #include <outlast/pool/pages/page_space.hpp>
@@ -39,7 +39,7 @@ bool page_space<D>::try_commit(std::uint32_t from, std::uint32_t to) {
 
 // ---- pages that were given back ----
 
-/// Pages of a word that are known to exist if they were ever committed.
+/// Returns the pages of a word that are known to exist if they were ever committed.
 template <domain::persistence_domain D>
 auto page_space<D>::existing(std::uint32_t word) const -> bits {
   const bits seen = existence_[word].load(relaxed);
@@ -49,7 +49,7 @@ auto page_space<D>::existing(std::uint32_t word) const -> bits {
 template <domain::persistence_domain D>
 void page_space<D>::note_existing(std::uint32_t first, std::uint32_t pages) {
   if (!give_back_) return;
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     if (word * word_pages < opened_end_) {
       existence_[word].fetch_or(mask, relaxed);
     } else {
@@ -61,7 +61,7 @@ void page_space<D>::note_existing(std::uint32_t first, std::uint32_t pages) {
 
 template <domain::persistence_domain D>
 void page_space<D>::note_given_back(std::uint32_t first, std::uint32_t pages) {
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     if (word * word_pages < opened_end_) {
       existence_[word].fetch_and(~mask, relaxed);
     } else {
@@ -71,13 +71,13 @@ void page_space<D>::note_given_back(std::uint32_t first, std::uint32_t pages) {
   });
 }
 
-/// Makes claimed pages exist that may have been given back. False, and they are not claimed any
-/// more, where the file system is full.
+/// Makes claimed pages exist that may have been given back. Returns false, and frees the pages, if
+/// the file system is full.
 template <domain::persistence_domain D>
 bool page_space<D>::commit_again(std::uint32_t first, std::uint32_t pages) {
   if (!give_back_) return true;
   bool all = true;
-  for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
+  bitmap::for_each_word(first, pages, [&](std::uint32_t word, bits mask) {
     all = (existing(word) & mask) == mask;
     return all;
   });
@@ -126,12 +126,13 @@ class page_space<D>::free_stretches {
     std::uint32_t pages;
   };
 
-  /// The first page from `page` on that is free and may exist; or, if not `wanted`, another one.
+  /// Returns the first page from `page` on that is free and may exist, or if not `wanted`, the
+  /// first other page.
   [[nodiscard]] std::uint32_t next(std::uint32_t page, std::uint32_t end, bool wanted) const {
     while (page < end) {
       const std::uint32_t word = page / word_pages;
-      const bits there =
-          of_.available(word) & (which_ == free_pages::existing ? of_.existing(word) : ~bits{0});
+      const bits there = of_.bitmap_.available(word) &
+                         (which_ == free_pages::existing ? of_.existing(word) : ~bits{0});
       const bits rest = (wanted ? there : ~there) >> (page % word_pages);
       if (rest != 0) {
         return std::min(end, page + static_cast<std::uint32_t>(std::countr_zero(rest)));
@@ -148,7 +149,7 @@ class page_space<D>::free_stretches {
       const std::uint32_t behind = next(first, std::min(end, first + max_given_back), false);
       if (behind - first >= min_given_back) {
         found_.push_back({first, behind - first});
-        if (!of_.claim_range(first, behind - first)) found_.pop_back();
+        if (!of_.bitmap_.claim_range(first, behind - first)) found_.pop_back();
       }
       first = next(behind, end, true);
     }
@@ -173,7 +174,7 @@ void page_space<D>::give_back_free_pages(free_pages which, const std::function<v
   found.give_back();
 }
 
-/// May what a claim has not found come back by another thread?
+/// Returns whether another thread may be about to free pages that a claim has not found.
 template <domain::persistence_domain D>
 bool page_space<D>::waits_for_free_pages() {
   if (!give_back_) return false;

@@ -1,7 +1,9 @@
-// Bodies of page_space: reading and judging the lines.
+// Bodies of page_space: reading and validating the lines.
 #pragma once
 
 #include <outlast/pool/pages/page_space.hpp>
+
+#include <mutex>
 
 namespace outlast {
 
@@ -10,10 +12,9 @@ namespace outlast {
 template <domain::persistence_domain D>
 void page_space<D>::load() {
   const std::uint32_t known = high_water_known_ ? high_water() : limit();
-  unread_end_ = static_cast<std::uint32_t>(base::round_up(known, word_pages));
   scan_end_ = known;
   scan_cursor_ = where_.first_page;
-  loaded_.store(where_.first_page / word_pages * word_pages, release);
+  bitmap_.hide(where_.first_page, known);
   if (high_water_known_) {
     committed_.raise_to(known, relaxed);
   } else {
@@ -24,25 +25,22 @@ void page_space<D>::load() {
   opened_end_ = static_cast<std::uint32_t>(base::round_up(high_water(), word_pages));
 }
 
-/// Reads another chunk of lines. False if all have been read.
+/// Reads another chunk of lines. Returns false if all have been read.
 template <domain::persistence_domain D>
 bool page_space<D>::load_more() {
-  if (loaded_.load(acquire) == everything) return false;
-  if (scanning_.exchange(1, acquire) != 0) {
+  if (bitmap_.hides_none()) return false;
+  const std::unique_lock alone(scanning_, std::try_to_lock);
+  if (!alone.owns_lock()) {
     D::relax();
     return true;
   }
-  struct unlock {
-    page_space& space;
-    ~unlock() { space.scanning_.store(0, release); }
-  } const guard{*this};
-  if (loaded_.load(acquire) != everything) scan_chunk();
+  if (!bitmap_.hides_none()) scan_chunk();
   return true;
 }
 
 template <domain::persistence_domain D>
 void page_space<D>::load_through(std::uint32_t page) {
-  while (page >= loaded_.load(acquire) && page < unread_end_) {
+  while (bitmap_.is_hidden(page)) {
     if (!load_more()) return;
   }
 }
@@ -50,16 +48,20 @@ void page_space<D>::load_through(std::uint32_t page) {
 template <domain::persistence_domain D>
 void page_space<D>::scan_chunk() {
   const std::uint32_t end = std::min(scan_end_, limit());
-  const std::uint32_t target = loaded_.load(relaxed) + scan_chunk_pages;
+  const std::uint32_t target = bitmap_.hidden_begin() + scan_chunk_pages;
   while (scan_cursor_ < std::min(target, end)) {
     const run_word run = valid_run_at(scan_cursor_);
     if (run.kind != run_kind::free) {
-      set_bits(scan_cursor_, run.pages);
+      bitmap_.set(scan_cursor_, run.pages);
       high_water_.raise_to(scan_cursor_ + run.pages, relaxed);
     }
     scan_cursor_ += run.pages;
   }
-  loaded_.store(target >= end ? everything : target, release);
+  if (target >= end) {
+    bitmap_.reveal_all();
+  } else {
+    bitmap_.reveal_below(target);
+  }
 }
 
 template <domain::persistence_domain D>
@@ -78,13 +80,13 @@ void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) con
   for (std::uint32_t page = first + 1; page < first + run.pages; ++page) {
     if (run_at(page).pack() == 0) continue;
     throw corruption(path_, "the descriptor of page " + std::to_string(page) +
-                                " lies inside the run of page " + std::to_string(first) +
+                                " is inside the run of page " + std::to_string(first) +
                                 "; restore a backup");
   }
 }
 
-/// Judges by the word alone, which is read at once: the other fields may belong to a later run.
-/// Takes memory for a complaint alone: pages are given back in calls that may not fail.
+/// Validates the word, which is read atomically; the other fields may belong to a later run.
+/// Allocates memory only for a message: pages are freed in calls that must not fail.
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   const auto where = [page] { return "the descriptor of page " + std::to_string(page); };
@@ -109,7 +111,7 @@ std::string page_space<D>::check() const {
     const run_word run = run_at(page);
     if (run.pack() == 0) continue;
     if (page < run_end) {
-      return "the descriptor of page " + std::to_string(page) + " lies inside the run of page " +
+      return "the descriptor of page " + std::to_string(page) + " is inside the run of page " +
              std::to_string(run_first);
     }
     if (std::string wrong = complaint(page, run); !wrong.empty()) return wrong;

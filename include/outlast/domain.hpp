@@ -1,4 +1,4 @@
-// The seam: every domain that runs on hardware.
+// All domains that run on hardware.
 #pragma once
 
 #include <outlast/domain/adr.hpp>

@@ -1,4 +1,4 @@
-// Arenas of the usual domains, compiled once.
+// Arenas under domain::native, compiled once.
 #include <outlast/alloc/arena.hpp>
 
 namespace outlast::alloc {

@@ -69,18 +69,18 @@ struct survival_probe {
   template <class U>
   operator U() const noexcept(survives<std::remove_cv_t<U>>);
 };
-struct anything {
+struct any_value {
   template <class U>
   operator U() const noexcept;
 };
-struct what_is_lost {
+struct lost_value {
   template <class U>
     requires(!survives<std::remove_cv_t<U>>)
   operator U() const noexcept;
 };
 /// For types that can be constructed from any value, so that no value that converts to each type
 /// converts to them.
-struct what_is_lost_of_these {
+struct lost_value_of_wrapper {
   template <class U>
     requires(!survives<U>)
   operator std::optional<U>() const noexcept;
@@ -148,11 +148,11 @@ inline constexpr std::size_t max_members = 16;
 
 template <class T, std::size_t Index>
 consteval bool is_lost_at() {
-  if constexpr (takes_at<T, anything, Index, true>) {
+  if constexpr (takes_at<T, any_value, Index, true>) {
     return !takes_at<T, survival_probe, Index, true>;
   } else {
-    return takes_at<T, what_is_lost, Index> ||  // another member may throw
-           takes_at<T, what_is_lost_of_these, Index>;
+    return takes_at<T, lost_value, Index> ||  // another member may throw
+           takes_at<T, lost_value_of_wrapper, Index>;
   }
 }
 
@@ -189,10 +189,11 @@ consteval bool seems_to_survive() {
 
 template <class T>
 struct surviving {
-  static_assert(survives<T>,
-                "what lives in a pool means the same to the next process: it is no pointer, "
-                "reference, view or function, and has none as a member (a type that is right all "
-                "the same: specialize outlast::survives)");
+  static_assert(
+      survives<T>,
+      "a type in a pool must mean the same to the next process: no pointer, reference, view "
+      "or function, also not as a member (for a type that is right nevertheless, specialize "
+      "outlast::survives)");
   static constexpr bool value = true;
 };
 

@@ -176,7 +176,7 @@ unique_fd open_log(const std::string& path, bool demanded) {
 
 /// Gives both slots of a pool that gets a log the same generation: a process that was killed while
 /// it wrote the state may have left two.
-void even_out_generations(const mapped_file& pool) {
+void equalize_generations(const mapped_file& pool) {
   std::vector<std::byte> first_page = pool.first_page();
   const page_generations has = generations_of(first_page);
   if (has.complete == has.newest) return;
@@ -188,7 +188,7 @@ void even_out_generations(const mapped_file& pool) {
 /// Syncs and drops the file's cached pages. After an error of its device, the writes of an earlier
 /// opener stay in the kernel's cache, where they seem to be in the file, and are never written
 /// again. Later stores must build only upon bytes that are on the device.
-void forget_what_device_lacks(const mapped_file& pool) {
+void drop_cached_pages(const mapped_file& pool) {
   must(device_of_logs().sync(pool.path(), pool.descriptor()), pool.path(), "sync the found pool");
   device_of_logs().forget(pool.path(), pool.descriptor());
 }
@@ -295,7 +295,7 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& before, boo
                        bool salvage) {
   const std::string path = log_path_of(pool.path());
   if (!pool.is_device() && (names_log(before) || (wanted && before.dirty()))) {
-    forget_what_device_lacks(pool);
+    drop_cached_pages(pool);
   }
   const parsed_header header =
       pool.is_device() ? before : validate_header(pool.first_page(), pool.path());
@@ -304,7 +304,7 @@ found_log bring_in_log(const mapped_file& pool, const parsed_header& before, boo
   refuse(action, log, pool.path(), path);
   if (action == log_action::replay) return bring_in(std::move(log), pool, path);
   const bool has_no_file = action != log_action::leave_alone;
-  if (has_no_file && wanted && !pool.is_device()) even_out_generations(pool);
+  if (has_no_file && wanted && !pool.is_device()) equalize_generations(pool);
   found_log none;
   none.missing = action == log_action::open_torn;
   return none;

@@ -22,9 +22,9 @@ class bank final : public verify::world {
 
  public:
   bank(std::span<std::byte> memory, bool fresh) : used_(memory.size()) {
-    D::open_twin(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size());
+    D::open_shadow(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size());
     auto* const stored = reinterpret_cast<Cell*>(memory.data());
-    cells_ = twin_of<D>(stored);
+    cells_ = shadow_of<D>(stored);
     for (unsigned i = 0; i < Count; ++i) {
       if (fresh) {
         ::new (&cells_[i]) Cell(0);
@@ -35,7 +35,7 @@ class bank final : public verify::world {
     // Fresh, or left in the caches by a process that was killed.
     domain::persist<D>(stored, Count * sizeof(Cell));
   }
-  ~bank() override { D::close_twin(used_); }
+  ~bank() override { D::close_shadow(used_); }
   bank(const bank&) = delete;
   bank& operator=(const bank&) = delete;
 

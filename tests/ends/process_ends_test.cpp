@@ -99,9 +99,9 @@ std::string try_end(const way& how, const std::string& family, const std::string
   const std::string path = folder.path().string();
   const std::string ended = run_program(path, how.name, family, domain);
   if (!ended.empty()) return ended;
-  const std::string judged =
-      run_program(path, how.closes ? "judge-closed" : "judge", family, domain);
-  return judged.empty() ? "" : "afterwards: " + judged;
+  const std::string wrong =
+      run_program(path, how.closes ? "check-closed" : "check", family, domain);
+  return wrong.empty() ? "" : "afterwards: " + wrong;
 }
 
 class ProcessEnds : public testing::TestWithParam<std::string> {};

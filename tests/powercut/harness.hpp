@@ -70,11 +70,11 @@ class subject {
 
 /// What survivors are held against, in the parent. Of each thread, every operation that returned
 /// must have taken effect, and of the one that had begun, all or nothing.
-class judge {
+class checker {
  public:
-  virtual ~judge() = default;
+  virtual ~checker() = default;
   /// A judge that knows the same.
-  [[nodiscard]] virtual std::unique_ptr<judge> clone() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<checker> clone() const = 0;
   virtual void returned(std::uint32_t thread, const operation& done) = 0;
   virtual void interrupted(std::uint32_t thread, const operation& begun) = 0;
   /// Empty if `survivors` can be explained; they are then the truth that later rounds start from.
@@ -89,9 +89,9 @@ enum map_operation : std::uint64_t {
 };
 
 /// The judge of sets (all values equal) and maps.
-class map_judge : public judge {
+class map_checker : public checker {
  public:
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -109,7 +109,9 @@ class map_judge : public judge {
 struct definition {
   std::string name;
   std::function<std::unique_ptr<subject>(const std::filesystem::path& folder)> open;
-  std::function<std::unique_ptr<judge>()> make_judge = [] { return std::make_unique<map_judge>(); };
+  std::function<std::unique_ptr<checker>()> make_checker = [] {
+    return std::make_unique<map_checker>();
+  };
   std::string structure = name;  ///< for reports
   std::string policy = {};       ///< for reports, with the domain
 };

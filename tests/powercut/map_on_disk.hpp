@@ -61,9 +61,9 @@ class map_on_disk final : public file_subject {
  public:
   using parts = typename verify::map_subject<Structure>::parts;
 
-  explicit map_on_disk(parts how) : how_(std::move(how)), judge_(how_.operations, !is_set) {}
+  explicit map_on_disk(parts how) : how_(std::move(how)), checker_(how_.operations, !is_set) {}
 
-  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+  [[nodiscard]] const verify::oracle& checker() const override { return checker_; }
 
   void create(const std::string& path) override {
     create_on_disk<pool_type>(path, options_on_disk(how_.memory_bytes));
@@ -76,7 +76,7 @@ class map_on_disk final : public file_subject {
 
  private:
   parts how_;
-  verify::map_oracle judge_;
+  verify::map_oracle checker_;
 };
 
 }  // namespace outlast::test::powercut

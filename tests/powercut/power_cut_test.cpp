@@ -143,7 +143,7 @@ TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result again = cut("hash_table", {.seed = 7, .images = 300});
   EXPECT_EQ(once.fences, again.fences);
   EXPECT_EQ(once.images, again.images);
-  EXPECT_EQ(once.lives, again.lives);
+  EXPECT_EQ(once.incarnations, again.incarnations);
 }
 
 TEST(PowerCut, a_disk_that_drops_synced_pages_is_found_out) {

@@ -28,7 +28,7 @@ namespace outlast::test::powercut {
 class file_subject {
  public:
   virtual ~file_subject() = default;
-  [[nodiscard]] virtual const verify::oracle& judge() const = 0;
+  [[nodiscard]] virtual const verify::oracle& checker() const = 0;
   /// Makes a pool without the structure and closes it. Its free pages hold garbage.
   virtual void create(const std::string& path) = 0;
   /// Opens the pool, lets it grow if `grow`, and opens the structure, which is empty if it is not
@@ -57,7 +57,7 @@ struct cut_plan {
 
 /// What happened.
 struct cut_result {
-  std::uint64_t lives = 0;
+  std::uint64_t incarnations = 0;
   std::uint64_t fences = 0;        ///< places where power could be cut, before and after each fence
   std::uint64_t images = 0;        ///< opened and judged; within one moment all distinct
   std::uint64_t nested = 0;        ///< of these, left by a recovery that was cut off

@@ -42,7 +42,7 @@ std::vector<definition> definitions() {
   broken.open = [](const std::filesystem::path& folder) {
     return std::make_unique<generous>(folder);
   };
-  broken.make_judge = [] { return std::make_unique<sequence_judge>(sequence_order::queue); };
+  broken.make_checker = [] { return std::make_unique<sequence_checker>(sequence_order::queue); };
   all.push_back(broken);
   return all;
 }

@@ -1,12 +1,12 @@
 // Roots that are created and dropped in each wave, and a store that is created and destroyed.
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/lockfree/hash_table.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
 #include <outlast/sets/link_free_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/hash_map.hpp>
 #include <tests/soak/families.hpp>
 #include <tests/soak/map_subject.hpp>
 #include <tests/soak/sequence_subject.hpp>
@@ -37,13 +37,13 @@ class passing_subject final : public subject {
     if (of.role != passing_role) return;
     for (const auto& each : here_) {
       each->look(of);
-      each->judge();
+      each->check();
     }
   }
   void shrink(turn& of) override {
     if (of.role == passing_role) drop();
   }
-  void judge() override {}
+  void check() override {}
 
  private:
   void make(u64 wave) {

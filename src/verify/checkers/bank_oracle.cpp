@@ -32,8 +32,8 @@ std::pair<std::uint64_t, outcome> effect_of(const call& what, std::uint64_t now)
 
 std::optional<abstract_state> bank_oracle::step(const abstract_state& before,
                                                 const event& e) const {
-  const auto [next, answer] = effect_of(e.what, value_of(before, e.what.key).value_or(0));
-  if (!e.pending() && !(answer == e.result)) return std::nullopt;
+  const auto [next, result] = effect_of(e.what, value_of(before, e.what.key).value_or(0));
+  if (!e.pending() && !(result == e.result)) return std::nullopt;
   return bound(before, e.what.key, next == 0 ? std::nullopt : std::optional(next));
 }
 

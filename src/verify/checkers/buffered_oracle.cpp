@@ -99,9 +99,9 @@ std::string buffered_oracle::describe(const call& what) const {
   return meaning_->describe(what);
 }
 
-std::string buffered_oracle::describe_answer(const call& what, const outcome& answer) const {
+std::string buffered_oracle::describe_result(const call& what, const outcome& result) const {
   if (what.kind == sync_kind || what.kind == advance_kind) return "done";
-  return meaning_->describe_answer(what, answer);
+  return meaning_->describe_result(what, result);
 }
 
 std::string buffered_oracle::describe(const abstract_state& state) const {

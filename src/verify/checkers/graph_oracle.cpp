@@ -55,8 +55,8 @@ std::pair<abstract_state, outcome> effect_of(const call& what, const abstract_st
 
 std::optional<abstract_state> graph_oracle::step(const abstract_state& before,
                                                  const event& e) const {
-  auto [next, answer] = effect_of(e.what, before);
-  if (!e.pending() && !(answer == e.result)) return std::nullopt;
+  auto [next, result] = effect_of(e.what, before);
+  if (!e.pending() && !(result == e.result)) return std::nullopt;
   return std::move(next);
 }
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t bit(std::size_t number) { return std::uint64_t{1} << num
 class search {
  public:
   search(const stepwise_oracle& meaning, std::span<const event> events, const abstract_state& found,
-         prefix_demand demand, judging rules)
+         prefix_demand demand, checker_rules rules)
       : meaning_(meaning),
         events_(events),
         found_(found),
@@ -87,7 +87,7 @@ class search {
   std::span<const event> events_;
   const abstract_state& found_;
   prefix_demand demand_;
-  judging rules_;
+  checker_rules rules_;
   std::uint64_t responded_;
   std::vector<node> met_;
 };
@@ -105,7 +105,7 @@ prefix_demand all_that_responded(std::span<const event> events) {
 
 bool has_prefix(const stepwise_oracle& meaning, std::span<const event> events,
                 const abstract_state& initial, const abstract_state& found, prefix_demand demand,
-                judging rules) {
+                checker_rules rules) {
   if ((demand.inside & demand.outside) != 0) return false;
   return search(meaning, events, found, demand, rules).leads_on({0, false, initial});
 }

@@ -81,8 +81,8 @@ bool accounts_oracle::explains(const abstract_state& initial, const history& see
 
 std::optional<abstract_state> accounts_oracle::step(const abstract_state& before,
                                                     const event& e) const {
-  auto [after, answer] = effect(before, e.what);
-  if (!e.pending() && answer != e.result) return std::nullopt;
+  auto [after, result] = effect(before, e.what);
+  if (!e.pending() && result != e.result) return std::nullopt;
   return std::move(after);
 }
 

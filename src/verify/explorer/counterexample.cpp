@@ -22,28 +22,28 @@ void explorer::fail(const std::string& what) {
   found.replay = replay_of(found);
 }
 
-void explorer::fail_if(const mishap& ended, const char* when) {
+void explorer::fail_if(const fault& ended, const char* when) {
   if (ended) fail(std::string(when) + ' ' + *ended);
 }
 
 void explorer::describe_history() {
   std::size_t number = 0;
-  for (const life& l : lives_) {
-    const bool same_story = number > 0 && l.seen == lives_[number - 1].seen;
+  for (const incarnation& l : incarnations_) {
+    const bool same_history = number > 0 && l.seen == incarnations_[number - 1].seen;
     if (number++ > 0) counts_.found->history.push_back("-- crash, recovery --");
-    if (same_story) continue;
-    counts_.found->history.push_back("begins with " + tested_.judge().describe(*l.initial));
+    if (same_history) continue;
+    counts_.found->history.push_back("begins with " + tested_.checker().describe(*l.initial));
     for (const event& e : l.seen->events()) describe_event(e);
   }
 }
 
 void explorer::describe_event(const event& e) {
   std::ostringstream line;
-  line << "thread " << unsigned{e.thread} << ": " << tested_.judge().describe(e.what);
+  line << "thread " << unsigned{e.thread} << ": " << tested_.checker().describe(e.what);
   if (e.pending()) {
     line << ", pending since " << e.invoked;
   } else {
-    line << " -> " << tested_.judge().describe_answer(e.what, e.result);
+    line << " -> " << tested_.checker().describe_result(e.what, e.result);
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }

@@ -26,13 +26,13 @@ bool untouched(const std::byte* line) {
 }
 
 void poison(std::span<std::byte> memory) {
-  static constexpr auto nobody_wrote_this = [] {
+  static constexpr auto unwritten_page = [] {
     std::array<std::byte, page> bytes{};
     bytes.fill(never_written);
     return bytes;
   }();
   for (std::size_t at = 0; at < memory.size(); at += page) {
-    medium::write(&memory[at], nobody_wrote_this.data(), page);
+    medium::write(&memory[at], unwritten_page.data(), page);
   }
 }
 

@@ -67,7 +67,7 @@ void machine::install_signal_handlers() {
 /// A subject that faults ends its fiber. Anything else dies as it would have without us.
 void machine::on_signal(int number) {
   machine* const self = current();
-  if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != nobody)) {
+  if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != no_thread)) {
     guarded& runner = self->running();
     runner.signal = number;
     self->leave_for_good(runner);
@@ -76,7 +76,7 @@ void machine::on_signal(int number) {
   ::raise(number);
 }
 
-mishap machine::ending_of(const guarded& runner) {
+fault machine::ending_of(const guarded& runner) {
   if (runner.signal == 0) return runner.ended;
   return std::string("was ended by a signal: ") + ::strsignal(runner.signal);
 }
@@ -111,14 +111,14 @@ std::string machine::name_of_thread(unsigned number) const {
 }
 
 unsigned machine::thread_number() const noexcept {
-  return alone_depth_ > 0 || running_thread_ == nobody ? alone_number() : running_thread_;
+  return alone_depth_ > 0 || running_thread_ == no_thread ? alone_number() : running_thread_;
 }
 
 void machine::look_as_running() {
   if (buffers_stores_) memory_.look_as(thread_number());
 }
 
-void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
+void machine::catch_fault(guarded& runner, const std::function<void()>& body) {
   try {
     body();
   } catch (const std::exception& problem) {
@@ -130,11 +130,11 @@ void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
 
 // --- alone ---
 
-mishap machine::run_alone(const std::function<void()>& body) {
+fault machine::run_alone(const std::function<void()>& body) {
   if (alone_depth_ == deepest) return "nests too deep";
-  if (alone_depth_ == 0 && running_thread_ == nobody) drain_all(alone_number());
+  if (alone_depth_ == 0 && running_thread_ == no_thread) drain_all(alone_number());
   fiber* const caller =
-      alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
+      alone_depth_ > 0 || running_thread_ != no_thread ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
   runner.alone_body = &body;
   if (mutated_) postponed_[threads_.size()] = {};
@@ -147,7 +147,7 @@ mishap machine::run_alone(const std::function<void()>& body) {
   }
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
-  const mishap ended = ending_of(runner);
+  const fault ended = ending_of(runner);
   if (buffers_stores_) end_alone(ended.has_value());
   return ended;
 }
@@ -160,15 +160,15 @@ void machine::end_alone(bool wrecked) {
 fiber& machine::alone_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   guarded& runner = me.running();
-  me.catch_mishap(runner, *runner.alone_body);
+  me.catch_fault(runner, *runner.alone_body);
   runner.finished = true;
   return *runner.caller;
 }
 
 // --- threads ---
 
-mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)>& body,
-                            strategy& order) {
+fault machine::run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                           strategy& order) {
   thread_count_ = threads;
   thread_body_ = &body;
   order_ = &order;
@@ -182,14 +182,14 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
   }
   order.begin(decision_source_, buffers_stores_ ? 2 * threads : threads, horizon_);
   looks_ahead_ = order.looks_ahead();
-  const unsigned first = decide(nobody);
+  const unsigned first = decide(no_thread);
   running_thread_ = first;
   look_as_running();
   fiber::switch_between(main_, *threads_[first]->stack);
-  const unsigned last = std::exchange(running_thread_, nobody);
+  const unsigned last = std::exchange(running_thread_, no_thread);
   alone_depth_ = 0;
   looks_ahead_ = false;
-  mishap ended = ending_of(*threads_[last]);
+  fault ended = ending_of(*threads_[last]);
   if (ended) memory_.discard_buffers();
   look_as_running();
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
@@ -200,10 +200,10 @@ fiber& machine::thread_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   const unsigned number = me.running_thread_;
   guarded& runner = *me.threads_[number];
-  me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
+  me.catch_fault(runner, [&me, number] { (*me.thread_body_)(number); });
   runner.finished = true;
-  const unsigned next = runner.ended ? nobody : me.decide(nobody);
-  if (next == nobody) return *runner.caller;
+  const unsigned next = runner.ended ? no_thread : me.decide(no_thread);
+  if (next == no_thread) return *runner.caller;
   me.running_thread_ = next;
   me.look_as_running();
   return *me.threads_[next]->stack;
@@ -222,7 +222,7 @@ void machine::abandon(std::string what) {
 
 void machine::list_runnable(unsigned current) {
   runnable_.clear();
-  if (current != nobody && !threads_[current]->finished && !threads_[current]->waiting) {
+  if (current != no_thread && !threads_[current]->finished && !threads_[current]->waiting) {
     runnable_.push_back(current);
   }
   for (unsigned t = 0; t < thread_count_; ++t) {
@@ -247,7 +247,7 @@ void machine::list_drains() {
 unsigned machine::decide(unsigned current) {
   for (;;) {
     list_runnable(current);
-    if (runnable_.empty()) return nobody;
+    if (runnable_.empty()) return no_thread;
     const unsigned next = choose(current);
     if (next < thread_count_) return next;
     drain_one(next - thread_count_);
@@ -289,7 +289,7 @@ void machine::end_starved() {
 }
 
 void machine::begin_operation(std::uint32_t most) {
-  if (running_thread_ == nobody) return;
+  if (running_thread_ == no_thread) return;
   guarded& me = *threads_[running_thread_];
   me.operation_ends = most == 0 ? no_bound : me.steps + most + 1;
   access_boundary();
@@ -308,8 +308,8 @@ bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park
 void machine::stop_if_parked(guarded& me) {
   if (to_park_ != me.number || me.steps < park_at_ || me.spared) return;
   me.parked = true;
-  const unsigned next = decide(nobody);
-  if (next == nobody) leave_for_good(me);
+  const unsigned next = decide(no_thread);
+  if (next == no_thread) leave_for_good(me);
   go_on(next);
 }
 
@@ -320,7 +320,7 @@ void machine::yield(const intent& next) {
     if (buffers_stores_) drain_now_and_then(runner);
     return;
   }
-  if (running_thread_ == nobody) return;
+  if (running_thread_ == no_thread) return;
   guarded& me = *threads_[running_thread_];
   count_step(me);
   wake_waiting();
@@ -372,7 +372,7 @@ void machine::locked_access(const void* address, domain::code_line where) {
 }
 
 void machine::relax() {
-  if (alone_depth_ > 0 || running_thread_ == nobody) {
+  if (alone_depth_ > 0 || running_thread_ == no_thread) {
     yield({});
     return;
   }
@@ -388,7 +388,7 @@ void machine::relax() {
 // --- states ---
 
 void machine::remember_seen(const void* value, std::size_t size) {
-  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  if (alone_depth_ > 0 || running_thread_ == no_thread) return;
   std::uint64_t bits = 0;
   std::memcpy(&bits, value, std::min(size, sizeof bits));
   std::uint64_t& seen = threads_[running_thread_]->seen;
@@ -396,7 +396,7 @@ void machine::remember_seen(const void* value, std::size_t size) {
 }
 
 std::uint64_t machine::state_hash() const {
-  std::uint64_t hash = base::mix64(memory_.state_hash() + twins_.hash());
+  std::uint64_t hash = base::mix64(memory_.state_hash() + shadows_.hash());
   for (unsigned t = 0; t < thread_count_; ++t) {
     const guarded& each = *threads_[t];
     const std::uint64_t flags = (each.finished ? 1U : 0U) | (each.waiting ? 2U : 0U);
@@ -417,7 +417,7 @@ bool machine::may_matter(const intent& next) {
 }
 
 void machine::record_footprint(std::uint32_t line, bool writes) {
-  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  if (alone_depth_ > 0 || running_thread_ == no_thread) return;
   if (footprints_.empty()) forget_footprints();
   std::uint16_t& seen = footprints_[line];
   if (seen == 0) touched_lines_.push_back(line);
@@ -489,9 +489,9 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
 /// The byte of the memory that the address names, by itself or as its twin; null if it names none.
 const std::byte* machine::in_memory(const void* address) const noexcept {
   if (memory_.contains(address)) return static_cast<const std::byte*>(address);
-  const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - twins_.distance();
+  const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - shadows_.distance();
   const auto* const byte = reinterpret_cast<const std::byte*>(original);
-  return twins_.distance() != 0 && memory_.contains(byte) ? byte : nullptr;
+  return shadows_.distance() != 0 && memory_.contains(byte) ? byte : nullptr;
 }
 
 void machine::block_given(const void* begin, std::size_t bytes) {
@@ -526,7 +526,7 @@ void machine::require_line_in_use(const void* address, domain::code_line where) 
   require_in_use(address, 1, "flushed", where);
 }
 
-void machine::require_in_use(const void* address, std::size_t bytes, const char* deed,
+void machine::require_in_use(const void* address, std::size_t bytes, const char* use,
                              domain::code_line where) {
   const freed_blocks& freed = memory_.freed();
   if (freed.empty() || !anybody_runs() || running().tolerant != 0) return;
@@ -536,7 +536,7 @@ void machine::require_in_use(const void* address, std::size_t bytes, const char*
   if (found == nullptr) return;
   const std::byte* const memory = memory_.bytes().data();
   const auto begin = reinterpret_cast<const std::byte*>(found->begin) - memory;
-  std::string what = deed;
+  std::string what = use;
   what += " a block that is free: offset " + std::to_string(first - memory) + ", in the block of " +
           std::to_string(found->bytes) + " bytes at offset " + std::to_string(begin) +
           "; accessed at " + to_text(where) + "; freed at " + to_text(found->freed) + " (" +
@@ -551,7 +551,7 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
                     const domain::site& where, bool untorn) {
   if (!untorn) require_in_use(destination, size, "stored to", domain::code_line::of(where));
   const bool inside = memory_.contains(destination);
-  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != nobody)) {
+  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != no_thread)) {
     std::memcpy(destination, source, size);
     return;
   }
@@ -565,8 +565,8 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
   store_over();
 }
 
-void machine::store_at_once(void* destination, const void* source, std::size_t size,
-                            store_kind kind, const domain::site& where) {
+void machine::store_unbuffered(void* destination, const void* source, std::size_t size,
+                               store_kind kind, const domain::site& where) {
   if (!memory_.contains(destination)) {
     std::memcpy(destination, source, size);
     return;

@@ -545,7 +545,7 @@ void memory::lay_over(std::uint32_t line, std::byte* content) const {
   }
 }
 
-const void* memory::stranger_in(std::uint32_t line) const {
+const void* memory::foreign_store_in(std::uint32_t line) const {
   std::uint64_t expected[8];
   std::memcpy(expected, media_word(line, 0), line_size);
   for (const pending_store& e : lines_[line]) {
@@ -557,18 +557,18 @@ const void* memory::stranger_in(std::uint32_t line) const {
   return difference == seen + 8 ? nullptr : difference;
 }
 
-const void* memory::stranger_in_touched_lines() const {
+const void* memory::foreign_store_in_touched_lines() const {
   if (depth_ == 0) return nullptr;
   for (const saved_line& saved : frames_[depth_ - 1].undo) {
-    if (const void* const found = stranger_in(saved.line)) return found;
+    if (const void* const found = foreign_store_in(saved.line)) return found;
   }
   return nullptr;
 }
 
-const void* memory::stranger_anywhere() const {
+const void* memory::foreign_store_anywhere() const {
   for (std::uint32_t line = 0; line < lines_.size(); ++line) {
     if (std::memcmp(live_word(line, 0), media_word(line, 0), line_size) == 0) continue;
-    if (const void* const found = stranger_in(line)) return found;
+    if (const void* const found = foreign_store_in(line)) return found;
   }
   return nullptr;
 }

@@ -42,7 +42,7 @@ class buffered_oracle final : public oracle {
   /// An operation with the stamp e proves that all epochs up to e - `lag` are durable: 2 if nothing
   /// begins in an epoch whose tick is not durable, else 3.
   explicit buffered_oracle(std::shared_ptr<const stepwise_oracle> meaning, std::uint64_t lag = 3,
-                           judging rules = {})
+                           checker_rules rules = {})
       : meaning_(std::move(meaning)), lag_(lag), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
@@ -57,7 +57,7 @@ class buffered_oracle final : public oracle {
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
-  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
+  [[nodiscard]] std::string describe_result(const call& what, const outcome& result) const override;
 
  private:
   [[nodiscard]] prefix_demand demanded(std::span<const event> events, const history& seen,
@@ -65,7 +65,7 @@ class buffered_oracle final : public oracle {
 
   std::shared_ptr<const stepwise_oracle> meaning_;
   std::uint64_t lag_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 }  // namespace outlast::verify

@@ -43,7 +43,7 @@ struct program {
 };
 
 /// Deliberate defects of a judge, for the tests that prove a judge can fail.
-struct judging {
+struct checker_rules {
   bool keeps_real_time = true;
   bool keeps_completed = true;
   bool keeps_prefix = true;    ///< nothing is missing that came before what survived
@@ -97,7 +97,7 @@ class oracle {
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;
   /// What the operation answered, for people: "yes" or "no", and the value. An operation that has
   /// nothing to answer is "done".
-  [[nodiscard]] virtual std::string describe_answer(const call& what, const outcome& answer) const;
+  [[nodiscard]] virtual std::string describe_result(const call& what, const outcome& result) const;
 };
 
 /// A specification whose operations act one at a time on the whole state.
@@ -127,7 +127,7 @@ class stepwise_oracle : public oracle {
 /// or refuses it where its answer contradicts. At most 64 events: throws `std::length_error`.
 template <class State, class Step>
 [[nodiscard]] bool linearizable(std::span<const event* const> events, const State& initial,
-                                const State& found, Step&& step, judging rules = {}) {
+                                const State& found, Step&& step, checker_rules rules = {}) {
   if (events.size() > 64) throw std::length_error("a history of more than 64 events");
   std::uint64_t required = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -172,7 +172,7 @@ enum class map_operation : std::uint8_t {
 class map_oracle final : public stepwise_oracle {
  public:
   /// Scenarios are drawn from `offered`, with values or (a set) without.
-  explicit map_oracle(std::vector<map_operation> offered, bool has_values, judging rules = {})
+  explicit map_oracle(std::vector<map_operation> offered, bool has_values, checker_rules rules = {})
       : offered_(std::move(offered)), has_values_(has_values), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
@@ -192,7 +192,7 @@ class map_oracle final : public stepwise_oracle {
 
   std::vector<map_operation> offered_;
   bool has_values_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 enum class sequence_operation : std::uint8_t {
@@ -205,7 +205,8 @@ enum class sequence_operation : std::uint8_t {
 class sequence_oracle final : public stepwise_oracle {
  public:
   enum class discipline { stack, queue };
-  explicit sequence_oracle(discipline order, judging rules = {}) : order_(order), rules_(rules) {}
+  explicit sequence_oracle(discipline order, checker_rules rules = {})
+      : order_(order), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
@@ -218,11 +219,11 @@ class sequence_oracle final : public stepwise_oracle {
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
-  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
+  [[nodiscard]] std::string describe_result(const call& what, const outcome& result) const override;
 
  private:
   discipline order_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 }  // namespace outlast::verify

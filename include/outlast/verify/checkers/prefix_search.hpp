@@ -26,7 +26,7 @@ struct prefix_demand {
 /// Remembers dead ends, as `linearizable` does. At most 64 events: throws `std::length_error`.
 [[nodiscard]] bool has_prefix(const stepwise_oracle& meaning, std::span<const event> events,
                               const abstract_state& initial, const abstract_state& found,
-                              prefix_demand demand, judging rules = {});
+                              prefix_demand demand, checker_rules rules = {});
 
 /// The demand that everything survived that responded.
 [[nodiscard]] prefix_demand all_that_responded(std::span<const event> events);

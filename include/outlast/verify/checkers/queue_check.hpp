@@ -18,6 +18,6 @@ namespace outlast::verify {
 /// What `sequence_oracle` says of a queue, in O(n log n) and for any number of operations.
 /// Demands that `adds_unique_values(initial, seen)`.
 [[nodiscard]] bool queue_linearizable(const abstract_state& initial, const history& seen,
-                                      const abstract_state& found, judging rules = {});
+                                      const abstract_state& found, checker_rules rules = {});
 
 }  // namespace outlast::verify

@@ -34,6 +34,6 @@ namespace outlast::verify {
 /// by somebody whose take is pending; where several are, ways to tell who took what are tried one
 /// after the other. Demands that `adds_unique_values(initial, seen)`.
 [[nodiscard]] bool stack_linearizable(const abstract_state& initial, const history& seen,
-                                      const abstract_state& found, judging rules = {});
+                                      const abstract_state& found, checker_rules rules = {});
 
 }  // namespace outlast::verify

@@ -31,7 +31,7 @@ class store_oracle final : public stepwise_oracle {
     return {static_cast<std::uint8_t>(kind), first | second << 32, value};
   }
   /// The answer of a read that found these.
-  [[nodiscard]] static outcome answer(std::optional<std::uint64_t> first,
+  [[nodiscard]] static outcome result(std::optional<std::uint64_t> first,
                                       std::optional<std::uint64_t> second) noexcept {
     return {first.has_value(), first.value_or(0) | second.value_or(0) << 32};
   }

@@ -30,7 +30,8 @@ enum class reader_promise {
 class transaction_oracle final : public oracle {
  public:
   explicit transaction_oracle(std::shared_ptr<const stepwise_oracle> meaning,
-                              reader_promise readers = reader_promise::durable, judging rules = {})
+                              reader_promise readers = reader_promise::durable,
+                              checker_rules rules = {})
       : meaning_(std::move(meaning)), readers_(readers), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
@@ -53,15 +54,15 @@ class transaction_oracle final : public oracle {
   [[nodiscard]] std::string describe(const abstract_state& state) const override {
     return meaning_->describe(state);
   }
-  [[nodiscard]] std::string describe_answer(const call& what,
-                                            const outcome& answer) const override {
-    return meaning_->describe_answer(what, answer);
+  [[nodiscard]] std::string describe_result(const call& what,
+                                            const outcome& result) const override {
+    return meaning_->describe_result(what, result);
   }
 
  private:
   std::shared_ptr<const stepwise_oracle> meaning_;
   reader_promise readers_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 enum class account_operation : std::uint8_t {

@@ -40,9 +40,9 @@ class buffered_world final : public World {
       case epoch_operation::sync: spared([&] { clock.sync(); }); return {true};
     }
     static_cast<void>(clock.take_last_epoch());
-    outcome answer = World::apply(what);
-    answer.stamp = clock.take_last_epoch();
-    return answer;
+    outcome result = World::apply(what);
+    result.stamp = clock.take_last_epoch();
+    return result;
   }
 
   abstract_state observe() override {
@@ -73,9 +73,9 @@ class buffered_map_subject final : public structure_subject<Structure> {
   explicit buffered_map_subject(std::string name, parts how = {},
                                 std::vector<map_operation> operations = default_operations())
       : structure_subject<Structure>(std::move(name), std::move(how)),
-        judge_(std::make_shared<map_oracle>(std::move(operations), true), epochs_lost) {}
+        checker_(std::make_shared<map_oracle>(std::move(operations), true), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<map_world<Structure>>>(memory, fresh, how.make,
@@ -88,7 +88,7 @@ class buffered_map_subject final : public structure_subject<Structure> {
     return {insert, put, put, update, erase, erase, get, contains};
   }
 
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 /// A buffered graph in a pool.
@@ -99,9 +99,9 @@ class buffered_graph_subject final : public structure_subject<Graph> {
 
   explicit buffered_graph_subject(std::string name, parts how = {})
       : structure_subject<Graph>(std::move(name), std::move(how)),
-        judge_(std::make_shared<graph_oracle>(), epochs_lost) {}
+        checker_(std::make_shared<graph_oracle>(), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<graph_world<Graph>>>(memory, fresh, how.make,
@@ -109,7 +109,7 @@ class buffered_graph_subject final : public structure_subject<Graph> {
   }
 
  private:
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 /// A buffered stack or queue in a pool.
@@ -122,9 +122,9 @@ class buffered_sequence_subject final : public structure_subject<Structure> {
   buffered_sequence_subject(std::string name, discipline order, parts how = {})
       : structure_subject<Structure>(std::move(name), std::move(how)),
         order_(order),
-        judge_(std::make_shared<sequence_oracle>(order), epochs_lost) {}
+        checker_(std::make_shared<sequence_oracle>(order), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<sequence_world<Structure>>>(order_, memory, fresh,
@@ -133,7 +133,7 @@ class buffered_sequence_subject final : public structure_subject<Structure> {
 
  private:
   discipline order_;
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 }  // namespace outlast::verify

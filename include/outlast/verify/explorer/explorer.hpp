@@ -98,7 +98,7 @@ class explorer final : private crash_observer {
 
  private:
   /// A life of the subject between two crashes.
-  struct life {
+  struct incarnation {
     const abstract_state* initial;
     const history* seen;
     const world* opened = nullptr;  // null: it is being opened
@@ -130,12 +130,12 @@ class explorer final : private crash_observer {
   void consider(const crash_choice& choice);
   void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets);
   template <class Enter>
-  void crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again);
-  void live_again(const life& before, std::uint64_t key, bool crashes_again);
+  void crash(Enter&& enter, const incarnation& before, std::uint64_t key, bool crashes_again);
+  void recover_on_image(const incarnation& before, std::uint64_t key, bool crashes_again);
   [[nodiscard]] bool nests(std::uint64_t key) const;
-  void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
-  void judge(world& opened, const life& lived, abstract_state& state, const char* when,
-             bool directly_after_opening);
+  void run_after_recovery(world& recovered, const abstract_state& state, std::uint64_t seed);
+  void check_state(world& opened, const incarnation& ended, abstract_state& state, const char* when,
+                   bool directly_after_opening);
 
   bool build_scenario(std::uint64_t seed, const std::vector<operation_place>& without = {});
   void choose_start(random& source);
@@ -151,14 +151,14 @@ class explorer final : private crash_observer {
   void open_for_execution();
   [[nodiscard]] std::unique_ptr<world> open();
   void run_thread(unsigned thread);
-  void park_somebody(random& source);
+  void park_a_thread(random& source);
   void finish_execution(std::uint64_t number);
   void check_seam(bool everywhere);
   [[nodiscard]] bool time_is_up() const;
   [[nodiscard]] std::unique_ptr<strategy> chosen_strategy() const;
 
   void fail(const std::string& what);
-  void fail_if(const mishap& ended, const char* when);
+  void fail_if(const fault& ended, const char* when);
   void describe_crash(const crash_choice& choice);
   void describe_kill();
   void describe_history();
@@ -176,7 +176,7 @@ class explorer final : private crash_observer {
   machine machine_;
   scenario scene_;
   history history_;
-  std::vector<life> lives_;
+  std::vector<incarnation> incarnations_;
   std::unique_ptr<world> world_;
   bool wrecked_ = false;  // a thread of the execution stands in the middle of an operation
   const exhaustive_strategy* everything_ = nullptr;  // while an exhaustive exploration runs

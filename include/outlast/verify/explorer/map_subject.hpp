@@ -104,9 +104,9 @@ class map_subject final : public structure_subject<Structure> {
 
   explicit map_subject(std::string name, parts how = {})
       : structure_subject<Structure>(std::move(name), {how.make, how.blocks, how.memory_bytes}),
-        judge_(how.operations, !is_set) {}
+        checker_(how.operations, !is_set) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const auto& how = this->how();
     return std::make_unique<map_world<Structure>>(memory, fresh, how.make, how.blocks);
@@ -123,7 +123,7 @@ class map_subject final : public structure_subject<Structure> {
     return all;
   }
 
-  map_oracle judge_;
+  map_oracle checker_;
 };
 
 }  // namespace outlast::verify

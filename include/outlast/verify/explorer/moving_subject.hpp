@@ -24,7 +24,7 @@ class moving_subject final : public subject {
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return moved_->policy(); }
-  [[nodiscard]] const oracle& judge() const override { return moved_->judge(); }
+  [[nodiscard]] const oracle& checker() const override { return moved_->checker(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] std::span<std::byte> volatile_globals() const override {
     return moved_->volatile_globals();

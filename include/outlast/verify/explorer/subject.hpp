@@ -47,7 +47,7 @@ class subject {
   /// For people: structure and policy.
   [[nodiscard]] virtual std::string structure() const = 0;
   [[nodiscard]] virtual std::string policy() const = 0;
-  [[nodiscard]] virtual const oracle& judge() const = 0;
+  [[nodiscard]] virtual const oracle& checker() const = 0;
   [[nodiscard]] virtual std::size_t memory_bytes() const { return std::size_t{1} << 20; }
   /// Volatile memory outside the world that a crash clears: tables of flit-counters.
   [[nodiscard]] virtual std::span<std::byte> volatile_globals() const { return {}; }
@@ -71,15 +71,15 @@ class subject {
 template <class World>
 class bare_subject final : public subject {
  public:
-  bare_subject(std::string structure, std::string policy, std::shared_ptr<const oracle> judge,
+  bare_subject(std::string structure, std::string policy, std::shared_ptr<const oracle> checker,
                std::size_t memory_bytes = 16 * 1024)
       : structure_(std::move(structure)),
         policy_(std::move(policy)),
-        judge_(std::move(judge)),
+        checker_(std::move(checker)),
         memory_bytes_(memory_bytes) {}
   [[nodiscard]] std::string structure() const override { return structure_; }
   [[nodiscard]] std::string policy() const override { return policy_; }
-  [[nodiscard]] const oracle& judge() const override { return *judge_; }
+  [[nodiscard]] const oracle& checker() const override { return *checker_; }
   [[nodiscard]] std::size_t memory_bytes() const override { return memory_bytes_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     return std::make_unique<World>(memory, fresh);
@@ -88,7 +88,7 @@ class bare_subject final : public subject {
  private:
   std::string structure_;
   std::string policy_;
-  std::shared_ptr<const oracle> judge_;
+  std::shared_ptr<const oracle> checker_;
   std::size_t memory_bytes_;
 };
 

@@ -135,7 +135,7 @@ class accounts_subject final : public subject {
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return std::string(Manager::engine_name()); }
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::size_t memory_bytes() const override { return std::size_t{128} << 10; }
   [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {
     return holds_pool(memory);
@@ -149,7 +149,7 @@ class accounts_subject final : public subject {
 
  private:
   std::string name_;
-  transaction_oracle judge_{std::make_shared<accounts_oracle>()};
+  transaction_oracle checker_{std::make_shared<accounts_oracle>()};
 };
 
 }  // namespace outlast::verify

@@ -116,15 +116,15 @@ struct lossy : Disk {
   }
 
   static void schedule_point(const void* = nullptr) {
-    if (auto* const told = verify::file_observer::present()) told->at_access();
+    if (auto* const observer = verify::file_observer::present()) observer->at_access();
   }
   static void relax() {
-    if (auto* const told = verify::file_observer::present()) told->at_wait();
+    if (auto* const observer = verify::file_observer::present()) observer->at_wait();
   }
 
  protected:
   static void at_fence() {
-    if (auto* const told = verify::file_observer::present()) told->at_fence();
+    if (auto* const observer = verify::file_observer::present()) observer->at_fence();
   }
 };
 

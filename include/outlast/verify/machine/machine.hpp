@@ -14,8 +14,8 @@
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/verify/explorer/mutants.hpp>
+#include <outlast/verify/explorer/shadows.hpp>
 #include <outlast/verify/explorer/strategy.hpp>
-#include <outlast/verify/explorer/twins.hpp>
 #include <outlast/verify/machine/fiber.hpp>
 #include <outlast/verify/machine/memory.hpp>
 #include <outlast/verify/machine/threading.hpp>
@@ -43,7 +43,7 @@ class crash_observer {
 };
 
 /// How code that ran on a fiber ended. Empty: it returned.
-using mishap = std::optional<std::string>;
+using fault = std::optional<std::string>;
 
 /// Thread-safety: none; one operating-system thread makes, drives and destroys it.
 class machine {
@@ -67,7 +67,7 @@ class machine {
 
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
   [[nodiscard]] bool caches_persist() const noexcept { return memory_.model().cache_persistent; }
-  [[nodiscard]] verify::twins& twins() noexcept { return twins_; }
+  [[nodiscard]] verify::shadows& shadows() noexcept { return shadows_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
   /// "thread 1"; "alone" stands for what ran alone: opening, recovery, reading, closing.
   [[nodiscard]] std::string name_of_thread(unsigned number) const;
@@ -82,11 +82,11 @@ class machine {
 
   /// Runs `body` alone to its end, with no thread switches; may be called while threads are
   /// suspended, and inside itself.
-  [[nodiscard]] mishap run_alone(const std::function<void()>& body);
+  [[nodiscard]] fault run_alone(const std::function<void()>& body);
   /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`; returns when all have ended,
   /// or the first met a mishap. Then the others are abandoned where they stand.
-  [[nodiscard]] mishap run_threads(unsigned threads, const std::function<void(unsigned)>& body,
-                                   strategy& order);
+  [[nodiscard]] fault run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                                  strategy& order);
   /// The randomness of the next `run_threads`, and how many decisions it will take, about.
   void prepare_decisions(random source, std::uint32_t horizon) noexcept {
     decision_source_ = source;
@@ -134,8 +134,8 @@ class machine {
   void store(void* destination, const void* source, std::size_t size, store_kind kind,
              const domain::site& where, bool untorn);
   /// The same, past the thread's buffer, which is empty: the store of a locked instruction.
-  void store_at_once(void* destination, const void* source, std::size_t size, store_kind kind,
-                     const domain::site& where);
+  void store_unbuffered(void* destination, const void* source, std::size_t size, store_kind kind,
+                        const domain::site& where);
   void write_back(const void* address, const domain::site& where);
   /// Orders; where stores are buffered, later loads do not wait for it.
   void fence(const domain::site& where);
@@ -153,7 +153,7 @@ class machine {
   void block_freed(const void* block, std::size_t bytes, domain::code_line where);
   void block_retired(const void* block, domain::code_line where);
   /// Ends the running body, as abandon(), if a block that is free has some of the bytes.
-  void require_in_use(const void* address, std::size_t bytes, const char* deed,
+  void require_in_use(const void* address, std::size_t bytes, const char* use,
                       domain::code_line where);
   /// The same for the flush of a line.
   void require_line_in_use(const void* address, domain::code_line where);
@@ -161,7 +161,7 @@ class machine {
   void tolerate_freed(bool wanted) noexcept;
 
  private:
-  static constexpr unsigned nobody = ~0U;
+  static constexpr unsigned no_thread = ~0U;
   static constexpr std::uint32_t no_bound = ~std::uint32_t{0};
   static constexpr unsigned deepest = 6;
 
@@ -174,7 +174,7 @@ class machine {
     bool waiting = false;
     bool parked = false;
     bool spared = false;
-    mishap ended;
+    fault ended;
     int signal = 0;  // that ended it: put into words outside of the handler
     std::uint32_t steps = 0;
     std::uint32_t operation_ends = no_bound;  // after this step it has taken too long
@@ -186,7 +186,7 @@ class machine {
   };
 
   [[nodiscard]] bool anybody_runs() const noexcept {
-    return alone_depth_ > 0 || running_thread_ != nobody;
+    return alone_depth_ > 0 || running_thread_ != no_thread;
   }
   void step_at(const void* address, bool writes);
   [[nodiscard]] const std::byte* in_memory(const void* address) const noexcept;
@@ -194,8 +194,8 @@ class machine {
   static fiber& thread_entry(void* self);
   static void on_signal(int number);
   static void install_signal_handlers();
-  [[nodiscard]] static mishap ending_of(const guarded& runner);
-  void catch_mishap(guarded& runner, const std::function<void()>& body);
+  [[nodiscard]] static fault ending_of(const guarded& runner);
+  void catch_fault(guarded& runner, const std::function<void()>& body);
   [[nodiscard]] guarded& running();
   [[nodiscard]] unsigned thread_number() const noexcept;
   /// What runs alone is none of the threads: it comes after them.
@@ -243,7 +243,7 @@ class machine {
   static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;
   std::uint64_t mark_ = mark;
   verify::memory memory_;
-  verify::twins twins_;
+  verify::shadows shadows_;
   site_table sites_;
   limits bounds_;
   bool buffers_stores_;
@@ -261,7 +261,7 @@ class machine {
   std::vector<std::unique_ptr<guarded>> threads_;
   std::array<std::unique_ptr<guarded>, deepest> alone_;
   unsigned alone_depth_ = 0;
-  unsigned running_thread_ = nobody;
+  unsigned running_thread_ = no_thread;
   unsigned thread_count_ = 0;
   const std::function<void(unsigned)>* thread_body_ = nullptr;
   strategy* order_ = nullptr;

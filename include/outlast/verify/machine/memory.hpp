@@ -162,9 +162,9 @@ class memory {
   // The seam's guard.
 
   /// Address of a byte among the lines touched in this frame that was changed behind the seam.
-  [[nodiscard]] const void* stranger_in_touched_lines() const;
+  [[nodiscard]] const void* foreign_store_in_touched_lines() const;
   /// The same for the whole memory: slower.
-  [[nodiscard]] const void* stranger_anywhere() const;
+  [[nodiscard]] const void* foreign_store_anywhere() const;
 
   [[nodiscard]] std::uint64_t forced_write_backs() const noexcept { return forced_; }
 
@@ -215,7 +215,7 @@ class memory {
   [[nodiscard]] bool ordered(std::span<const pending_store> entries) const noexcept;
   frame& push_frame();
   void lay_over(std::uint32_t line, std::byte* content) const;
-  [[nodiscard]] const void* stranger_in(std::uint32_t line) const;
+  [[nodiscard]] const void* foreign_store_in(std::uint32_t line) const;
 
   std::byte* live_ = nullptr;
   std::unique_ptr<std::byte[]> media_;

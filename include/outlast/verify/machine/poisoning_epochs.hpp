@@ -46,11 +46,11 @@ class poisoning_epochs {
     std::array<std::byte, 256> pattern;
     pattern.fill(std::byte{0xDB});
     const std::size_t size = blocks.usable_size(node);
-    const std::size_t spoilt = size < pattern.size() ? size : pattern.size();
-    D::write(node, pattern.data(), spoilt);
+    const std::size_t poisoned = size < pattern.size() ? size : pattern.size();
+    D::write(node, pattern.data(), poisoned);
     // Where there is a twin, it is what is read.
     if (D::shadow_distance() != 0)
-      D::write(shadow_of<D>(node), pattern.data(), spoilt, domain::site::none());
+      D::write(shadow_of<D>(node), pattern.data(), poisoned, domain::site::none());
     blocks.deallocate(node);
   }
 

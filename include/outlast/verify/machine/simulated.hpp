@@ -74,7 +74,7 @@ struct simulated {
       expected = now;
       return false;
     }
-    put_at_once(word, desired, order, where);
+    put_unbuffered(word, desired, order, where);
     return true;
   }
   static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
@@ -90,8 +90,8 @@ struct simulated {
     }
     if (auto* const m = verify::machine::current()) {
       // Nobody sees one word without the other, but a crash may leave that on the media.
-      m->store_at_once(&pair.first, &desired.first, 8, verify::store_kind::release, where);
-      m->store_at_once(&pair.second, &desired.second, 8, verify::store_kind::release, where);
+      m->store_unbuffered(&pair.first, &desired.first, 8, verify::store_kind::release, where);
+      m->store_unbuffered(&pair.second, &desired.second, 8, verify::store_kind::release, where);
     } else {
       std::memcpy(static_cast<void*>(&pair), &desired, sizeof desired);
     }
@@ -129,7 +129,7 @@ struct simulated {
     begin_locked(&counter, where);
     const std::uint64_t value = peek(counter) + change;
     if (auto* const m = verify::machine::current()) {
-      m->store_at_once(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
+      m->store_unbuffered(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
     } else {
       std::memcpy(static_cast<void*>(&counter), &value, sizeof(value));
     }
@@ -197,9 +197,9 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->tolerate_freed(wanted);
   }
   /// See outlast::keeps_twins.
-  static std::uintptr_t shadow_distance() noexcept { return twins().distance(); }
-  static void open_shadow(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
-  static void close_shadow(std::size_t used_bytes) { twins().close(used_bytes); }
+  static std::uintptr_t shadow_distance() noexcept { return shadows().distance(); }
+  static void open_shadow(std::uintptr_t base, std::size_t bytes) { shadows().open(base, bytes); }
+  static void close_shadow(std::size_t used_bytes) { shadows().close(used_bytes); }
   /// What a pool in a file learns from the number of the boot: has the machine run on since the
   /// last process died? Its caches then hold what nobody has flushed.
   static bool machine_went_on() noexcept {
@@ -208,10 +208,10 @@ struct simulated {
   }
 
  private:
-  static verify::twins& twins() noexcept {
-    static verify::twins of_pools_without_a_machine;
+  static verify::shadows& shadows() noexcept {
+    static verify::shadows of_pools_without_a_machine;
     auto* const m = verify::machine::current();
-    return m != nullptr ? m->twins() : of_pools_without_a_machine;
+    return m != nullptr ? m->shadows() : of_pools_without_a_machine;
   }
   /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
   /// and 16-byte words need no library.
@@ -242,10 +242,10 @@ struct simulated {
   }
   /// The store of a locked instruction, whose beginning has emptied the buffer.
   template <class T>
-  static void put_at_once(std::atomic<T>& word, const T& value, std::memory_order order,
-                          site where) {
+  static void put_unbuffered(std::atomic<T>& word, const T& value, std::memory_order order,
+                             site where) {
     if (auto* const m = verify::machine::current()) {
-      m->store_at_once(&word, &value, sizeof(T), kind_of(order), where);
+      m->store_unbuffered(&word, &value, sizeof(T), kind_of(order), where);
     } else {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
@@ -254,13 +254,13 @@ struct simulated {
   template <class T>
   static void store_visibly(std::atomic<T>& word, const T& value, site where) {
     if (auto* const m = verify::machine::current()) m->drain();
-    put_at_once(word, value, std::memory_order_seq_cst, where);
+    put_unbuffered(word, value, std::memory_order_seq_cst, where);
   }
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
     begin_locked(&word, where);
     const T old = seen(peek(word));
-    put_at_once(word, static_cast<T>(next(old)), order, where);
+    put_unbuffered(word, static_cast<T>(next(old)), order, where);
     return old;
   }
   static void begin_locked(const void* word, site where) {

@@ -33,11 +33,11 @@ struct lifetime {
   return static_cast<sequence_operation>(e.what.kind) == sequence_operation::add;
 }
 
-struct sequence_lives {
+struct sequence_lifetimes {
   /// The content at the beginning counts as added before the history, and `found`, in the order in
   /// which it would be taken, as taken after it.
-  sequence_lives(const abstract_state& initial, const history& seen, const abstract_state& found,
-                 bool keeps_real_time) {
+  sequence_lifetimes(const abstract_state& initial, const history& seen,
+                     const abstract_state& found, bool keeps_real_time) {
     begin(initial, seen);
     for (const event& e : seen.events()) {
       if (!adds(e)) take(e, keeps_real_time);
@@ -52,7 +52,7 @@ struct sequence_lives {
   bool contradictory = false;  ///< something was taken that was not there
   std::vector<lifetime> values;
   std::vector<interval> pending_takes;  ///< in the order of their invocations
-  std::vector<interval> empty_answers;
+  std::vector<interval> empty_results;
 
  private:
   [[nodiscard]] static interval span_of(const event& e) {
@@ -78,7 +78,7 @@ struct sequence_lives {
     } else if (e.result.ok) {
       take(e.result.value, span_of(e), keeps_real_time);
     } else {
-      empty_answers.push_back(span_of(e));
+      empty_results.push_back(span_of(e));
     }
   }
 

@@ -33,11 +33,11 @@ enum class sequence_order { stack, queue };
 ///   * of the values of one thread, those that survive lie in the order of the pushes, and in a
 ///     queue all of them were pushed after all that are gone.
 /// Survivors are shown in the order in which they would be popped.
-class sequence_judge final : public judge {
+class sequence_checker final : public checker {
  public:
-  explicit sequence_judge(sequence_order order) : order_(order) {}
+  explicit sequence_checker(sequence_order order) : order_(order) {}
 
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tests/powercut/harness.hpp>
-#include <tests/powercut/sequence_judge.hpp>
+#include <tests/powercut/sequence_checker.hpp>
 
 #include <algorithm>
 #include <array>
@@ -62,9 +62,9 @@ class epoch_bounds {
 
 /// The judge of buffered maps, whose keys belong to one thread each. Operations: map_operation.
 /// There must be one epoch whose end explains all survivors, but for what had not returned.
-class buffered_map_judge final : public judge {
+class buffered_map_checker final : public checker {
  public:
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -92,11 +92,11 @@ class buffered_map_judge final : public judge {
 /// sequence_operation. There must be one epoch at whose end the structure held the survivors, in
 /// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown
 /// in the order in which they would be popped.
-class buffered_sequence_judge : public judge {
+class buffered_sequence_checker : public checker {
  public:
-  explicit buffered_sequence_judge(sequence_order order) : order_(order) {}
+  explicit buffered_sequence_checker(sequence_order order) : order_(order) {}
 
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -125,11 +125,11 @@ class buffered_sequence_judge : public judge {
   std::size_t pops_begun_ = 0;  // that have not returned
 };
 
-struct buffered_queue_judge : buffered_sequence_judge {
-  buffered_queue_judge() : buffered_sequence_judge(sequence_order::queue) {}
+struct buffered_queue_checker : buffered_sequence_checker {
+  buffered_queue_checker() : buffered_sequence_checker(sequence_order::queue) {}
 };
-struct buffered_stack_judge : buffered_sequence_judge {
-  buffered_stack_judge() : buffered_sequence_judge(sequence_order::stack) {}
+struct buffered_stack_checker : buffered_sequence_checker {
+  buffered_stack_checker() : buffered_sequence_checker(sequence_order::stack) {}
 };
 
 }  // namespace outlast::test::powercut

@@ -34,9 +34,9 @@ inline verify::abstract_state damaged(verify::abstract_state found, verify::rand
 }
 
 /// Compares the verdicts on small histories, right and wrong. `judge(initial, history, found)`.
-template <class Judge>
+template <class Check>
 void expect_agreement(const verify::sequence_oracle& searching, unsigned threads, unsigned rounds,
-                      std::uint64_t seed, Judge&& judge) {
+                      std::uint64_t seed, Check&& check) {
   verify::random source(seed);
   unsigned accepted = 0;
   unsigned refused = 0;
@@ -48,7 +48,7 @@ void expect_agreement(const verify::sequence_oracle& searching, unsigned threads
     const random_run run = history_player(searching, initial, shape, source).play();
     const verify::abstract_state found = source.one_in(2) ? run.last : damaged(run.last, source);
     const bool right = searching.explains(initial, run.seen, found);
-    ASSERT_EQ(judge(initial, run.seen, found), right) << "round " << round;
+    ASSERT_EQ(check(initial, run.seen, found), right) << "round " << round;
     ++(right ? accepted : refused);
   }
   EXPECT_GT(accepted, rounds / 6);

@@ -12,7 +12,7 @@ namespace outlast::verify {
 /// its power is kept, with its area, while the next one opens the pool, and goes on afterwards.
 /// What an area holds at first is what no structure expects there.
 /// Thread-safety: none.
-class twins {
+class shadows {
  public:
   /// From the memory at `base` to its twin, for the latest opener.
   [[nodiscard]] std::uintptr_t distance() const noexcept { return distances_.back(); }

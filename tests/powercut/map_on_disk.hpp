@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>
 #include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/power_cuts.hpp>
@@ -56,7 +57,7 @@ class map_on_disk final : public file_subject {
   using pool_type = typename Structure::pool_type;
   using world_type = verify::map_world<Structure>;
   static constexpr bool is_set =
-      std::is_same_v<typename Structure::mapped_type, lockfree::no_value>;
+      std::is_same_v<typename Structure::mapped_type, roots::no_value>;
 
  public:
   using parts = typename verify::map_subject<Structure>::parts;

@@ -1,14 +1,14 @@
-// Verifies buffered structures that live in a pool: what a crash leaves is the state at the end of
-// the epoch that the clock in the image names.
+// Verifies buffered structures in a pool. A crash leaves the state at the end of the epoch that the
+// clock in the image names.
 //
 //   using map = outlast::epoch::hash_map<std::uint64_t, std::uint64_t, outlast::domain::simulated>;
 //   outlast::verify::buffered_map_subject<map> tested("my_map");
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is as map_subject.hpp or sequence_subject.hpp want it, has pool_clock(), and begins
-// an epoch::operation for what changes it and for nothing else. Ticks and syncs are operations of
-// the scenarios.
+// The structure satisfies the requirements of map_subject.hpp or sequence_subject.hpp and has
+// pool_clock(). It begins an epoch::operation for each change and for nothing else. Ticks and syncs
+// are operations of the scenarios.
 #pragma once
 
 #include <outlast/verify/checkers/buffered_oracle.hpp>
@@ -27,7 +27,8 @@
 
 namespace outlast::verify {
 
-/// `World` with a clock: an epoch in front of what it observes, stamps on what has changed it.
+/// A `World` with a clock. The observed state begins with the epoch, and results of changes have a
+/// stamp.
 template <class World>
 class buffered_world final : public World {
  public:
@@ -52,7 +53,7 @@ class buffered_world final : public World {
   }
 
  private:
-  /// Who ticks waits for who ticks: a thread that stops for good stops elsewhere.
+  /// A tick waits for a concurrent tick, so a thread must not be stopped for good inside one.
   template <class Work>
   static void spared(Work&& work) {
     machine::current()->spare(true);
@@ -61,7 +62,8 @@ class buffered_world final : public World {
   }
 };
 
-/// While a sync runs operations begin in an epoch whose tick is not durable: see buffered_oracle.
+/// The lag of buffered_oracle: during a sync, operations begin in an epoch whose tick is not
+/// durable.
 inline constexpr std::uint64_t epochs_lost = 3;
 
 /// A buffered map in a pool.

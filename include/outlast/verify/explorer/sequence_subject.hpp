@@ -1,4 +1,4 @@
-// Verifies a stack or queue that lives in a pool, in a few lines:
+// Verifies a stack or queue in a pool:
 //
 //   using queue = my_queue<std::uint64_t, outlast::durable::flit<
 //       outlast::durable::tag::adjacent, outlast::durable::automatic, outlast::domain::simulated>>;
@@ -7,10 +7,10 @@
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is constructed as Structure(pool, name, options...), recovers in its constructor,
-// and has push(value) and pop() -> optional; for_each(visit(value)), which begins with the value
-// that pop would take; the types pool_type, value_type and policy_type. If it has empty() or
-// arena(), these are examined too.
+// The structure is constructed as Structure(pool, name, options...) and recovers in its
+// constructor. It has push(value), pop() -> optional, and the types pool_type, value_type and
+// policy_type. It has for_each(visit(value)), which begins with the value that pop would return. If
+// it has empty() or arena(), these are examined too.
 #pragma once
 
 #include <outlast/verify/explorer/structure_subject.hpp>
@@ -57,7 +57,7 @@ class sequence_world : public structure_world<Structure> {
   }
 
  private:
-  /// Every other take asks first: an answer "empty" is as good as that of a pop.
+  /// Every other take calls empty() first. A result "empty" is checked like that of a pop.
   bool says_empty() {
     if constexpr (requires { structure_->empty(); }) {
       return std::exchange(is_empty_next_, !is_empty_next_) && structure_->empty();

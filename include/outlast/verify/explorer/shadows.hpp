@@ -1,4 +1,4 @@
-// The second replicas of pools in simulated memory.
+// The shadow copies of pools in simulated memory.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace outlast::verify {
 
-/// Volatile memory beside the simulated one, an area for each process that stands: one that lost
-/// its power is kept, with its area, while the next one opens the pool, and goes on afterwards.
-/// What an area holds at first is what no structure expects there.
-/// Thread-safety: none.
+/// Volatile memory next to the simulated one, with an area for each simulated process. A process
+/// that lost its power is kept with its area while the next one opens the pool, and continues
+/// afterwards. An area is initially filled with bytes that no structure expects. Thread-safety:
+/// none.
 class shadows {
  public:
-  /// From the memory at `base` to its twin, for the latest opener.
+  /// Returns the distance from the memory to its shadow copy, for the latest opener.
   [[nodiscard]] std::uintptr_t distance() const noexcept { return distances_.back(); }
-  /// Of what the latest opener's area holds.
+  /// Returns a hash of the content of the latest opener's area.
   [[nodiscard]] std::uint64_t hash() const;
   void open(std::uintptr_t base, std::size_t bytes);
-  /// The latest opener is gone. It used the first `used` bytes.
+  /// Removes the area of the latest opener, which used the first `used` bytes.
   void close(std::size_t used);
 
  private:

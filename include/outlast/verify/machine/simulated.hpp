@@ -1,4 +1,4 @@
-// The domain under which everything is verified.
+// The domain of all verified code.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -12,14 +12,14 @@
 
 namespace outlast::domain {
 
-/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access
-/// is a place where another of the machine's threads may go on, every fence one where it may lose
-/// power. Without a machine accesses are ordinary ones and flushes do nothing. Where the machine
-/// has store buffers, stores outside of its memory wait in them too, but for those of bodies that
+/// The memory of the `verify::machine` that the calling operating-system thread has constructed. At
+/// each access another of the machine's threads can continue, and at each fence the machine can
+/// lose power. Without a machine, accesses are ordinary ones and flushes do nothing. If the machine
+/// has store buffers, stores outside of its memory also wait in them, except stores of bodies that
 /// run alone.
 ///
-/// On a machine with persistent caches this domain is what domain::cache_persistent is: nothing is
-/// flushed, a pfence orders, a psync empties the store buffer.
+/// On a machine with persistent caches this domain is equivalent to domain::cache_persistent: it
+/// does not flush, a pfence orders, and a psync empties the store buffer.
 struct simulated {
   static constexpr bool rmw_fences = false;
   static constexpr bool watches_blocks = true;
@@ -89,7 +89,7 @@ struct simulated {
       return false;
     }
     if (auto* const m = verify::machine::current()) {
-      // Nobody sees one word without the other, but a crash may leave that on the media.
+      // No thread sees one word without the other, but a crash can leave that on the media.
       m->store_unbuffered(&pair.first, &desired.first, 8, verify::store_kind::release, where);
       m->store_unbuffered(&pair.second, &desired.second, 8, verify::store_kind::release, where);
     } else {
@@ -123,7 +123,7 @@ struct simulated {
     return modify(word, order, where, [&](T old) { return static_cast<T>(old ^ value); });
   }
 
-  /// See domain::count().
+  /// Implements domain::count().
   static void count(std::atomic<std::uint64_t>& counter, std::uint64_t change, std::memory_order,
                     site where = site::current()) {
     begin_locked(&counter, where);
@@ -159,20 +159,20 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->access(nullptr, true);
     store_visibly(place, static_cast<T>(value), where);
   }
-  /// Locked instructions empty the buffer.
+  /// Stores relaxed, because the locked instruction after it empties the buffer.
   template <class T>
   static void announce_before_exchange(std::atomic<T>& place, std::type_identity_t<T> value,
                                        site where = site::none()) {
     store(place, static_cast<T>(value), std::memory_order_relaxed, where);
   }
-  /// Nobody says whether volatile memory is read or written: the latter is assumed.
+  /// Assumes a write, because the caller does not specify whether it reads or writes.
   static void schedule_point(const void* address = nullptr, code_line where = code_line::here()) {
     if (auto* const m = verify::machine::current()) m->touch(address, where);
   }
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
   }
-  /// See domain::watches_blocks.
+  /// Implements domain::watches_blocks.
   static void block_given(const void* begin, std::size_t bytes) {
     if (auto* const m = verify::machine::current()) m->block_given(begin, bytes);
   }
@@ -200,8 +200,8 @@ struct simulated {
   static std::uintptr_t shadow_distance() noexcept { return shadows().distance(); }
   static void open_shadow(std::uintptr_t base, std::size_t bytes) { shadows().open(base, bytes); }
   static void close_shadow(std::size_t used_bytes) { shadows().close(used_bytes); }
-  /// What a pool in a file learns from the number of the boot: has the machine run on since the
-  /// last process died? Its caches then hold what nobody has flushed.
+  /// Returns true if the machine has run since the last process ended, so that its caches contain
+  /// stores that were not flushed. A pool in a file derives this from the number of the boot.
   static bool machine_went_on() noexcept {
     auto* const m = verify::machine::current();
     return m != nullptr && m->memory().was_killed();
@@ -213,15 +213,15 @@ struct simulated {
     auto* const m = verify::machine::current();
     return m != nullptr ? m->shadows() : of_pools_without_a_machine;
   }
-  /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
-  /// and 16-byte words need no library.
+  /// Reads plain bytes. These suffice because one thread of the machine runs at a time, on one
+  /// operating-system thread, and 16-byte words then need no library.
   template <class T>
   static T peek(const std::atomic<T>& word) {
     T value;
     std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
     return value;
   }
-  /// What a thread does next depends on what it has read.
+  /// Records a value that the thread has read, because its next steps depend on it.
   template <class T>
   static T seen(T value) {
     if (auto* const m = verify::machine::current()) m->saw(&value, sizeof(T));
@@ -240,7 +240,7 @@ struct simulated {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
   }
-  /// The store of a locked instruction, whose beginning has emptied the buffer.
+  /// Stores as a locked instruction, whose beginning has emptied the buffer.
   template <class T>
   static void put_unbuffered(std::atomic<T>& word, const T& value, std::memory_order order,
                              site where) {
@@ -250,7 +250,7 @@ struct simulated {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
   }
-  /// A full barrier for loads and stores; of write-backs it promises nothing.
+  /// Stores with a full barrier for loads and stores, which guarantees nothing about write-backs.
   template <class T>
   static void store_visibly(std::atomic<T>& word, const T& value, site where) {
     if (auto* const m = verify::machine::current()) m->drain();

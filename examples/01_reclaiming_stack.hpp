@@ -75,7 +75,7 @@ class reclaiming_stack {
   ~reclaiming_stack() { session_->release(); }
 
   void push(std::uint64_t value) {
-    outlast::durable::with_room(session_->nodes, [&] {  // if it is full: reclaims, tries again
+    outlast::durable::retry_after_reclaim(session_->nodes, [&] {
       operation op(session_->nodes);
       node* const fresh = op.template make<node>(session_->arena(), value);
       node* top = session_->top->load();

@@ -1,3 +1,4 @@
+// The specification of atomic variables.
 #include <outlast/verify/checkers/bank_oracle.hpp>
 
 #include <array>
@@ -14,7 +15,7 @@ call make(bank_operation kind, std::uint64_t key, std::uint64_t argument) {
   return {static_cast<std::uint8_t>(kind), key, argument};
 }
 
-/// What an operation does to one variable: its next value, and what it answers.
+/// Returns the next value of the variable, and the result of the operation.
 std::pair<std::uint64_t, outcome> effect_of(const call& what, std::uint64_t now) {
   switch (kind_of(what)) {
     case bank_operation::load: return {now, {true, now}};

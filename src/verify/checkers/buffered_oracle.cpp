@@ -1,3 +1,4 @@
+// The checker of buffered durable linearizability.
 #include <outlast/verify/checkers/buffered_oracle.hpp>
 
 #include <algorithm>
@@ -10,14 +11,14 @@ constexpr auto advance_kind = static_cast<std::uint8_t>(epoch_operation::advance
 
 bool about_epochs(const call& what) { return what.kind == sync_kind || what.kind == advance_kind; }
 
-/// Nothing is an empty state with no epoch behind it.
+/// Returns the epoch of a state, which is 0 for the empty one.
 std::uint64_t epoch_of(const abstract_state& state) { return state.empty() ? 0 : state.front(); }
 
 abstract_state content_of(const abstract_state& state) {
   return state.empty() ? state : abstract_state(state.begin() + 1, state.end());
 }
 
-/// The operations of the specification.
+/// Returns the operations of the specification.
 std::vector<event> meant(const history& seen) {
   std::vector<event> events;
   for (const event& e : seen.events()) {
@@ -26,7 +27,7 @@ std::vector<event> meant(const history& seen) {
   return events;
 }
 
-/// When the latest sync that returned was invoked.
+/// Returns the time at which the latest completed sync was invoked.
 std::uint32_t last_sync(const history& seen) {
   std::uint32_t last = 0;
   for (const event& e : seen.events()) {

@@ -1,3 +1,4 @@
+// The specifications of maps and sequences.
 #include <outlast/verify/checkers/oracle.hpp>
 
 #include <outlast/verify/checkers/queue_check.hpp>
@@ -9,7 +10,7 @@
 namespace outlast::verify {
 namespace {
 
-/// From here on a sequence is judged by rules about its values rather than by a search.
+/// A sequence with this many operations is checked by rules about its values, not by a search.
 constexpr std::size_t long_history = 17;
 
 constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
@@ -27,7 +28,7 @@ entry find(const abstract_state& map, std::uint64_t key) {
   return {value.has_value(), value.value_or(0)};
 }
 
-/// What the operation does to its key, and what it answers.
+/// Returns the entry after the operation, and the result of the operation.
 std::pair<entry, outcome> effect(const entry& before, const call& what) {
   const entry written{true, what.argument};
   switch (static_cast<map_operation>(what.kind)) {
@@ -58,7 +59,7 @@ std::vector<std::uint64_t> keys_of(const abstract_state& a, const history& h,
   return keys;
 }
 
-/// Keys ascend strictly: no key twice.
+/// Returns true if the keys ascend strictly.
 bool well_formed(const abstract_state& map) {
   for (std::size_t i = 2; i < map.size(); i += 2) {
     if (map[i - 2] >= map[i]) return false;

@@ -1,3 +1,4 @@
+// The checker of long histories of queues, after Henzinger, Sezgin and Vafeiadis (CONCUR 2013).
 #include <outlast/verify/checkers/queue_check.hpp>
 
 #include <src/verify/checkers/sequence_lifetimes.hpp>
@@ -10,7 +11,7 @@
 namespace outlast::verify {
 namespace {
 
-/// One history, and the rules that it keeps or breaks.
+/// The check of one history.
 class queue_history {
  public:
   queue_history(const abstract_state& initial, const history& seen, const abstract_state& found,
@@ -24,8 +25,9 @@ class queue_history {
   }
 
  private:
-  /// What was added for sure and is nowhere was taken by somebody who got no answer. The earliest
-  /// of these serve the values whose addition ended first: any other way forbids more.
+  /// A value that was certainly added and is missing was taken by a pending take. The earliest
+  /// takes are assigned to the values whose addition ended first; any other assignment is more
+  /// restrictive.
   bool account_for_missing() {
     std::erase_if(lifetimes_.values, [](const lifetime& v) { return v.add_pending && !v.taken; });
     if (!rules_.keeps_completed)
@@ -41,7 +43,7 @@ class queue_history {
     return true;
   }
 
-  /// Of two values, the one that was added first for sure is not taken last for sure.
+  /// Checks that no value that was certainly added before another is certainly taken after it.
   bool keeps_order() const {
     std::vector<const lifetime*> later;
     for (const lifetime& v : lifetimes_.values) later.push_back(&v);
@@ -58,7 +60,7 @@ class queue_history {
     return true;
   }
 
-  /// The times at which some value is in the queue for sure.
+  /// Returns the times at which a value is certainly in the queue.
   std::vector<interval> never_empty() const {
     std::vector<interval> joined;
     for (const lifetime& v : lifetimes_.values) {

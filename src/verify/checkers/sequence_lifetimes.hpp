@@ -1,5 +1,5 @@
-// From when to when each value of a stack or queue was there, as a history tells it: what the
-// judges of both begin with, provided that no value is added twice.
+// The time during which each value of a stack or queue was there, according to a history. The
+// checkers of both begin with it. Requires that no value is added twice.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -17,15 +17,15 @@ struct interval {
   std::int64_t to = 0;
 };
 
-/// After every event of a history: pending operations end then. What was found is taken later
-/// still.
+/// A time after every event of a history, at which pending operations end. The final content is
+/// taken even later.
 inline constexpr std::int64_t after_all = std::int64_t{1} << 33;
 
 struct lifetime {
   std::uint64_t value = 0;
   bool add_pending = false;
   interval added;
-  /// Nothing: it is nowhere, or with somebody whose take is pending.
+  /// Empty if the value is missing or was taken by a pending take.
   std::optional<interval> taken;
 };
 
@@ -34,8 +34,8 @@ struct lifetime {
 }
 
 struct sequence_lifetimes {
-  /// The content at the beginning counts as added before the history, and `found`, in the order in
-  /// which it would be taken, as taken after it.
+  /// The initial content counts as added before the history. `found`, in the order in which it
+  /// would be taken, counts as taken after it.
   sequence_lifetimes(const abstract_state& initial, const history& seen,
                      const abstract_state& found, bool keeps_real_time) {
     begin(initial, seen);
@@ -49,7 +49,7 @@ struct sequence_lifetimes {
     }
   }
 
-  bool contradictory = false;  ///< something was taken that was not there
+  bool contradictory = false;  ///< a value was taken that was not there
   std::vector<lifetime> values;
   std::vector<interval> pending_takes;  ///< in the order of their invocations
   std::vector<interval> empty_results;

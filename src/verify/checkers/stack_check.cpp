@@ -1,3 +1,4 @@
+// The checker of long histories of stacks.
 #include <outlast/verify/checkers/stack_check.hpp>
 
 #include <src/verify/checkers/sequence_lifetimes.hpp>
@@ -13,15 +14,15 @@ namespace {
 
 bool has_core(const lifetime& v) { return v.added.to < v.taken->from; }
 
-/// Values whose cores overlap, directly or through others: of a vector in the order of the ends of
-/// the additions, those from `begin` to `end`.
+/// Values whose cores overlap, directly or through others: the elements from `begin` to `end` of a
+/// vector in the order of the ends of the additions.
 struct group {
   std::size_t begin = 0;
   std::size_t end = 0;
   interval span;
 };
 
-/// Whether the values, all with a core, can be nested.
+/// Determines whether the values, which all have a core, can be nested.
 class nesting {
  public:
   explicit nesting(std::vector<lifetime> values) : values_(std::move(values)) {
@@ -33,7 +34,7 @@ class nesting {
     }
   }
 
-  /// When something is there for sure, ascending.
+  /// Returns the times at which a value is certainly in the stack, ascending.
   [[nodiscard]] const std::vector<group>& groups() const { return groups_; }
 
   [[nodiscard]] bool is_possible() && {
@@ -50,7 +51,7 @@ class nesting {
   }
 
  private:
-  /// The group that begins with the value `begin`, of those in front of `end`.
+  /// Returns the group that begins with the value `begin`, of the values before `end`.
   [[nodiscard]] group group_at(std::size_t begin, std::size_t end) const {
     group found{begin, begin + 1, {values_[begin].added.to, values_[begin].taken->from}};
     while (found.end < end && values_[found.end].added.to <= found.span.to) {
@@ -60,7 +61,7 @@ class nesting {
     return found;
   }
 
-  /// Removes what can be there throughout the span. Returns where the rest ends.
+  /// Removes the values that can be there throughout the span. Returns the end of the rest.
   std::size_t take_outermost(const group& of) {
     const auto place = [this](std::size_t at) {
       return values_.begin() + static_cast<std::ptrdiff_t>(at);
@@ -75,7 +76,7 @@ class nesting {
   std::vector<group> groups_;  // still to be taken apart
 };
 
-/// One history, and the ways to say who took what is missing.
+/// The check of one history, with the assignments of missing values to pending takes.
 class stack_history {
  public:
   stack_history(const abstract_state& initial, const history& seen, const abstract_state& found,
@@ -89,8 +90,8 @@ class stack_history {
   }
 
  private:
-  /// Sets apart what was added for sure and is nowhere. False if that is more than pending takes
-  /// can have taken.
+  /// Separates the values that were certainly added and are missing. Returns false if there are
+  /// more of them than pending takes.
   bool find_missing() {
     std::erase_if(lifetimes_.values, [&](const lifetime& v) {
       return !v.taken && (v.add_pending || !rules_.keeps_completed);
@@ -100,15 +101,16 @@ class stack_history {
     missing_.assign(first, lifetimes_.values.end());
     lifetimes_.values.erase(first, lifetimes_.values.end());
     if (missing_.size() > lifetimes_.pending_takes.size()) return false;
-    // The earliest takes forbid least.
+    // The earliest takes are the least restrictive.
     std::sort(lifetimes_.pending_takes.begin(), lifetimes_.pending_takes.end(),
               [](const interval& a, const interval& b) { return a.from < b.from; });
     lifetimes_.pending_takes.resize(missing_.size());
     return true;
   }
 
-  /// Whether the missing values from number `next` on can be given to the pending takes that are
-  /// left. What is impossible without them is impossible with them. As deep as takes are pending.
+  /// Returns true if the missing values from number `next` on can be assigned to the remaining
+  /// takes. A history that is impossible without them is impossible with them. The recursion is as
+  /// deep as the number of pending takes.
   bool can_be_accounted_for(std::size_t next) {
     if (!is_possible_so_far()) return false;
     if (next == missing_.size()) return true;

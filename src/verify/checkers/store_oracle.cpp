@@ -1,3 +1,4 @@
+// The specification of stores.
 #include <outlast/verify/checkers/store_oracle.hpp>
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace {
 
 store_operation kind_of(const call& what) { return static_cast<store_operation>(what.kind); }
 
-/// What the operation leaves, and what it answers.
+/// Returns the state after the operation, and the result of the operation.
 std::pair<abstract_state, outcome> effect(const abstract_state& before, const call& what) {
   const std::uint64_t first = store_oracle::first(what);
   const std::uint64_t second = store_oracle::second(what);

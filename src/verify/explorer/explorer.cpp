@@ -1,3 +1,4 @@
+// The crash explorer: scenarios, executions, crash points and images.
 #include <outlast/verify/explorer/explorer.hpp>
 
 #include <outlast/base/error.hpp>
@@ -11,10 +12,10 @@
 namespace outlast::verify {
 namespace {
 
-/// Of more lines not each has its turn at every crash point.
+/// With more lines, not every line is considered alone at every crash point.
 constexpr std::size_t many_lines = 64;
 
-/// What memory holds where nobody has written yet.
+/// The initial content of memory.
 constexpr std::byte never_written{0xDB};
 
 std::uint64_t hash_of(const abstract_state& state) {
@@ -23,7 +24,7 @@ std::uint64_t hash_of(const abstract_state& state) {
   return hash;
 }
 
-/// Takes the content of volatile globals away for the time of a crash.
+/// Clears volatile globals for the duration of a crash.
 class emptied {
  public:
   explicit emptied(std::span<std::byte> globals) : globals_(globals) {
@@ -44,14 +45,14 @@ class emptied {
 
 namespace {
 
-/// Draining a buffer is a step that looks ahead to nothing. Exhaustive scenarios have two threads,
-/// however many others have, unless somebody has written them down; with more than two, a bound on
-/// preemptions and the reduction together would lose interleavings.
+/// Returns the options with which an exploration is complete. A drained buffer has no next step to
+/// look ahead to. Exhaustive scenarios have two threads, unless an oracle has programs. With more
+/// than two, a bound on preemptions and the reduction together would lose interleavings.
 options possible(options how, const oracle& checker) {
   if (how.strategy == strategy_kind::exhaustive && how.reduced && !how.by_states &&
       how.model.store_buffers) {
     throw error(errc::bad_argument, "",
-                "an exhaustive exploration knows no store buffers: choose another model");
+                "an exhaustive exploration does not support store buffers; choose another model");
   }
   if (how.strategy != strategy_kind::exhaustive) return how;
   std::size_t threads = 2;
@@ -60,13 +61,14 @@ options possible(options how, const oracle& checker) {
   }
   how.within.threads = static_cast<unsigned>(threads);
   if (how.by_states && how.model.store_buffers) {
-    throw error(errc::bad_argument, "", "states know no store buffers: choose another model");
+    throw error(errc::bad_argument, "",
+                "an exploration by states does not support store buffers; choose another model");
   }
   if (threads > 2 && how.reduced) how.preemptions = ~0U;
   return how;
 }
 
-/// One thread has one interleaving, unless its stores wait in a buffer.
+/// Returns 1 for a single thread, which has one interleaving unless its stores are buffered.
 std::uint64_t executions_of_a_scenario(const options& how) {
   const bool only_one =
       how.within.threads == 1 && !how.model.store_buffers && !how.model.cache_persistent;
@@ -102,7 +104,7 @@ void explorer::crash_point() {
   ++counts_.crash_points;
   if (here.opened != nullptr) {
     const std::string wrong = here.opened->check_risks(media);
-    if (!wrong.empty()) return fail("where a crash may come, " + wrong);
+    if (!wrong.empty()) return fail("at a crash point, " + wrong);
   }
   std::vector<std::vector<std::uint64_t>> sets;
   std::uint64_t product = 1;
@@ -131,8 +133,8 @@ void explorer::try_all(const std::vector<std::vector<std::uint64_t>>& sets) {
   }
 }
 
-/// Nothing, everything, each line alone, all lines but one (of very many lines some), and some at
-/// random.
+/// Considers the images with no line, all lines, each line alone, all lines except one (a sample if
+/// there are very many), and random ones.
 void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
   ++counts_.sampled_points;
   const std::size_t lines = sets.size();
@@ -178,8 +180,8 @@ void explorer::consider(const crash_choice& choice) {
   if (counts_.found) describe_crash(choice);
 }
 
-/// The process dies, and the machine does not. What the dead process had stored and not made
-/// durable is there for the next one to see, to build upon and to lose.
+/// Considers the end of the process without a crash of the machine. The next process sees the
+/// stores that are not durable, uses them, and can lose them.
 void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets) {
   if (counts_.found || late_ || how_.killed_one_in == 0 || sets.empty() ||
       incarnations_.size() > 1) {
@@ -211,13 +213,13 @@ void explorer::crash(Enter&& enter, const incarnation& before, std::uint64_t key
   fail_if(ended, "after a crash, the recovered subject");
 }
 
-/// A function of the image and its history alone, so that skipping images met before loses nothing.
+/// Depends only on the image and its history, so that known images can be skipped without loss.
 bool explorer::nests(std::uint64_t key) const {
   return incarnations_.size() <= how_.nested &&
          (incarnations_.size() > 1 || key % how_.nested_one_in == 0);
 }
 
-/// On the image of a crash: recover, judge, and go on.
+/// Recovers on the image of a crash, checks the state, and continues with further operations.
 void explorer::recover_on_image(const incarnation& before, std::uint64_t key, bool crashes_again) {
   armed_ = crashes_again;
   incarnations_.push_back({before.initial, before.seen});
@@ -289,7 +291,7 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
     draw_scenario(source, beginning);
   }
   const fault ended = machine_.run_alone([&] { prepare(beginning); });
-  fail_if(ended, "setting a scenario up, the subject");
+  fail_if(ended, "while a scenario was set up, the subject");
   machine_.memory().settle();
   for (const operation_place& at : without) {
     std::vector<call>& calls = scene_.calls[at.thread];
@@ -299,8 +301,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   return !counts_.found;
 }
 
-/// Of eight scenarios one begins before the subject exists; of four of these one before there is
-/// anything, where the subject can tell.
+/// One scenario in eight begins before the subject exists. One in four of these begins without
+/// formatted memory, if the subject implements exists().
 void explorer::choose_start(random& source) {
   if (!source.one_in(8)) return;
   const bool is_detectable = tested_.exists(machine_.memory().bytes()).has_value();
@@ -316,7 +318,7 @@ void explorer::prepare(const std::vector<call>& beginning) {
   }
 }
 
-/// Half of the scenarios are smaller than they may be: what shows in small ones shows sooner there.
+/// Makes half of the scenarios smaller than permitted, because small ones find an error sooner.
 void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
   scope within = how_.within;
   if (source.one_in(2)) {
@@ -334,7 +336,8 @@ void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
   }
 }
 
-/// Two threads, an operation each: unordered pairs, beginnings, closed before or not.
+/// Returns the number of scenarios with two threads of one operation: unordered pairs, for each
+/// beginning, after a close or not.
 std::uint64_t explorer::small_scenarios() const {
   const std::uint64_t programs = tested_.checker().programs(how_.within).size();
   if (programs != 0) return programs * 2;
@@ -373,7 +376,7 @@ void explorer::prefill(const std::vector<call>& beginning) {
   }
   check_state(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
   const std::optional<call> closing = tested_.checker().closing();
-  // What a close wrote down is read by one thread at a time, for which the others wait.
+  // One thread at a time reads the data that a close has saved, and the others wait for it.
   const bool a_thread_stops = how_.parked_one_in != 0;
   if (scene_.closed || (closing && !a_thread_stops)) {
     fresh->close();
@@ -432,8 +435,8 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   ++counts_.executions;
 }
 
-/// Decides whether a thread stops for good in the next execution, and where. After a clean close
-/// none does: what the close wrote down is read by one thread at a time, for which the others wait.
+/// Decides whether a thread stops for good in the next execution, and where. After a clean close no
+/// thread does, because the others wait for the thread that reads the saved data.
 void explorer::park_a_thread(random& source) {
   machine_.park(std::nullopt, 0);
   if (scene_.closed || how_.parked_one_in == 0 || !source.one_in(how_.parked_one_in)) return;
@@ -464,9 +467,9 @@ void explorer::check_seam(bool everywhere) {
       everywhere ? media.foreign_store_anywhere() : media.foreign_store_in_touched_lines();
   if (foreign_store == nullptr) return;
   std::ostringstream out;
-  out << "a store went around the domain: the word at offset "
+  out << "a store bypassed the domain: the word at offset "
       << static_cast<const std::byte*>(foreign_store) - media.bytes().data()
-      << " of the memory changed behind it";
+      << " of the memory changed without it";
   fail(out.str());
 }
 
@@ -505,7 +508,7 @@ void explorer::explore_at_random() {
   }
 }
 
-/// Scenarios are numbered from 0; the seed says with which to begin.
+/// Scenarios are numbered from 0. The seed is the number of the first.
 void explorer::explore_everything() {
   machine_.watch_states(how_.by_states);
   exhaustive_strategy order =
@@ -523,8 +526,8 @@ void explorer::explore_everything() {
   counts_.exhausted = number >= end && how_.seed == 0 && !counts_.found;
 }
 
-/// False if something was found, or time is up. Whenever threads turn out to share a line that was
-/// taken for private, the interleavings are explored anew: images met before are skipped.
+/// Returns false if a failure was found or time is up. If threads share a line that was not
+/// recorded as shared, it explores the interleavings again and skips known images.
 bool explorer::explore_all_interleavings(exhaustive_strategy& order) {
   machine_.forget_footprints();
   order.restart();

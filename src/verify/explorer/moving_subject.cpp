@@ -1,3 +1,4 @@
+// A subject that is copied to another address at each opening.
 #include <outlast/verify/explorer/moving_subject.hpp>
 
 #include <outlast/base/cache_line.hpp>
@@ -19,7 +20,7 @@ constexpr std::byte never_written{0xDB};
 constexpr std::size_t places = 3;
 constexpr std::size_t page = 4096;  // the first holds the number of the place in use
 
-/// What nobody wrote: no more is asked of such a line than that nothing is promised of it.
+/// Content of lines that were not written. Structures may assume nothing about them.
 bool untouched(const std::byte* line) {
   return std::all_of(line, line + base::cache_line_size,
                      [](std::byte each) { return each == never_written; });

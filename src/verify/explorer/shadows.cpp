@@ -1,3 +1,4 @@
+// The shadow copies of pools in simulated memory.
 #include <outlast/verify/explorer/shadows.hpp>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ void shadows::open(std::uintptr_t base, std::size_t bytes) {
     mine.size = bytes;
     std::fill_n(mine.bytes.get(), bytes + line, poison);
   }
-  // Lines of the twin are lines of the memory, so that what shares one shares the other.
+  // Objects share a line of the shadow copy if and only if they share a line of the memory.
   const auto first = reinterpret_cast<std::uintptr_t>(mine.bytes.get());
   distances_.push_back((first + line - 1) / line * line - base);
 }

@@ -1,3 +1,4 @@
+// The simulated machine: its threads, accesses, fences and faults.
 #include <outlast/verify/machine/machine.hpp>
 
 #include <outlast/base/hash.hpp>
@@ -11,7 +12,7 @@
 namespace outlast::verify {
 namespace {
 
-/// Of a step that touches nothing: a fence with nothing to wait for.
+/// The footprint of a step that touches nothing: a fence with nothing to complete.
 constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
@@ -64,7 +65,7 @@ void machine::install_signal_handlers() {
   for (const int number : watched_signals) ::sigaction(number, &action, nullptr);
 }
 
-/// A subject that faults ends its fiber. Anything else dies as it would have without us.
+/// Ends the fiber of a subject that faults. Other code ends as it would without this handler.
 void machine::on_signal(int number) {
   machine* const self = current();
   if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != no_thread)) {
@@ -124,14 +125,14 @@ void machine::catch_fault(guarded& runner, const std::function<void()>& body) {
   } catch (const std::exception& problem) {
     runner.ended = sentence_of(problem);
   } catch (...) {
-    runner.ended = "threw something that is no std::exception";
+    runner.ended = "threw an object that is not a std::exception";
   }
 }
 
 // --- alone ---
 
 fault machine::run_alone(const std::function<void()>& body) {
-  if (alone_depth_ == deepest) return "nests too deep";
+  if (alone_depth_ == deepest) return "nests too deeply";
   if (alone_depth_ == 0 && running_thread_ == no_thread) drain_all(alone_number());
   fiber* const caller =
       alone_depth_ > 0 || running_thread_ != no_thread ? running().stack.get() : &main_;
@@ -243,7 +244,7 @@ void machine::list_drains() {
   }
 }
 
-/// The thread that goes on; nobody's number if all have finished and nothing is buffered.
+/// Returns the thread that continues, or no_thread if all have finished and all buffers are empty.
 unsigned machine::decide(unsigned current) {
   for (;;) {
     list_runnable(current);
@@ -281,7 +282,7 @@ void machine::go_on(unsigned thread) {
 }
 
 void machine::end_stuck() {
-  abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
+  abandon("did not end within " + std::to_string(bounds_.steps) + " steps");
 }
 
 void machine::end_starved() {
@@ -304,7 +305,7 @@ void machine::spare(bool spared) noexcept { running().spared = spared; }
 
 bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park_]->parked; }
 
-/// Stops the running thread for good if that is its fate.
+/// Stops the running thread for good if that was decided.
 void machine::stop_if_parked(guarded& me) {
   if (to_park_ != me.number || me.steps < park_at_ || me.spared) return;
   me.parked = true;
@@ -333,7 +334,7 @@ void machine::yield(const intent& next) {
   go_on(decide(running_thread_));
 }
 
-/// The running thread goes on, and a replay is told so.
+/// Continues the running thread, and records the decision for a replay.
 void machine::pass_silently() {
   list_runnable(running_thread_);
   if (runnable_.size() > 1) decisions_.push_back(static_cast<std::uint8_t>(running_thread_));
@@ -408,7 +409,7 @@ std::uint64_t machine::state_hash() const {
 
 // --- footprints ---
 
-/// Whether the order of this step and the other threads' may make a difference.
+/// Returns true if the order of this step and the other threads' steps can matter.
 bool machine::may_matter(const intent& next) {
   if (next.boundary) return true;
   if (next.line == no_line) return false;
@@ -467,7 +468,7 @@ void machine::drain() {
   if (buffers_stores_) drain_all(thread_number());
 }
 
-/// Word by word, but for 16 bytes that are one store.
+/// Stores word by word, except 16 bytes that are one store.
 void machine::buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
                            site_id site, bool untorn) {
   const unsigned thread = thread_number();
@@ -486,7 +487,7 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
 
 // --- blocks ---
 
-/// The byte of the memory that the address names, by itself or as its twin; null if it names none.
+/// Returns the byte of the memory at the address or at its shadow, or nullptr if there is none.
 const std::byte* machine::in_memory(const void* address) const noexcept {
   if (memory_.contains(address)) return static_cast<const std::byte*>(address);
   const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - shadows_.distance();
@@ -515,8 +516,8 @@ void machine::tolerate_freed(bool wanted) noexcept {
   if (anybody_runs()) running().tolerant += wanted ? 1 : ~0U;
 }
 
-/// An address inside of the line is one of the bytes that are meant. The first address of the line
-/// stands for any of them, and blocks may share the line.
+/// Requires that the line is in use. An address inside of the line is one of the flushed bytes. The
+/// first address of the line represents any of them, and blocks can share the line.
 void machine::require_line_in_use(const void* address, domain::code_line where) {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (number % memory::line_size != 0) return require_in_use(address, 1, "flushed", where);
@@ -545,7 +546,7 @@ void machine::require_in_use(const void* address, std::size_t bytes, const char*
   abandon(std::move(what));  // the stack is left as it is, with what it holds
 }
 
-// --- the seam ---
+// --- the interface of the domain ---
 
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
@@ -588,7 +589,7 @@ void machine::write_back(const void* address, const domain::site& where) {
   memory_.write_back(thread_number(), address);
 }
 
-/// A fence that came late comes now.
+/// Executes a postponed fence.
 void machine::store_over() {
   if (mutated_ && std::exchange(postponed_[thread_number()].fence, false)) {
     complete_fence(thread_number());
@@ -612,7 +613,7 @@ void machine::complete_fence(unsigned thread) {
   if (late != nullptr) memory_.write_back(thread, late);
 }
 
-/// The scheduling point of a fence. False if it is defective.
+/// Is the scheduling point of a fence. Returns false if the fence is defective.
 bool machine::begin_fence(const domain::site& where) {
   if (memory_.fence_matters(thread_number())) {
     access_boundary();

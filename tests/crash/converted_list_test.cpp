@@ -1,6 +1,6 @@
-// Goal: the lists that the documentation makes durable by changing a few lines are durable.
-// Method: their very texts, compiled for the simulated machine (CMakeLists.txt replaces the
-// domain), under the explorer; and texts with a mistake, which must be found wanting.
+// Goal: the lists that the documentation makes durable by changing a few lines are durable. Method:
+// the explorer runs these texts, compiled for the simulated machine (CMakeLists.txt replaces the
+// domain), and texts with a mistake, which it must find.
 #include <tests/crash/converted_list.hpp>
 
 #include <outlast/alloc/arena.hpp>

@@ -1,5 +1,6 @@
-// Goal: the author of a structure can show a failure again by what it has printed, and try mutants
-// of it. Method: a small stack with a planted defect, by the calls and by the program.
+// Goal: the author of a structure can replay a failure by the text that it has printed, and try
+// mutants of the structure. Method: a small stack with a planted defect, by the calls and by the
+// program.
 #include "toy_stack.hpp"
 
 #include <outlast/base/error.hpp>

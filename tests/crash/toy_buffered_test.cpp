@@ -1,6 +1,7 @@
 // Goal: the explorer finds each mistake in a small buffered map, and nothing in the right one.
 // Method: a few thousand executions of two threads, whose operations include ticks of the clock and
-// syncs; every crash point, every eviction. A judge with a seeded fault must miss what it is for.
+// syncs; every crash point, every eviction. A checker with a rule disabled must miss
+// the corresponding defect.
 #include "toy_buffered.hpp"
 
 #include <outlast/verify/explorer/explorer.hpp>

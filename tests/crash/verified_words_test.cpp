@@ -1,5 +1,5 @@
-// Goal: words that change in the epoch of their operation alone are enough to build a non-blocking
-// buffered structure with; words that do not look at the clock are not.
+// Goal: words that change only in the epoch of their operation suffice for a non-blocking buffered
+// structure, and words that ignore the clock do not.
 // Method: the stack of Treiber over numbered payloads, explored with each kind of word.
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/verified_word.hpp>

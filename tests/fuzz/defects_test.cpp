@@ -1,6 +1,6 @@
-// Goal: what once broke when a pool file was spoilt stays mended. Method: each defect that the
-// fuzzer or its making brought to light, as the smallest damage that showed it; the checksums are
-// right, so that nothing but the check in question can refuse.
+// Goal: defects that a corrupted pool file once showed stay repaired. Method: each defect that the
+// fuzzer found, as the smallest damage that shows it. The checksums are correct, so only the check
+// in question can reject the file.
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pages/page_line.hpp>
 #include <tests/fuzz/exercise.hpp>

@@ -1,10 +1,9 @@
-// Goal: whatever is wrong with the files of a store, opening, reading, writing, copying and
-// repairing it end with a status, never with a crash or a hang, and what a repair has kept was
-// written at some time.
-// Method: good stores, closed and killed, in memory and behind a log; words of their files are
-// changed at random, and those of which everything depends on purpose: corrupted_store.hpp. Children
-// use them one after the other; who has ended before its time names the store that did it.
-// OUTLAST_SPOILT_STORES says how many of each are tried, OUTLAST_SPOILT_SEED from which on.
+// Goal: for every corruption of a store's files, opening, reading, writing, copying and repair end
+// with a status, never with a crash or a hang. Each entry that a repair keeps was written before.
+// Method: valid stores, closed and killed, in memory and with a journal. Random words of their
+// files are changed, and the essential words on purpose: corrupted_store.hpp. Child processes use
+// them one after the other; a child that ends early names the store that caused it.
+// OUTLAST_SPOILT_STORES is the number of stores of each kind, OUTLAST_SPOILT_SEED the first.
 #include <tests/fuzz/corrupted_store.hpp>
 #include <tests/support/sanitizer.hpp>
 

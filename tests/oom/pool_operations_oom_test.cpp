@@ -1,20 +1,20 @@
-// Goal: a call of a pool that finds no ordinary memory leaves the pool as it was, or as it should
-// be, and everything in it. Method: make the n-th operator new fail in a thread that creates,
+// Goal: a call of a pool without ordinary memory leaves the pool and its content in the state
+// before the call or after it. Method: make the n-th operator new fail in a thread that creates,
 // opens, fills, grows or closes a pool, or drops a root, for n = 1, 2, ... until it meets no
 // failure; then close, open, crash and open again, and look at everything.
 #include "tests/oom/map_operations.hpp"
 #include "tests/oom/operation_table.hpp"
 #include "tests/support/memory_folder.hpp"
 
+#include <outlast/base/parallel.hpp>
 #include <outlast/base/thread_context.hpp>
+#include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/epoch/hash_map.hpp>
 #include <outlast/lockfree/hash_table.hpp>
-#include <outlast/base/parallel.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/sets/soft_hash.hpp>
 #include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
-#include <outlast/containers/hash_map.hpp>
 
 #include <gtest/gtest.h>
 

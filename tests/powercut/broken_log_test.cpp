@@ -1,6 +1,6 @@
-// Goal: no sentence of the redo log's protocol can be left out, and a power cut shows where it is.
-// Method: the real source with one sentence switched off (mutate_log.cmake), and with none, under
-// the campaign of power cuts, and under a device that stops at any step; the seeds are fixed.
+// Goal: power cuts detect each omitted step of the journal's protocol.
+// Method: the real source with one step disabled (mutate_log.cmake), and with none, under the
+// campaign of power cuts and under a device that stops at any step. The seeds are fixed.
 #include <tests/powercut/disk_subjects.hpp>
 #include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>

@@ -1,4 +1,4 @@
-// What survivors of buffered structures are held against: the state at the end of an epoch.
+// The checkers of killed buffered structures: survivors must be the state at the end of an epoch.
 #pragma once
 
 #include <tests/powercut/harness.hpp>
@@ -18,12 +18,12 @@
 
 namespace outlast::test::powercut {
 
-/// An operation of any thread: everything that has returned survives from now on. Afterwards
+/// An operation of any thread after which all operations that have returned survive. Afterwards
 /// `value` is the epoch in which it began.
 inline constexpr std::uint64_t sync_epochs = 200;
 
-/// An operation that has returned says in `what`, beside its code, in which epoch it took effect;
-/// 0: it changed nothing.
+/// Adds to the code of an operation that has returned the epoch in which it took effect. 0: it
+/// changed nothing.
 [[nodiscard]] constexpr std::uint64_t with_epoch(std::uint64_t what, std::uint64_t epoch) noexcept {
   return what | epoch << 8;
 }
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t sync_epochs = 200;
   return done.what >> 8;
 }
 
-/// Which epochs a crash may have cut at, by what the threads were told.
+/// The epochs at whose end a crash may have cut, according to the results of the threads.
 ///
 /// Invariants that it finds broken: epochs of a thread never decrease; what returned before a sync
 /// of its thread began is of no later epoch than the sync.
@@ -60,8 +60,8 @@ class epoch_bounds {
   std::array<std::uint64_t, 64> newest_of_{};  // by thread
 };
 
-/// The judge of buffered maps, whose keys belong to one thread each. Operations: map_operation.
-/// There must be one epoch whose end explains all survivors, but for what had not returned.
+/// The checker of buffered maps, whose keys belong to one thread each. Operations: map_operation.
+/// The end of one epoch must explain all survivors, except for operations that had not returned.
 class buffered_map_checker final : public checker {
  public:
   [[nodiscard]] std::unique_ptr<checker> clone() const override;

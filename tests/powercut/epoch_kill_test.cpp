@@ -1,8 +1,8 @@
-// Goal: when their process is killed, buffered maps and queues are as they were at the end of an
-// epoch: of one that no sync that returned, and no more than two epochs, lie behind; and a map that
-// only claims to sync is found out.
-// Method: see harness.hpp. Each operation says in which epoch it took effect, each sync in which it
-// began; what survives must be what one epoch's end explains, of all threads at once.
+// Goal: after a kill, buffered maps and queues have their state at the end of an epoch. No
+// completed sync and at most two epochs are later than this epoch. A map whose sync does nothing is
+// detected. Method: see harness.hpp. Each operation records the epoch in which it took effect, each
+// sync the epoch in which it began. The end of one epoch must explain the surviving state of all
+// threads.
 #include <outlast/domain/process.hpp>
 #include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/hash_map.hpp>

@@ -1,7 +1,7 @@
-// Goal: what a pool's next opener of the same boot acknowledges is on the media, after a sync has
-// failed whose pages the kernel calls clean.
-// Method: a disk that refuses the pages of one sync, of each in turn, and works again; a second
-// opener acknowledges one insertion; power is cut, and everything that was acknowledged is there.
+// Goal: after a failed sync, whose pages the kernel marks clean, the next opener of the same boot
+// acknowledges only operations that are on the media. Method: a disk rejects the pages of one sync,
+// of each in turn, and then works again. A second opener acknowledges one insertion, power is cut,
+// and all acknowledged operations are present.
 #include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/red_black_tree.hpp>
 #include <outlast/domain.hpp>

@@ -354,7 +354,7 @@ class executioner {
     }
   }
 
-  /// Holds what the child found when it began against what is known so far.
+  /// Compares the content that the child found with the acknowledged operations.
   void compare_once() {
     if (compared_ || !original_.has_shown()) return;
     require_none(checker_->compare(original_.survivors()));
@@ -365,7 +365,7 @@ class executioner {
     if (!complaint.empty()) throw std::runtime_error(complaint);
   }
 
-  /// Tells the judge what has returned since it was last told.
+  /// Reports to the checker the operations that have returned since the last report.
   void feed_checker() {
     std::uint32_t thread = 0;
     for (const thread_log& log : original_.logs()) {
@@ -377,7 +377,8 @@ class executioner {
     }
   }
 
-  /// Tells `which`, which knows all that has returned, what had begun. True if something had.
+  /// Reports to `which` the operations that had begun and not returned. Returns true if there is
+  /// one. Requires: `which` has all operations that have returned.
   bool name_interrupted(checker& which) const {
     bool any = false;
     std::uint32_t thread = 0;
@@ -428,7 +429,7 @@ std::optional<std::uint64_t> after(const operation& done, std::optional<std::uin
     case insert_if_absent: return before ? before : done.value;
     case put: return done.value;
     case erase: return std::nullopt;
-    default: throw std::invalid_argument("map_judge knows no such operation");
+    default: throw std::invalid_argument("map_checker: unknown operation");
   }
 }
 

@@ -1,5 +1,5 @@
-// Goal: the judges of the kill tests and of the demo accept exactly what a kill may leave.
-// Method: histories written down by hand, right and wrong ones.
+// Goal: the checkers of the kill tests and of the demo accept exactly the states that a kill can
+// leave. Method: hand-written histories, right and wrong.
 #include <apps/demo/reference.hpp>
 #include <apps/demo/words.hpp>
 #include <tests/powercut/harness.hpp>

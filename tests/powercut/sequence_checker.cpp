@@ -23,10 +23,10 @@ std::unique_ptr<checker> sequence_checker::clone() const {
 
 void sequence_checker::returned(std::uint32_t, const operation& done) {
   if (done.what == push) {
-    // Other threads' operations are told in their own order: it may have been popped already.
+    // Operations are reported thread by thread, so the pop of this value may come first.
     if (unexplained_.erase(done.value) == 0) present_.insert(done.value);
   } else if (done.what != pop) {
-    throw std::invalid_argument("sequence_judge knows no such operation");
+    throw std::invalid_argument("sequence_checker: unknown operation");
   } else if (done.key != 0) {
     if (present_.erase(done.value) == 0) unexplained_.insert(done.value);
     note_gone(done.value);

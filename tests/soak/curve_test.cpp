@@ -1,4 +1,4 @@
-// Goal: the judge of a soak finds a slow leak among waves, and nothing where there is none.
+// Goal: the check of a soak finds a slow leak among waves, and nothing in waves without a leak.
 // Method: curves with known leaks.
 #include <tests/soak/curve.hpp>
 

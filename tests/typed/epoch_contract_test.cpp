@@ -1,4 +1,4 @@
-// The contracts of maps, for buffered ones that are non-blocking. The clock ticks meanwhile.
+// The contracts of maps, for non-blocking buffered maps. The clock ticks during the tests.
 #include "tests/support/keys.hpp"
 #include "tests/typed/concurrent_contract.hpp"
 #include "tests/typed/map_contract.hpp"

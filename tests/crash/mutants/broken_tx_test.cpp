@@ -1,6 +1,6 @@
-// Goal: no sentence of the protocol of transactions can be left out without the verifier noticing.
-// Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
-// seeds are fixed.
+// Goal: the verifier detects each omitted step of the protocol of transactions.
+// Method: the real headers with one step disabled (mutate_tx.cmake), and with none. The seeds are
+// fixed.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>
 #include <outlast/verify/machine/simulated.hpp>

@@ -1,7 +1,7 @@
-// Goal: the judge of buffered structures accepts a state after a prefix of the history, the prefix
-// that was promised, and nothing else; and it can be made to fail. Method: hand-written histories,
-// each known-bad one also before a judge with a seeded fault; and thousands of random ones, whose
-// orders are enumerated without the judge's search.
+// Goal: the checker of buffered structures accepts the state after the guaranteed prefix of the
+// history and nothing else, and it can fail. Method: hand-written histories, of which a checker
+// with a rule disabled must accept each bad one, and thousands of random histories, whose orders
+// are enumerated without the checker's search.
 #include "random_history.hpp"
 
 #include <outlast/verify/checkers/buffered_oracle.hpp>

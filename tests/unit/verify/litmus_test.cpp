@@ -1,8 +1,7 @@
-// Goal: the simulated machine allows exactly the outcomes that the machines do.
-// Method: a table of small programs of one or two threads. For each and each machine, what a crash
-// may leave at any moment, or what the threads have read at the end, is collected over some hundred
-// interleavings and compared with the set that theory allows: nothing else may be seen, and all of
-// it must be.
+// Goal: the simulated machine permits exactly the outcomes of the real machines. Method: a table of
+// small programs of one or two threads. For each program and machine, some hundred interleavings
+// yield the possible crash images, or the values that the threads have read. This set must be
+// exactly the set that theory permits.
 #include <outlast/domain/persist.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 

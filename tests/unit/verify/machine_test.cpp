@@ -1,4 +1,4 @@
-// Goal: the machine survives whatever a subject does, repeats itself exactly, and undoes crashes.
+// Goal: the machine survives every fault of a subject, is deterministic, and undoes crashes.
 #include <outlast/domain/persist.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 

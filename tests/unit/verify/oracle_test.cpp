@@ -1,6 +1,5 @@
-// Goal: the judges accept what is durably linearizable and nothing else, and can be made to fail.
-// Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded
-// fault.
+// Goal: the checkers accept durably linearizable histories and nothing else, and can fail.
+// Method: hand-written histories. A checker with a rule disabled must accept each bad one.
 #include <outlast/verify/checkers/oracle.hpp>
 
 #include <gtest/gtest.h>

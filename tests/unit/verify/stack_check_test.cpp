@@ -1,5 +1,5 @@
-// Goal: the judge of long histories of stacks says what the searching judge says. Method: both
-// judge thousands of small random histories, right and wrong; long ones are judged by it alone.
+// Goal: the checker of long histories of stacks agrees with the searching checker. Method: both
+// check thousands of small random histories, right and wrong. It alone checks long histories.
 #include "sequence_checks.hpp"
 
 #include <outlast/verify/checkers/stack_check.hpp>

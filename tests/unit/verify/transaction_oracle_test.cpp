@@ -1,6 +1,6 @@
-// Goal: the judge of transactions accepts the state after a prefix of them that contains every
-// update which had responded, and nothing else; and it can be made to fail. Method: hand-written
-// histories; each known-bad one must be accepted by a judge with a seeded fault.
+// Goal: the checker of transactions accepts the state after a prefix of them that contains every
+// update which had responded, and nothing else, and it can fail. Method: hand-written histories. A
+// checker with a rule disabled must accept each bad one.
 #include <outlast/verify/checkers/prefix_search.hpp>
 #include <outlast/verify/checkers/transaction_oracle.hpp>
 

@@ -1,5 +1,5 @@
-// Goal: under the simulated domain no access of a block that is free goes unnoticed, and none of a
-// block in use is taken for one. Method: each kind of access, by hand and through an arena.
+// Goal: the simulated domain detects every access of a free block, and accepts every access of a
+// block in use. Method: each kind of access, by hand and through an arena.
 #include <outlast/alloc/arena.hpp>
 #include <outlast/domain/persist.hpp>
 #include <outlast/durable/field.hpp>

@@ -9,13 +9,14 @@
 using policy = outlast::durable::flit<outlast::durable::tag::adjacent, outlast::durable::automatic,
                                       outlast::domain::simulated>;
 // Eager epochs reuse nodes within the few operations of a scenario.
-using judged_stack = reclaiming_stack<policy, outlast::verify::eager_epochs>;
+using checked_stack = reclaiming_stack<policy, outlast::verify::eager_epochs>;
 
-int judge(int argc, char** argv) {
-  outlast::verify::sequence_subject<judged_stack> tested(
+int run_verifier(int argc, char** argv) {
+  outlast::verify::sequence_subject<checked_stack> tested(
       "reclaiming_stack", outlast::verify::sequence_oracle::discipline::stack,
-      {.blocks = [](judged_stack&) { return std::size_t{1}; }});  // the top; each value has another
+      // The top is one block; each value has another.
+      {.blocks = [](checked_stack&) { return std::size_t{1}; }});
   return outlast::verify::run_program(tested, argc, argv, {.seconds = 2});
 }
 // [/quote]
-int main(int argc, char** argv) { return judge(argc, argv); }
+int main(int argc, char** argv) { return run_verifier(argc, argv); }

@@ -17,7 +17,7 @@ outlast_sources(outlast_verify verify
   explorer/replay.cpp
   explorer/report.cpp
   explorer/strategy.cpp
-  explorer/twins.cpp
+  explorer/shadows.cpp
   machine/fiber.cpp
   machine/freed_blocks.cpp
   machine/instances.cpp

@@ -8,7 +8,7 @@ void add_lists(list& to) {
     add_list<std::uint64_t, chosen>(to, "harris_list");
     add_list<wide_value, chosen>(to, "harris_list_wide");
   });
-  add_list<lockfree::no_value, usual_policy>(to, "harris_list_set");
+  add_list<roots::no_value, usual_policy>(to, "harris_list_set");
   add_ends_of_list<usual_policy>(to);
   add_list<std::uint64_t, flushing_policy>(to, "harris_list");
   add_list<std::uint64_t, marking_policy>(to, "harris_list");

@@ -8,7 +8,7 @@ void add_tables(list& to) {
     add_table<std::uint64_t, chosen>(to, "hash_table");
     add_growing<chosen>(to);
   });
-  add_table<lockfree::no_value, usual_policy>(to, "hash_table_set");
+  add_table<roots::no_value, usual_policy>(to, "hash_table_set");
   add_table<wide_value, usual_policy>(to, "hash_table_wide");
   add_colliding<usual_policy>(to);
   add_table<std::uint64_t, marking_policy>(to, "hash_table");

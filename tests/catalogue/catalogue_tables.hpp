@@ -52,7 +52,7 @@ void add_colliding(list& to) {
 /// From one bucket, looking at every insertion whether to grow: several doublings.
 template <class Policy>
 void add_growing(list& to) {
-  using structure = table_of<lockfree::no_value, Policy>;
+  using structure = table_of<roots::no_value, Policy>;
   auto how = parts_of_table<structure>(1);
   how.operations = {map_operation::insert};
   add_map<structure>(to, "hash_table_growing", how,

@@ -45,7 +45,7 @@ void add_trees(list& to) {
     add_tree<wide_value, chosen>(to, "natarajan_tree_wide");
   });
   add_tree<std::uint64_t, marking_policy>(to, "natarajan_tree");
-  add_tree<lockfree::no_value, usual_policy>(to, "natarajan_tree_set");
+  add_tree<roots::no_value, usual_policy>(to, "natarajan_tree_set");
   add_tree_by_ranges<simulated_flit<durable::tag::always, durable::manual>>(to);
   using structure = tree_of<std::uint64_t, usual_policy>;
   add_moving_map<structure>(to, "natarajan_tree_moving", parts_of_tree<structure>());

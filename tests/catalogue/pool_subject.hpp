@@ -52,12 +52,12 @@ class pool_subject final : public subject {
  public:
   pool_subject(std::string name, std::vector<map_operation> operations, std::size_t pages)
       : name_(std::move(name)),
-        judge_(std::move(operations), true),
+        checker_(std::move(operations), true),
         size_bytes_(pages * pool_format::page_bytes) {}
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return "none"; }
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::size_t memory_bytes() const override { return std::size_t{256} << 10; }
   [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {
     return holds_pool(memory);
@@ -71,7 +71,7 @@ class pool_subject final : public subject {
 
  private:
   std::string name_;
-  map_oracle judge_;
+  map_oracle checker_;
   std::size_t size_bytes_;
 };
 

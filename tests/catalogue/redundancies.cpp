@@ -34,23 +34,23 @@ constexpr std::array arguments = {
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:249/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:251/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:316 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:318 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:316 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:318 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:298 flush late",
+    redundancy{"harris_list.hpp:300 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:298 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"harris_list.hpp:300 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{"external_tree.hpp:192 flush", "compare_exchange(expected, here.at, role::flag)",
@@ -68,46 +68,47 @@ constexpr std::array arguments = {
     redundancy{"external_tree.hpp:434/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
-    redundancy{"external_tree_recovery.hpp:197 flush", "const edge first = root.load()",
+    redundancy{"external_tree_recovery.hpp:198 flush", "const edge first = root.load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:115 flush", "edge at = link->load()",
+    redundancy{"external_tree_recovery.hpp:116 flush", "edge at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:120 flush", "at = link->load()",
+    redundancy{"external_tree_recovery.hpp:121 flush", "at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:234 flush", "const edge at = parts_[i].from->load()",
+    redundancy{"external_tree_recovery.hpp:235 flush", "const edge at = parts_[i].from->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:100 flush", "const edge last = root.load()",
+    redundancy{"external_tree_recovery.hpp:101 flush", "const edge last = root.load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:139/1 fence", "from.named_by->store(stays",
+    redundancy{"external_tree_recovery.hpp:140/1 fence", "from.named_by->store(stays",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
-    redundancy{"external_tree_recovery.hpp:102/1 fence", "root.store(edge{}, role::unlink)",
+    redundancy{"external_tree_recovery.hpp:103/1 fence",
+               "root.store(edge{}, durable::role::unlink)",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
     redundancy{
-        "external_tree_recovery.hpp:253 fence", "domain::fence<D>();  // for the flushes",
+        "external_tree_recovery.hpp:254 fence", "domain::fence<D>();  // for the flushes",
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:305 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:307 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:305 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:307 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:287 flush late",
+    redundancy{"natarajan_tree.hpp:289 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:287 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:289 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:354/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:356/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
@@ -123,30 +124,30 @@ constexpr std::array arguments = {
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
     redundancy{
-        "michael_scott_queue.hpp:95/1 fence", "expected, marked, durable::role::mark",
+        "michael_scott_queue.hpp:94/1 fence", "expected, marked, durable::role::mark",
         "before the mark: the node in front is taken, durably, before the head names it; and "
         "where the link to the node is lost, so is a push that had not answered, of a value "
         "that somebody has"},
-    redundancy{"michael_scott_queue.hpp:95 flush", "expected, marked, durable::role::mark",
+    redundancy{"michael_scott_queue.hpp:94 flush", "expected, marked, durable::role::mark",
                "the flush of a failed compare-and-swap: what it found is not used, the pop starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:194 flush", "next, to_fresh, durable::role::link",
+    redundancy{"michael_scott_queue.hpp:193 flush", "next, to_fresh, durable::role::link",
                "the flush of a failed compare-and-swap: what it found is not used, the push starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:185 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:184 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it; that the link "
                "to the node which it names is durable comes before the tail names it"},
-    redundancy{"michael_scott_queue.hpp:224 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:223 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it"},
-    redundancy{"michael_scott_queue.hpp:243 flush", "link(to), durable::role::index",
+    redundancy{"michael_scott_queue.hpp:242 flush", "link(to), durable::role::index",
                "the flush after a failed compare-and-swap on the tail: no recovery reads what the "
                "media hold of it"},
     redundancy{
-        "michael_scott_queue.hpp:243/2 flush", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:242/2 flush", "link(to), durable::role::index",
         "the flush of the new tail: no recovery reads what the media hold of it, and a clean "
         "close flushes the root block"},
     redundancy{
-        "michael_scott_queue.hpp:243/2 fence", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:242/2 fence", "link(to), durable::role::index",
         "behind the new tail: no recovery reads what the media hold of it, and a clean close "
         "flushes the root block"},
     redundancy{"sequence_session.hpp:123 fence", "domain::persist<D>(&stored(), sizeof(Block))",
@@ -156,18 +157,18 @@ constexpr std::array arguments = {
         "sequence_session.hpp:166 fence", "domain::persist<D>(&stored(), sizeof(Block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"stack.hpp:80/1 fence", "first, next, durable::role::unlink",
+    redundancy{"stack.hpp:79/1 fence", "first, next, durable::role::unlink",
                "before the pop: it depends on earlier values of its own word, for which its new "
                "value stands, and on nodes that were durable before they were linked"},
     redundancy{
-        "stack.hpp:151 flush", "top().load(durable::role::expect)",
+        "stack.hpp:150 flush", "top().load(durable::role::expect)",
         "the flush of the load: the push's compare-and-swap is on this very word and flushes "
         "it or fails"},
     redundancy{
-        "stack.hpp:157 flush", "below, link(fresh), durable::role::link",
+        "stack.hpp:156 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:222/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:224/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},

@@ -128,7 +128,7 @@ void add_tree_of_strings(list& to, const std::string& name) {
 template <class Scheme>
 void add_set_trees(list& to, const std::string& of) {
   using map = set_tree<Scheme, std::uint64_t>;
-  using set = set_tree<Scheme, lockfree::no_value>;
+  using set = set_tree<Scheme, roots::no_value>;
   add_map<map>(to, of + "_tree", parts_of<map>(at_once));
   add_map<set>(to, of + "_tree_set", parts_of<set>(at_once));
   add_updates<map>(to, of + "_tree_updates", at_once);
@@ -141,7 +141,7 @@ void add_set_trees(list& to, const std::string& of) {
 template <class Scheme>
 void add_scheme(list& to, const std::string& of) {
   using value = std::uint64_t;
-  using lockfree::no_value;
+  using roots::no_value;
   using list_map = set_list<Scheme, value>;
   using list_set = set_list<Scheme, no_value>;
   add_map<list_map>(to, of + "_list", parts_of<list_map>(at_once));

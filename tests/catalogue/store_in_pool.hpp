@@ -191,10 +191,10 @@ class store_world : public structure_world<Store> {
       case store_operation::replace:
         structure_->replace(first, second, what.argument);
         return {true};
-      case store_operation::get: return store_oracle::answer(structure_->get(first), {});
+      case store_operation::get: return store_oracle::result(structure_->get(first), {});
       case store_operation::get_both: {
         const auto [one, other] = structure_->get_both(first, second);
-        return store_oracle::answer(one, other);
+        return store_oracle::result(one, other);
       }
     }
     return {};
@@ -217,14 +217,14 @@ class store_subject final : public structure_subject<Store> {
  public:
   using structure_subject<Store>::structure_subject;
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const auto& how = this->how();
     return std::make_unique<store_world<Store>>(memory, fresh, how.make, how.blocks);
   }
 
  private:
-  store_oracle judge_;
+  store_oracle checker_;
 };
 
 }  // namespace outlast::verify::detail

@@ -1,6 +1,6 @@
-// Goal: the lists that the documentation makes durable by changing a few lines are durable.
-// Method: their very texts, compiled for the simulated machine (CMakeLists.txt replaces the
-// domain), under the explorer; and texts with a mistake, which must be found wanting.
+// Goal: the lists that the documentation makes durable by changing a few lines are durable. Method:
+// the explorer runs these texts, compiled for the simulated machine (CMakeLists.txt replaces the
+// domain), and texts with a mistake, which it must find.
 #include <tests/crash/converted_list.hpp>
 
 #include <outlast/alloc/arena.hpp>
@@ -100,14 +100,14 @@ template <class Node, template <class> class Set, template <class> class Memory 
 class set_in_pool {
  public:
   using pool_type = basic_pool<D>;
-  using mapped_type = lockfree::no_value;
+  using mapped_type = roots::no_value;
   struct policy_type {
     static std::string name() { return "converted"; }
   };
 
   set_in_pool(pool_type& pool, std::string_view name)
       : memory_(pool, name), set_(memory_, memory_.head()) {}
-  bool insert(std::uint64_t key, lockfree::no_value = {}) { return set_.insert(key); }
+  bool insert(std::uint64_t key, roots::no_value = {}) { return set_.insert(key); }
   bool erase(std::uint64_t key) { return set_.erase(key); }
   bool contains(std::uint64_t key) { return set_.contains(key); }
   template <class Visit>
@@ -115,7 +115,7 @@ class set_in_pool {
     Node* at = memory_.head().next.load();
     while (at != nullptr) {
       Node* const next = at->next.load();
-      if (!deleted(next)) visit(static_cast<std::uint64_t>(at->key), lockfree::no_value{});
+      if (!deleted(next)) visit(static_cast<std::uint64_t>(at->key), roots::no_value{});
       at = unmarked(next);
     }
   }

@@ -1,6 +1,6 @@
-// Goal: what was found once is found for ever, and what was repaired stays repaired.
-// Method: each file in replays/ names a subject, a place in the space explored, and the verdict
-// that is right today. Its first line tells the story.
+// Goal: a defect that was found once is always found, and a repaired defect stays repaired.
+// Method: each file in replays/ names a subject, an execution, and the verdict that is right today.
+// Its first line describes the defect.
 #include "toy_list.hpp"
 #include "toy_stack.hpp"
 

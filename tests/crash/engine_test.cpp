@@ -1,6 +1,6 @@
-// Goal: every way of driving the explorer finds what is wrong and nothing else: exhaustively, on
-// threads of the operating system, with a thread that stops for good, with bounded operations.
-// Method: a small list and small counters in bare memory, right and with planted defects.
+// Goal: every mode of the explorer finds the defects and nothing else: exhaustive, on threads of
+// the operating system, with a thread that stops for good, with bounded operations. Method: a small
+// list and small counters in bare memory, right and with planted defects.
 #include "toy_list.hpp"
 #include "toy_stack.hpp"
 
@@ -246,7 +246,7 @@ TEST(Parking, lets_a_non_blocking_counter_pass) {
 TEST(Parking, finds_the_thread_that_waits_for_a_lock) {
   const report done = explore_counter<counting_by::locking>(with_parking());
   ASSERT_TRUE(done.found);
-  EXPECT_NE(done.found->what.find("made no end"), std::string::npos) << done.found->what;
+  EXPECT_NE(done.found->what.find("did not end within"), std::string::npos) << done.found->what;
 }
 
 TEST(Parking, is_the_only_way_to_see_a_lock) {

@@ -1,5 +1,5 @@
-// Goal: an access of a block that is free is found, with the two places in the source that it
-// takes. Method: the stack of the guide's example over a reclaimer that frees a node when it is
+// Goal: an access of a free block is found, with the places in the source of the access and of the
+// free. Method: the stack of the guide's example over a reclaimer that frees a node when it is
 // popped, and over one that waits for its readers.
 #include <examples/01_reclaiming_stack.hpp>
 

@@ -1,5 +1,6 @@
-// Goal: the author of a structure can show a failure again by what it has printed, and try mutants
-// of it. Method: a small stack with a planted defect, by the calls and by the program.
+// Goal: the author of a structure can replay a failure by the text that it has printed, and try
+// mutants of the structure. Method: a small stack with a planted defect, by the calls and by the
+// program.
 #include "toy_stack.hpp"
 
 #include <outlast/base/error.hpp>
@@ -72,7 +73,7 @@ TEST(OwnStructure, fails_again_by_the_text_that_its_failure_prints) {
   EXPECT_EQ(first.found->replay, again.found->replay);
 }
 
-TEST(OwnStructure, is_judged_as_its_program_is_told) {
+TEST(OwnStructure, is_checked_by_the_options_of_its_program) {
   auto tested = stack_subject<stack_defect::no_completion_fence>();
   const std::string printed = run(tested, {}, brief());
   EXPECT_TRUE(printed.ends_with("status 1")) << printed;
@@ -87,7 +88,7 @@ TEST(OwnStructure, is_judged_as_its_program_is_told) {
   EXPECT_EQ(line_with(again, "./verify_stack --replay "), command);
 }
 
-TEST(OwnStructure, is_told_what_its_program_takes) {
+TEST(OwnStructure, is_shown_the_options_of_its_program) {
   auto tested = stack_subject<stack_defect::none>();
   EXPECT_TRUE(run(tested, {"--seconds", "0.1"}, {}).ends_with("status 0"));
   EXPECT_NE(run(tested, {"--help"}, {}).find("--mutants"), std::string::npos);
@@ -134,7 +135,7 @@ TEST(OwnStructure, has_no_mutants_while_it_fails_itself) {
   EXPECT_THROW(static_cast<void>(verify::try_mutants_in(tested, brief())), error);
 }
 
-TEST(OwnStructure, is_shown_what_was_answered_and_by_whom) {
+TEST(OwnStructure, is_shown_results_and_their_threads) {
   auto tested = stack_subject<stack_defect::no_completion_fence>();
   verify::options how = brief();
   how.minimise = false;

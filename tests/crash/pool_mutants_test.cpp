@@ -1,7 +1,7 @@
-// Goal: the crash test of the pool's own operations can fail: what roots, runs of pages and regions
-// make durable is noticed where it is missing.
-// Method: each flush and each fence of a step is left out in turn. Where the table expects fewer
-// misses than the step has flushes and fences, docs/verification.md says why.
+// Goal: the crash test of the pool's own operations can fail: it detects missing flushes and fences
+// of roots, runs of pages and regions.
+// Method: each flush and each fence of a step is omitted in turn. docs/verification.md states the
+// reason for each step in which fewer defects are expected than it has flushes and fences.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <tests/catalogue/catalogue.hpp>
 

@@ -1,6 +1,6 @@
-// Goal: what is held to be redundant is what the code says, and no run contradicts it.
-// Method: the quoted code is looked up in the headers; each such mutant is explored for a moment in
-// some entries of the catalogue; for long by hand (docs/results/verification.md).
+// Goal: each flush or fence that is listed as redundant is the quoted code, and no run contradicts
+// its argument. Method: the quoted code is compared with the headers. Each such mutant is explored
+// briefly in some entries of the catalogue; long explorations are in docs/results/verification.md.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/mutants.hpp>
 #include <tests/catalogue/catalogue.hpp>

@@ -1,7 +1,7 @@
-// Goal: no persistence site of the library stays out of the verifier's reach.
-// Method: executions of the whole catalogue from fixed seeds on the portable machine, those that
-// found what is rare, and then rounds of those entries that pass sites in the same files, until all
-// that was not passed is among the exceptions below; those must still be exceptions.
+// Goal: the verifier reaches every persistence site of the library. Method: executions of the whole
+// catalogue from fixed seeds on the portable machine, executions that reached rare sites, and then
+// rounds of the entries that pass sites in the same files, until all sites that were not passed are
+// among the exceptions below. These must still be exceptions.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/program_sites.hpp>
 #include <tests/catalogue/catalogue.hpp>

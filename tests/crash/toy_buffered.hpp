@@ -212,7 +212,7 @@ class toy_buffered final : public verify::world {
 
 template <buffered_defect Defect>
 [[nodiscard]] verify::bare_subject<toy_buffered<Defect>> buffered_subject(
-    verify::judging rules = {}) {
+    verify::checker_rules rules = {}) {
   using enum verify::map_operation;
   auto map = std::make_shared<verify::map_oracle>(
       std::vector<verify::map_operation>{put, put, erase, get}, true);

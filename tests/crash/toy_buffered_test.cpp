@@ -1,6 +1,7 @@
 // Goal: the explorer finds each mistake in a small buffered map, and nothing in the right one.
 // Method: a few thousand executions of two threads, whose operations include ticks of the clock and
-// syncs; every crash point, every eviction. A judge with a seeded fault must miss what it is for.
+// syncs; every crash point, every eviction. A checker with a rule disabled must miss
+// the corresponding defect.
 #include "toy_buffered.hpp"
 
 #include <outlast/verify/explorer/explorer.hpp>
@@ -12,7 +13,7 @@
 namespace outlast::test {
 namespace {
 
-using verify::judging;
+using verify::checker_rules;
 
 verify::options thorough() {
   verify::options how;
@@ -29,7 +30,7 @@ verify::options brief() {
 }
 
 template <buffered_defect Defect>
-verify::report explore(judging rules = {}, verify::options how = thorough()) {
+verify::report explore(checker_rules rules = {}, verify::options how = thorough()) {
   auto tested = buffered_subject<Defect>(rules);
   const verify::report done = verify::explorer(tested, how).run();
   std::puts(to_text(done).c_str());
@@ -88,20 +89,20 @@ TEST(ToyBuffered, is_caught_leaving_dropped_payloads_to_the_next_crash) {
   EXPECT_TRUE(explore<buffered_defect::recovery_leaves_what_it_dropped>().found);
 }
 
-TEST(ToyBuffered, is_not_caught_syncing_early_by_a_judge_that_ignores_syncs) {
+TEST(ToyBuffered, is_not_caught_syncing_early_by_a_checker_that_ignores_syncs) {
   verify::options how = brief();
   how.max_executions = 500;
-  const judging lenient{.keeps_synced = false, .keeps_lag = false};
+  const checker_rules lenient{.keeps_synced = false, .keeps_lag = false};
   EXPECT_FALSE(explore<buffered_defect::sync_ticks_once>(lenient, how).found)
       << "the fault must be able to show";
 }
 
-TEST(ToyBuffered, is_not_caught_forgetting_the_clock_by_a_judge_without_lower_bounds) {
+TEST(ToyBuffered, is_not_caught_forgetting_the_clock_by_a_checker_without_lower_bounds) {
   verify::options how = brief();
   how.max_executions = 500;
   how.nested = 0;
   how.within.prefill = 0;  // what was there before is no matter of lower bounds
-  const judging lenient{.keeps_synced = false, .keeps_lag = false};
+  const checker_rules lenient{.keeps_synced = false, .keeps_lag = false};
   EXPECT_FALSE(explore<buffered_defect::recovery_forgets_the_clock>(lenient, how).found)
       << "the fault must be able to show";
 }

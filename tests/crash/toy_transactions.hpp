@@ -154,7 +154,7 @@ class toy_transactions final : public verify::world {
 
 template <log_defect Defect>
 [[nodiscard]] verify::bare_subject<toy_transactions<Defect>> transactions_subject(
-    verify::judging rules = {}) {
+    verify::checker_rules rules = {}) {
   using verify::reader_promise;
   return {"toy_transactions", "hand-written",
           std::make_shared<verify::transaction_oracle>(std::make_shared<verify::accounts_oracle>(),

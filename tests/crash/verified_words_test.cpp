@@ -1,5 +1,5 @@
-// Goal: words that change in the epoch of their operation alone are enough to build a non-blocking
-// buffered structure with; words that do not look at the clock are not.
+// Goal: words that change only in the epoch of their operation suffice for a non-blocking buffered
+// structure, and words that ignore the clock do not.
 // Method: the stack of Treiber over numbered payloads, explored with each kind of word.
 #include <outlast/epoch/buffered_stack.hpp>
 #include <outlast/epoch/verified_word.hpp>
@@ -39,7 +39,7 @@ class with_counter {
   explicit with_counter(epoch::clock<D>&, node* first) : word_(first) {}
   auto read() const { return word_.load(); }
   static node* value_of(const auto& seen) { return seen.value(); }
-  node* answer() { return word_.load_verify(); }
+  node* verified() { return word_.load_verify(); }
   verdict move(const auto& from, node* to, const epoch::operation<D>& op) {
     return word_.cas_verify(from, to, op);
   }
@@ -53,7 +53,7 @@ class with_helpers {
   with_helpers(epoch::clock<D>& clock, node* first) : word_(clock, first) {}
   node* read() { return word_.load_verify(); }
   static node* value_of(node* seen) { return seen; }
-  node* answer() { return word_.load_verify(); }
+  node* verified() { return word_.load_verify(); }
   verdict move(node* from, node* to, const epoch::operation<D>& op) {
     return word_.cas_verify(from, to, op);
   }
@@ -68,7 +68,7 @@ class careless {
   careless(epoch::clock<D>&, node* first) : word_(first) {}
   node* read() { return word_.load(std::memory_order_acquire); }
   static node* value_of(node* seen) { return seen; }
-  node* answer() { return read(); }
+  node* verified() { return read(); }
   verdict move(node* from, node* to, const epoch::operation<D>&) {
     return word_.compare_exchange(from, to, std::memory_order_seq_cst) ? verdict::done
                                                                        : verdict::changed;
@@ -138,7 +138,7 @@ class treiber_stack {
       const auto seen = session_->top->read();
       node* const first = Word::value_of(seen);
       if (first == nullptr) {
-        if (session_->top->answer() == nullptr) return std::nullopt;
+        if (session_->top->verified() == nullptr) return std::nullopt;
         continue;
       }
       if (session_->top->move(seen, first->next, op) != verdict::done) continue;
@@ -147,10 +147,10 @@ class treiber_stack {
       return value;
     }
   }
-  [[nodiscard]] bool empty() { return session_->top->answer() == nullptr; }
+  [[nodiscard]] bool empty() { return session_->top->verified() == nullptr; }
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (node* at = session_->top->answer(); at != nullptr; at = at->next) {
+    for (node* at = session_->top->verified(); at != nullptr; at = at->next) {
       visit(numbered::value_of(*at->payload));
     }
   }

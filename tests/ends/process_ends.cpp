@@ -1,4 +1,4 @@
-// process_ends WAY FAMILY DOMAIN DIRECTORY: a process that ends in one way. "judge", "judge-closed"
+// process_ends WAY FAMILY DOMAIN DIRECTORY: a process that ends in one way. "check", "check-closed"
 // as the way: what is there afterwards. Exit status 0: nothing is wrong.
 // process_ends descriptors DIRECTORY: no descriptor of a file there is open.
 // process_ends ways: a line for each, of its name, whether it closes what it uses, and what it is.
@@ -50,9 +50,9 @@ progress* map_progress(const std::string& directory) {
   return static_cast<progress*>(at);
 }
 
-int run(std::string_view how, life& in) {
-  if (how.starts_with("judge")) {
-    const std::string wrong = judge(in, how == "judge-closed");
+int run(std::string_view how, incarnation& in) {
+  if (how.starts_with("check")) {
+    const std::string wrong = check_incarnation(in, how == "check-closed");
     if (!wrong.empty()) std::cerr << wrong << '\n';
     return wrong.empty() ? 0 : 2;
   }
@@ -69,7 +69,7 @@ int run(std::string_view how, life& in) {
 int main(int count, char** arguments) {
   using namespace outlast::test::ends;
   ::alarm(40);
-  static life in;  // there until the end
+  static incarnation in;  // there until the end
   try {
     if (count == 2) return print_ways();
     if (count == 3) return look_for_descriptors(arguments[2]);

@@ -1,7 +1,7 @@
-// Goal: however a process ends, and whatever it does after a fork: every call returns, what was
-// acknowledged is there, and nothing of the parent's is touched by a child. Method: a program that
-// ends in one way, executed for every domain, family and way; another process looks at what it has
-// left. The table is printed; a process that hangs is ended by an alarm.
+// Goal: for each way in which a process can end, and for each action after a fork, every call
+// returns, all acknowledged operations are present, and a child changes nothing of its parent.
+// Method: a program that ends in one way runs for every domain, family and way, and another process
+// checks the state that it has left. The table is printed. An alarm ends a process that hangs.
 #include <tests/support/memory_folder.hpp>
 
 #include <gtest/gtest.h>
@@ -99,9 +99,9 @@ std::string try_end(const way& how, const std::string& family, const std::string
   const std::string path = folder.path().string();
   const std::string ended = run_program(path, how.name, family, domain);
   if (!ended.empty()) return ended;
-  const std::string judged =
-      run_program(path, how.closes ? "judge-closed" : "judge", family, domain);
-  return judged.empty() ? "" : "afterwards: " + judged;
+  const std::string wrong =
+      run_program(path, how.closes ? "check-closed" : "check", family, domain);
+  return wrong.empty() ? "" : "afterwards: " + wrong;
 }
 
 class ProcessEnds : public testing::TestWithParam<std::string> {};

@@ -29,23 +29,23 @@ namespace fs = std::filesystem;
 constexpr u64 some = 20;        // keys that are written before anything happens
 constexpr unsigned limit = 20;  // seconds
 
-void put_some(const life& in) {
+void put_some(const incarnation& in) {
   for (u64 i = 0; i < some; ++i) in.put_next();
 }
 
-void open(life& in) {
+void open(incarnation& in) {
   in.used->open(in.file(), true);
   put_some(in);
 }
 
-void close(const life& in) {
+void close(const incarnation& in) {
   put_some(in);
   in.used->close();
 }
 
 /// Runs `body` in a child. Its exit status has to be 0.
 template <class Body>
-void in_child(const life& in, Body&& body) {
+void in_child(const incarnation& in, Body&& body) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(limit);
@@ -59,7 +59,7 @@ void in_child(const life& in, Body&& body) {
 }
 
 /// The child's own, beside its parent's; at the same address, if that can be chosen.
-int use_own(const life& in, std::uintptr_t address) {
+int use_own(const incarnation& in, std::uintptr_t address) {
   const std::string path = in.directory + "/of-child-" + std::to_string(::getpid());
   for (const bool make : {true, false}) {
     const auto own = make_subject(in.family, in.domain);
@@ -78,7 +78,7 @@ int use_own(const life& in, std::uintptr_t address) {
 
 // ---- Forks ----
 
-int fork_and_call(life& in) {
+int fork_and_call(incarnation& in) {
   open(in);
   in_child(in, [&] {
     for (const public_call& each : in.used->calls()) {
@@ -91,7 +91,7 @@ int fork_and_call(life& in) {
   return 0;
 }
 
-int fork_and_use_own(life& in) {
+int fork_and_use_own(incarnation& in) {
   open(in);
   const std::uintptr_t address = in.used->address();
   in_child(in, [&] { return use_own(in, address); });
@@ -102,7 +102,7 @@ int fork_and_use_own(life& in) {
 /// Destroyed by exit(), in parent and child.
 struct holder {
   std::unique_ptr<subject> held;
-  const life* of = nullptr;
+  const incarnation* of = nullptr;
   bool closes = false;
 
   holder() = default;
@@ -122,7 +122,7 @@ struct holder {
 [[gnu::init_priority(101)]] holder first_born;
 holder last_born;
 
-int fork_and_exit(life& in) {
+int fork_and_exit(incarnation& in) {
   last_born.held.reset(in.used);
   open(in);
   in_child(in, [&]() -> int {
@@ -136,7 +136,7 @@ int fork_and_exit(life& in) {
 /// A writer and a reader, until the object ends.
 class busy_threads {
  public:
-  explicit busy_threads(const life& in)
+  explicit busy_threads(const incarnation& in)
       : writer_([this, &in] {
           while (!over_.load()) in.put_next();
         }),
@@ -172,7 +172,7 @@ class slow_device final : public pool_detail::log_device {
   }
 };
 
-int fork_while_busy(life& in) {
+int fork_while_busy(incarnation& in) {
   // Most forks find a thread that waits for the device.
   static slow_device device;
   if (in.domain == "logged_file") pool_detail::test_hooks().device = &device;
@@ -205,7 +205,7 @@ class failing_device final : public pool_detail::log_device {
 };
 
 /// A child's pool has no part in what its parent's device reported.
-int fork_after_an_error(life& in) {
+int fork_after_an_error(incarnation& in) {
   static failing_device device;
   if (in.domain == "logged_file") pool_detail::test_hooks().device = &device;
   open(in);
@@ -229,7 +229,7 @@ int fork_after_an_error(life& in) {
   ::_exit(0);
 }
 
-int execute(life& in) {
+int execute(incarnation& in) {
   open(in);
   in_child(in, [&]() -> int {
     ::execl("/proc/self/exe", "process_ends", "descriptors", in.directory.c_str(), nullptr);
@@ -241,7 +241,7 @@ int execute(life& in) {
 
 // ---- Ends ----
 
-int end_with_statics(life& in) {
+int end_with_statics(incarnation& in) {
   first_born.held.reset(in.used);
   first_born.of = &in;
   first_born.closes = true;
@@ -249,9 +249,9 @@ int end_with_statics(life& in) {
   return 0;
 }
 
-life* of_handlers = nullptr;
+incarnation* of_handlers = nullptr;
 
-int end_with_handler(life& in) {
+int end_with_handler(incarnation& in) {
   of_handlers = &in;
   std::atexit([] { close(*of_handlers); });
   open(in);
@@ -259,7 +259,7 @@ int end_with_handler(life& in) {
 }
 
 struct late_user {
-  const life* of = nullptr;
+  const incarnation* of = nullptr;
 
   late_user() = default;
   late_user(const late_user&) = delete;
@@ -277,7 +277,7 @@ struct late_user {
 };
 thread_local late_user used_at_the_end;
 
-int end_threads(life& in) {
+int end_threads(incarnation& in) {
   used_at_the_end.of = &in;
   open(in);
   const std::size_t before = base::registered_threads();
@@ -292,7 +292,7 @@ int end_threads(life& in) {
   return 0;
 }
 
-int exit_elsewhere(life& in) {
+int exit_elsewhere(incarnation& in) {
   open(in);
   std::thread([&] {
     while (in.seen->acknowledged.load() < 5 * some) std::this_thread::yield();
@@ -301,7 +301,7 @@ int exit_elsewhere(life& in) {
   for (;;) in.put_next();
 }
 
-int quick_exit(life& in) {
+int quick_exit(incarnation& in) {
   open(in);
   of_handlers = &in;
   std::at_quick_exit([] {
@@ -312,7 +312,7 @@ int quick_exit(life& in) {
   std::quick_exit(0);
 }
 
-int exit_at_once(life& in) {
+int exit_immediately(incarnation& in) {
   open(in);
   const busy_threads others(in);
   while (in.seen->acknowledged.load() < 5 * some) std::this_thread::yield();
@@ -320,7 +320,7 @@ int exit_at_once(life& in) {
 }
 
 /// The process ends with its last thread.
-int end_main_alone(life& in) {
+int end_main_alone(incarnation& in) {
   open(in);
   std::thread([&in] {
     for (u64 i = 0; i < 5 * some; ++i) in.put_next();
@@ -331,7 +331,7 @@ int end_main_alone(life& in) {
 
 }  // namespace
 
-void life::put_next() const {
+void incarnation::put_next() const {
   const u64 key = seen->acknowledged.load() + 1;
   // So many that the space is never used up.
   constexpr u64 different = 2000;
@@ -340,7 +340,7 @@ void life::put_next() const {
   seen->acknowledged.store(key);
 }
 
-void life::note(std::string_view step) const {
+void incarnation::note(std::string_view step) const {
   const std::size_t length = std::min(step.size(), sizeof seen->step - 1);
   std::memcpy(seen->step, step.data(), length);
   seen->step[length] = '\0';
@@ -360,13 +360,13 @@ const std::vector<way>& all_ways() {
       {"thread", "thread_local objects use it in their destructors", false, end_threads},
       {"other", "exit() by another thread than the one that works", false, exit_elsewhere},
       {"quick", "quick_exit() while threads work", false, quick_exit},
-      {"_exit", "_exit() while threads work", false, exit_at_once},
+      {"_exit", "_exit() while threads work", false, exit_immediately},
       {"main", "main() ends its thread before another one ends the process", false, end_main_alone},
   };
   return all;
 }
 
-std::string judge(const life& ended, bool closed) {
+std::string check_incarnation(const incarnation& ended, bool closed) {
   ended.used->open(ended.file(), false);
   if (closed && ended.used->was_dirty()) return "it was not closed";
   const u64 acknowledged = ended.seen->acknowledged.load();

@@ -17,7 +17,7 @@ struct progress {
 };
 
 /// A process that ends in one way.
-struct life {
+struct incarnation {
   subject* used = nullptr;  ///< never deleted, unless the way says so
   progress* seen = nullptr;
   std::string family;
@@ -32,13 +32,13 @@ struct life {
 
 struct way {
   const char* name;
-  const char* what_for;  ///< a line for the legend
-  bool closes;           ///< the process closes what it uses
-  int (*run)(life&);     ///< returns the exit status, or does not return
+  const char* what_for;      ///< a line for the legend
+  bool closes;               ///< the process closes what it uses
+  int (*run)(incarnation&);  ///< returns the exit status, or does not return
 };
 [[nodiscard]] const std::vector<way>& all_ways();
 
 /// What is there afterwards, in a new process: "" if nothing is wrong.
-[[nodiscard]] std::string judge(const life& ended, bool closed);
+[[nodiscard]] std::string check_incarnation(const incarnation& ended, bool closed);
 
 }  // namespace outlast::test::ends

@@ -53,7 +53,7 @@ constexpr int ended_by_fault = 77;
 struct witness {
   bool reached;            ///< the call was made
   bool cut;                ///< `reorder` took it back
-  bool answered;           ///< the operation has returned
+  bool returned;           ///< the operation has returned
   bool acknowledged;       ///< it has returned without an error
   unsigned later_changes;  ///< of `reorder`: how many there were
   char text[2048];         ///< what the operation answered
@@ -77,6 +77,6 @@ void end_faults();
 /// not ours.
 void move_away(const std::string& root);
 /// "" if these are as they were.
-[[nodiscard]] std::string judge_foreign_files(const std::string& root);
+[[nodiscard]] std::string check_foreign_files(const std::string& root);
 
 }  // namespace outlast::test::files

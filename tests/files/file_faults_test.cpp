@@ -1,10 +1,10 @@
-// Goal: whatever call on a file fails, is the last one of its process, or is lost by a power cut
-// that keeps a later one: the operation answers with an error that names the file, or has done its
-// work; nothing acknowledged is lost; a second call finishes what the first one began; nobody
-// else's file is touched, and neither files nor descriptors are left. Method: every call of every
+// Goal: each call on a file can fail, be the last one of its process, or be lost by a power cut
+// that keeps a later one. The operation then returns an error that names the file, or has
+// completed. No acknowledged operation is lost, and a second call completes the first one. No other
+// file is touched, and neither files nor descriptors are left. Method: every call of every
 // operation times every fault, in processes of their own. The tables are printed.
 //
-// OUTLAST_FILE_FAULTS=all tries every occurrence of a call and every error: minutes.
+// OUTLAST_FILE_FAULTS=all tries every occurrence of a call and every error, which takes minutes.
 #include <tests/files/faults.hpp>
 #include <tests/files/stand.hpp>
 

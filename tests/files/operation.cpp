@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 void put_foreign_file(const std::string& path) { std::ofstream(path) << "theirs"; }
 
-std::string judge_foreign_file(const std::string& path) {
+std::string check_foreign_file(const std::string& path) {
   std::ifstream in(path);
   const std::string content{std::istreambuf_iterator<char>(in), {}};
   return content == "theirs" ? "" : "the file of somebody else's, " + path + ", was changed";
@@ -40,10 +40,10 @@ void move_away(const std::string& root) {
   }
 }
 
-std::string judge_foreign_files(const std::string& root) {
+std::string check_foreign_files(const std::string& root) {
   std::ifstream made(names_of_foreign(root));
   for (std::string path; std::getline(made, path);) {
-    std::string wrong = judge_foreign_file(path);
+    std::string wrong = check_foreign_file(path);
     if (!wrong.empty()) return wrong;
   }
   return {};
@@ -59,7 +59,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return all;
 }
 
-std::string judge_names(const std::string& directory, const std::vector<std::string>& wanted,
+std::string check_names(const std::string& directory, const std::vector<std::string>& wanted,
                         const std::vector<std::string>& also) {
   const std::vector<std::string> there = names_in(directory);
   const auto has = [](const std::vector<std::string>& in, const std::string& name) {
@@ -74,7 +74,7 @@ std::string judge_names(const std::string& directory, const std::vector<std::str
   return {};
 }
 
-std::string judge_privacy(const std::string& directory, const std::string& part) {
+std::string check_privacy(const std::string& directory, const std::string& part) {
   std::error_code none;
   for (const auto& each : fs::recursive_directory_iterator(directory, none)) {
     const std::string name = each.path().filename().string();

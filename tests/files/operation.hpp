@@ -11,7 +11,7 @@
 namespace outlast::test::files {
 
 /// What is known when a process has ended, or was ended, in an operation.
-struct end_of_life {
+struct end_of_incarnation {
   bool acknowledged = false;  ///< the operation had returned without an error
   bool power_cut = false;     ///< all that was not durable may be gone
   bool unread = false;        ///< something could not be read
@@ -28,7 +28,7 @@ class operation {
 
   [[nodiscard]] virtual std::string name() const = 0;
   /// Can it tell that something went wrong?
-  [[nodiscard]] virtual bool answers() const { return true; }
+  [[nodiscard]] virtual bool reports_failure() const { return true; }
   /// Has it all its files open before it begins, and finds none of them by a name?
   [[nodiscard]] virtual bool holds_its_files() const { return false; }
   /// Do its files outlive a power cut?
@@ -45,7 +45,8 @@ class operation {
   /// Lets go of everything.
   virtual void end() {}
   /// In a new process, after whatever happened.
-  [[nodiscard]] virtual std::string judge(const std::string& root, const end_of_life& before) = 0;
+  [[nodiscard]] virtual std::string check(const std::string& root,
+                                          const end_of_incarnation& before) = 0;
 };
 
 using operations = std::vector<std::unique_ptr<operation>>;
@@ -59,15 +60,15 @@ using operations = std::vector<std::unique_ptr<operation>>;
 /// A file of somebody else's, in a directory in which operations work.
 void put_foreign_file(const std::string& path);
 /// "" if the foreign file is as it was.
-[[nodiscard]] std::string judge_foreign_file(const std::string& path);
+[[nodiscard]] std::string check_foreign_file(const std::string& path);
 /// The names in a directory, ascending; none if there is no directory.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
 /// A sentence unless the names in a directory are these, or some of them and of `also`.
-[[nodiscard]] std::string judge_names(const std::string& directory,
+[[nodiscard]] std::string check_names(const std::string& directory,
                                       const std::vector<std::string>& wanted,
                                       const std::vector<std::string>& also = {});
 /// A sentence if a file below the directory whose name holds `part` is open to others than its
 /// owner.
-[[nodiscard]] std::string judge_privacy(const std::string& directory, const std::string& part);
+[[nodiscard]] std::string check_privacy(const std::string& directory, const std::string& part);
 
 }  // namespace outlast::test::files

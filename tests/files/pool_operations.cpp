@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class deed {
+enum class task {
   create,
   create_by_name,
   open_clean,
@@ -122,21 +122,21 @@ class two_words {
 template <class D>
 class pool_operation final : public operation {
  public:
-  explicit pool_operation(deed what) : what_(what) {}
+  explicit pool_operation(task what) : what_(what) {}
 
   [[nodiscard]] std::string name() const override {
     const std::string of = " of " + std::string(D::name());
     switch (what_) {
-      case deed::create: return "create a pool" + of;
-      case deed::create_by_name: return "create a pool" + of + " where files have names";
-      case deed::open_clean: return "open a pool" + of;
-      case deed::open_dirty: return "open a pool" + of + " after a kill";
-      case deed::grow: return "grow a pool" + of;
-      case deed::checkpoint: return "make a checkpoint of a pool" + of;
-      case deed::close: return "close a pool" + of;
-      case deed::drop: return "drop a root of a pool" + of;
-      case deed::trim: return "trim a pool" + of + " of which a root was dropped";
-      case deed::close_after_drop: return "close a pool" + of + " of which a root was dropped";
+      case task::create: return "create a pool" + of;
+      case task::create_by_name: return "create a pool" + of + " where files have names";
+      case task::open_clean: return "open a pool" + of;
+      case task::open_dirty: return "open a pool" + of + " after a kill";
+      case task::grow: return "grow a pool" + of;
+      case task::checkpoint: return "make a checkpoint of a pool" + of;
+      case task::close: return "close a pool" + of;
+      case task::drop: return "drop a root of a pool" + of;
+      case task::trim: return "trim a pool" + of + " of which a root was dropped";
+      case task::close_after_drop: return "close a pool" + of + " of which a root was dropped";
     }
     return {};
   }
@@ -149,7 +149,7 @@ class pool_operation final : public operation {
     create(root);
     held_->write(0, 1);
     if (is_drop()) held_->add_many();
-    if (what_ == deed::open_dirty) {
+    if (what_ == task::open_dirty) {
       static_cast<void>(held_.release());  // its process ends with it
     } else {
       held_->close();
@@ -157,7 +157,7 @@ class pool_operation final : public operation {
   }
 
   void begin(const std::string& root) override {
-    pool_detail::test_hooks().no_unnamed_files = what_ == deed::create_by_name;
+    pool_detail::test_hooks().no_unnamed_files = what_ == task::create_by_name;
     if (is_new() || is_opening()) return;
     open(root);
     held_->write(1, 2);
@@ -167,22 +167,22 @@ class pool_operation final : public operation {
   std::string run(const std::string& root) override {
     return text_of([&] {
       switch (what_) {
-        case deed::create:
-        case deed::create_by_name:
+        case task::create:
+        case task::create_by_name:
           create(root);
           write_both();
           break;
-        case deed::open_clean:
-        case deed::open_dirty:
+        case task::open_clean:
+        case task::open_dirty:
           open(root);
           held_->write(1, 2);
           break;
-        case deed::grow: held_->pool().grow(grown_size); break;
-        case deed::checkpoint: checkpoint(); break;
-        case deed::close:
-        case deed::close_after_drop: held_->close(); break;
-        case deed::drop: held_->drop_many(); break;
-        case deed::trim: held_->pool().trim(); break;
+        case task::grow: held_->pool().grow(grown_size); break;
+        case task::checkpoint: checkpoint(); break;
+        case task::close:
+        case task::close_after_drop: held_->close(); break;
+        case task::drop: held_->drop_many(); break;
+        case task::trim: held_->pool().trim(); break;
       }
     });
   }
@@ -202,39 +202,40 @@ class pool_operation final : public operation {
 
   void end() override { held_.reset(); }
 
-  std::string judge(const std::string& root, const end_of_life& before) override {
-    std::string wrong = judge_privacy(root, "p");
+  std::string check(const std::string& root, const end_of_incarnation& before) override {
+    std::string wrong = check_privacy(root, "p");
     const bool is_there = fs::exists(file_in(root));
     if (wrong.empty() && !is_there && (!is_new() || before.acknowledged))
       wrong = "the pool is gone";
     if (wrong.empty() && before.power_cut) pool_detail::test_hooks().boot.emplace().fill(7);
-    for (int life = 0; wrong.empty() && life < 2; ++life) {
+    for (int incarnation = 0; wrong.empty() && incarnation < 2; ++incarnation) {
       std::string found;
-      const std::string thrown = text_of([&] { found = judge_content(root, before, life == 0); });
+      const std::string thrown =
+          text_of([&] { found = check_content(root, before, incarnation == 0); });
       wrong = thrown.empty() ? found : thrown;
     }
-    if (wrong.empty()) wrong = judge_names(root, {"notes", "p"}, unfinished(root));
-    return wrong.empty() ? judge_foreign_file(root + "/notes") : wrong;
+    if (wrong.empty()) wrong = check_names(root, {"notes", "p"}, unfinished(root));
+    return wrong.empty() ? check_foreign_file(root + "/notes") : wrong;
   }
 
  private:
   [[nodiscard]] static std::string file_in(const std::string& root) { return root + "/p"; }
   [[nodiscard]] bool is_new() const {
-    return what_ == deed::create || what_ == deed::create_by_name;
+    return what_ == task::create || what_ == task::create_by_name;
   }
   [[nodiscard]] bool drops_before() const {
-    return what_ == deed::trim || what_ == deed::close_after_drop;
+    return what_ == task::trim || what_ == task::close_after_drop;
   }
-  [[nodiscard]] bool is_drop() const { return what_ == deed::drop || drops_before(); }
+  [[nodiscard]] bool is_drop() const { return what_ == task::drop || drops_before(); }
   [[nodiscard]] bool is_opening() const {
-    return what_ == deed::open_clean || what_ == deed::open_dirty;
+    return what_ == task::open_clean || what_ == task::open_dirty;
   }
 
   /// Where a file has a name before it is complete, a kill leaves it: no later call can tell it
   /// from that of a creation that is under way.
   [[nodiscard]] std::vector<std::string> unfinished(const std::string& root) const {
     std::vector<std::string> all;
-    if (what_ != deed::create_by_name) return all;
+    if (what_ != task::create_by_name) return all;
     for (const std::string& each : names_in(root)) {
       if (each.starts_with(".p.") && each.ends_with(".new")) all.push_back(each);
     }
@@ -272,7 +273,7 @@ class pool_operation final : public operation {
 
   /// As the next process opens it. A pool that survives processes alone may be torn by a power cut,
   /// and says so.
-  void open_again(const std::string& root, const end_of_life& before) {
+  void open_again(const std::string& root, const end_of_incarnation& before) {
     try {
       held_ = std::make_unique<two_words<D>>(
           [&] {
@@ -292,7 +293,7 @@ class pool_operation final : public operation {
         [&] { return basic_pool<D>::open(file_in(root), salvaging); }, is_made_);
   }
 
-  [[nodiscard]] std::string judge_content(const std::string& root, const end_of_life& before,
+  [[nodiscard]] std::string check_content(const std::string& root, const end_of_incarnation& before,
                                           bool is_first) {
     open_again(root, before);
     two_words<D>& found = *held_;
@@ -308,7 +309,7 @@ class pool_operation final : public operation {
       if (before.acknowledged || drops_before()) return "a dropped root is back";
       if (!found.is_many_whole()) return "a root has lost pages before it was dropped";
     }
-    if (what_ == deed::grow && before.acknowledged && found.pool().size_bytes() != grown_size) {
+    if (what_ == task::grow && before.acknowledged && found.pool().size_bytes() != grown_size) {
       return "the pool has the size that it had before it grew";
     }
     found.close();
@@ -316,7 +317,7 @@ class pool_operation final : public operation {
     return {};
   }
 
-  deed what_;
+  task what_;
   bool is_torn_ = false;
   bool is_made_ = false;
   std::unique_ptr<two_words<D>> held_;
@@ -324,10 +325,10 @@ class pool_operation final : public operation {
 
 template <class D>
 void add_all(operations& to) {
-  for (const deed each :
-       {deed::create, deed::create_by_name, deed::open_clean, deed::open_dirty, deed::grow,
-        deed::checkpoint, deed::close, deed::drop, deed::trim, deed::close_after_drop}) {
-    if (each == deed::checkpoint && !domain::logs_lines<D>) continue;
+  for (const task each :
+       {task::create, task::create_by_name, task::open_clean, task::open_dirty, task::grow,
+        task::checkpoint, task::close, task::drop, task::trim, task::close_after_drop}) {
+    if (each == task::checkpoint && !domain::logs_lines<D>) continue;
     to.push_back(std::make_unique<pool_operation<D>>(each));
   }
 }

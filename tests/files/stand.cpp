@@ -134,13 +134,13 @@ class stand {
     restore();
     const std::string failed = in_child(seen_->wrong, [&] {
       std::ofstream out(file);
-      return live({}, {}, [&](const recorded_call& call) {
+      return run_operation({}, {}, [&](const recorded_call& call) {
         out << call.id.name << '\t' << call.id.role << '\t' << call.id.occurrence << '\t'
             << call.site << '\t' << static_cast<int>(call.changes) << std::endl;
       });
     });
-    const std::string judged = failed.empty() ? judge({}) : failed;
-    if (!judged.empty()) result.wrong.push_back(what_.name() + ", without a fault: " + judged);
+    const std::string wrong = failed.empty() ? check({}) : failed;
+    if (!wrong.empty()) result.wrong.push_back(what_.name() + ", without a fault: " + wrong);
     std::vector<recorded_call> all;
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {
@@ -190,15 +190,15 @@ class stand {
   }
 
   /// The operation and what becomes of the process, in it.
-  std::string live(const fault& planned, const choice& from,
-                   const std::function<void(const recorded_call&)>& recorder) {
+  std::string run_operation(const fault& planned, const choice& from,
+                            const std::function<void(const recorded_call&)>& recorder) {
     const std::vector<std::string> at_first = held_below(root_);
     what_.begin(root_);
     begin_operation(planned, seen_, recorder);
     const std::string text = what_.run(root_);
     put(seen_->text, text);
     seen_->acknowledged = text.empty();
-    seen_->answered = true;
+    seen_->returned = true;
     end_operation();
     end_faults();
     const bool may_fail = planned.what == action::fail || planned.what == action::cut_short;
@@ -213,7 +213,7 @@ class stand {
       const std::string again = what_.run_again(root_);
       if (!again.empty()) return "after '" + text + "' a second call fails: " + again;
       seen_->acknowledged = true;
-    } else if (from.must_not_succeed && seen_->reached && what_.answers()) {
+    } else if (from.must_not_succeed && seen_->reached && what_.reports_failure()) {
       return "it answers OK though it is not durable";
     }
     what_.end();
@@ -225,11 +225,11 @@ class stand {
     return {};
   }
 
-  std::string judge(const fault& planned) {
+  std::string check(const fault& planned) {
     const bool reads = planned.at.name == "pread" || planned.at.name == "mmap";
-    const end_of_life before{seen_->acknowledged, planned.what == action::reorder,
-                             planned.what == action::fail && reads};
-    return in_child(seen_->wrong, [&] { return what_.judge(root_, before); });
+    const end_of_incarnation before{seen_->acknowledged, planned.what == action::reorder,
+                                    planned.what == action::fail && reads};
+    return in_child(seen_->wrong, [&] { return what_.check(root_, before); });
   }
 
   /// One life in which the files are moved and others take their names. It may fail.
@@ -246,16 +246,16 @@ class stand {
       return std::string();
     });
     if (wrong.empty() && !seen_->reached) wrong = "this time there was no such call";
-    return wrong.empty() ? judge_foreign_files(root_) : wrong;
+    return wrong.empty() ? check_foreign_files(root_) : wrong;
   }
 
   /// One life with one fault. Returns what was wrong.
   std::string try_once(const fault& planned, const choice& from) {
     restore();
     ++result.tries;
-    std::string wrong = in_child(seen_->wrong, [&] { return live(planned, from, {}); });
+    std::string wrong = in_child(seen_->wrong, [&] { return run_operation(planned, from, {}); });
     if (wrong.empty() && !seen_->reached) wrong = "this time there was no such call";
-    return wrong.empty() ? judge(planned) : wrong;
+    return wrong.empty() ? check(planned) : wrong;
   }
 
   std::string try_fault(const fault& planned, const choice& from) {
@@ -287,15 +287,15 @@ class stand {
         const std::string wrong = try_fault(planned, from);
         if (wrong.empty()) continue;
         ++filled.wrong;
-        tell(in, call, which, planned, wrong);
+        report(in, call, which, planned, wrong);
       }
     }
     if (filled.tries == 0 && filled.letter == ' ') ++result.empty;
     return filled;
   }
 
-  void tell(const row& in, const recorded_call& call, column which, const fault& planned,
-            const std::string& wrong) {
+  void report(const row& in, const recorded_call& call, column which, const fault& planned,
+              const std::string& wrong) {
     std::string text = what_.name() + " | " + in.name + " of " + in.role + ", number " +
                        std::to_string(call.id.occurrence + 1) + ", in " + in.site + " | " +
                        std::string(name_of(which));

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class deed {
+enum class task {
   create,
   open_clean,
   open_dirty,
@@ -39,7 +39,7 @@ using entries = std::map<std::string, std::string>;
 class store_operation final : public operation {
  public:
   /// `after_destruction_opens`: what was cut off is not destroyed a second time, but opened.
-  store_operation(deed what, bool on_disk, bool after_destruction_opens = false)
+  store_operation(task what, bool on_disk, bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
     more_.capacity_bytes = std::size_t{256} << 10;
     more_.window = std::chrono::hours(1);  // no thread syncs meanwhile
@@ -47,19 +47,19 @@ class store_operation final : public operation {
   }
 
   [[nodiscard]] std::string name() const override {
-    return text_of_deed() + (on_disk_ ? " on a disk" : " in memory") +
+    return text_of_task() + (on_disk_ ? " on a disk" : " in memory") +
            (opens_after_ ? ", and open it" : "");
   }
 
-  [[nodiscard]] bool answers() const override { return what_ != deed::close; }
-  [[nodiscard]] bool holds_its_files() const override { return what_ == deed::close; }
+  [[nodiscard]] bool reports_failure() const override { return what_ != task::close; }
+  [[nodiscard]] bool holds_its_files() const override { return what_ == task::close; }
   [[nodiscard]] bool loses_power() const override { return on_disk_; }
 
   void prepare(const std::string& root) override {
     set_medium();
     put_foreign_file(root + "/notes");
-    if (what_ == deed::create) return;
-    if (what_ == deed::open_none) {
+    if (what_ == task::create) return;
+    if (what_ == task::open_none) {
       fs::create_directory(store_in(root));
       put_foreign_file(store_in(root) + "/LOG");
       put_foreign_file(store_in(root) + "/LOG.old");
@@ -77,7 +77,7 @@ class store_operation final : public operation {
 
   void begin(const std::string& root) override {
     set_medium();
-    if (what_ != deed::close && what_ != deed::backup && what_ != deed::open_twice) return;
+    if (what_ != task::close && what_ != task::backup && what_ != task::open_twice) return;
     require_ok(open(root, false));
     require_ok(held_->Put(synced_, "new", "value"));
   }
@@ -85,13 +85,13 @@ class store_operation final : public operation {
   std::string run(const std::string& root) override {
     db::Status status;
     switch (what_) {
-      case deed::create:
-      case deed::open_clean:
-      case deed::open_dirty:
+      case task::create:
+      case task::open_clean:
+      case task::open_dirty:
         status = open(root, true);
         if (status.ok()) status = held_->Put(synced_, "new", "value");
         break;
-      case deed::open_twice: {
+      case task::open_twice: {
         db::DB* second = nullptr;
         const std::size_t held = names_in("/proc/self/fd").size();
         status = db::DB::Open(options(false), more_, store_in(root), &second);
@@ -99,58 +99,58 @@ class store_operation final : public operation {
         if (names_in("/proc/self/fd").size() > held) return "the refusal keeps a descriptor";
         return status.IsIOError() || status.IsInvalidArgument() ? "" : status.ToString();
       }
-      case deed::open_none:
+      case task::open_none:
         status = open(root, false);
         if (status.ok()) return "opened a store that is not there";
         return status.IsInvalidArgument() ? "" : status.ToString();
-      case deed::close: held_.reset(); break;
-      case deed::backup: status = db::Checkpoint(held_.get(), copy_in(root)); break;
-      case deed::repair_clean:
-      case deed::repair_dirty: status = db::RepairDB(store_in(root), options(false)); break;
-      case deed::destroy_clean:
-      case deed::destroy_dirty: status = db::DestroyDB(store_in(root), options(false)); break;
+      case task::close: held_.reset(); break;
+      case task::backup: status = db::Checkpoint(held_.get(), copy_in(root)); break;
+      case task::repair_clean:
+      case task::repair_dirty: status = db::RepairDB(store_in(root), options(false)); break;
+      case task::destroy_clean:
+      case task::destroy_dirty: status = db::DestroyDB(store_in(root), options(false)); break;
     }
     return status.ok() ? "" : status.ToString();
   }
 
   void end() override { held_.reset(); }
 
-  std::string judge(const std::string& root, const end_of_life& before) override {
+  std::string check(const std::string& root, const end_of_incarnation& before) override {
     set_medium();
-    std::string wrong = judge_privacy(root, "store.");
-    if (what_ == deed::create) wrong.clear();  // it has what the umask gives
-    if (wrong.empty()) wrong = judge_stores(root, before);
-    return wrong.empty() ? judge_foreign_file(root + "/notes") : wrong;
+    std::string wrong = check_privacy(root, "store.");
+    if (what_ == task::create) wrong.clear();  // it has what the umask gives
+    if (wrong.empty()) wrong = check_stores(root, before);
+    return wrong.empty() ? check_foreign_file(root + "/notes") : wrong;
   }
 
  private:
   [[nodiscard]] static std::string store_in(const std::string& root) { return root + "/store"; }
   [[nodiscard]] static std::string copy_in(const std::string& root) { return root + "/copy"; }
 
-  [[nodiscard]] std::string text_of_deed() const {
+  [[nodiscard]] std::string text_of_task() const {
     switch (what_) {
-      case deed::create: return "create a store";
-      case deed::open_clean: return "open a store";
-      case deed::open_dirty: return "open a store after a kill";
-      case deed::open_twice: return "open an open store";
-      case deed::open_none: return "open no store";
-      case deed::close: return "close a store";
-      case deed::backup: return "back up a store";
-      case deed::repair_clean: return "repair a store";
-      case deed::repair_dirty: return "repair a store after a kill";
-      case deed::destroy_clean: return "destroy a store";
-      case deed::destroy_dirty: return "destroy a store after a kill";
+      case task::create: return "create a store";
+      case task::open_clean: return "open a store";
+      case task::open_dirty: return "open a store after a kill";
+      case task::open_twice: return "open an open store";
+      case task::open_none: return "open no store";
+      case task::close: return "close a store";
+      case task::backup: return "back up a store";
+      case task::repair_clean: return "repair a store";
+      case task::repair_dirty: return "repair a store after a kill";
+      case task::destroy_clean: return "destroy a store";
+      case task::destroy_dirty: return "destroy a store after a kill";
     }
     return {};
   }
   [[nodiscard]] bool is_dirty() const {
-    return what_ == deed::open_dirty || what_ == deed::repair_dirty || what_ == deed::destroy_dirty;
+    return what_ == task::open_dirty || what_ == task::repair_dirty || what_ == task::destroy_dirty;
   }
   [[nodiscard]] bool is_destruction() const {
-    return what_ == deed::destroy_clean || what_ == deed::destroy_dirty;
+    return what_ == task::destroy_clean || what_ == task::destroy_dirty;
   }
   [[nodiscard]] bool is_repair() const {
-    return what_ == deed::repair_clean || what_ == deed::repair_dirty;
+    return what_ == task::repair_clean || what_ == task::repair_dirty;
   }
 
   void set_medium() const { pool_detail::test_hooks().everything_is_a_disk = on_disk_; }
@@ -182,19 +182,20 @@ class store_operation final : public operation {
     return all;
   }
 
-  [[nodiscard]] std::string judge_stores(const std::string& root, const end_of_life& before) {
-    if (what_ == deed::open_none) return judge_none(root);
-    if (is_destruction()) return judge_destruction(root, before);
-    std::string wrong = judge_content(before, store_in(root));
+  [[nodiscard]] std::string check_stores(const std::string& root,
+                                         const end_of_incarnation& before) {
+    if (what_ == task::open_none) return check_none(root);
+    if (is_destruction()) return check_destruction(root, before);
+    std::string wrong = check_content(before, store_in(root));
     if (wrong.empty() && is_repair() && !before.acknowledged) {
       const db::Status status = db::RepairDB(store_in(root), options(false));
       if (!status.ok()) return "a second repair fails: " + status.ToString();
-      wrong = judge_content(before, store_in(root));
+      wrong = check_content(before, store_in(root));
     }
-    if (wrong.empty()) wrong = judge_left(store_in(root));
-    if (wrong.empty() && what_ == deed::backup) wrong = judge_copy(root, before);
+    if (wrong.empty()) wrong = check_left(store_in(root));
+    if (wrong.empty() && what_ == task::backup) wrong = check_copy(root, before);
     if (wrong.empty()) {
-      wrong = judge_names(root, what_ == deed::backup
+      wrong = check_names(root, what_ == task::backup
                                     ? std::vector<std::string>{"copy", "notes", "store"}
                                     : std::vector<std::string>{"notes", "store"});
     }
@@ -202,9 +203,10 @@ class store_operation final : public operation {
   }
 
   /// Of a store, or of a copy of it.
-  [[nodiscard]] std::string judge_content(const end_of_life& before, const std::string& directory) {
-    const bool is_new = what_ == deed::create;
-    for (int life = 0; life < 2; ++life) {
+  [[nodiscard]] std::string check_content(const end_of_incarnation& before,
+                                          const std::string& directory) {
+    const bool is_new = what_ == task::create;
+    for (int incarnation = 0; incarnation < 2; ++incarnation) {
       const db::Status status = open_in(directory, is_new && !before.acknowledged);
       if (!status.ok()) return "it does not open: " + status.ToString();
       entries found;
@@ -223,21 +225,21 @@ class store_operation final : public operation {
         return "it holds " + std::to_string(found.size()) + " keys, not the " +
                std::to_string(wanted.size()) + " that were acknowledged";
       }
-      const bool was_written = what_ == deed::close || what_ == deed::backup ||
-                               what_ == deed::open_twice || (before.acknowledged && !is_repair());
+      const bool was_written = what_ == task::close || what_ == task::backup ||
+                               what_ == task::open_twice || (before.acknowledged && !is_repair());
       if (was_written && !has_new) return "the key that was acknowledged is gone";
     }
     held_.reset();
     return {};
   }
   /// What a repair has replaced lies in `lost`.
-  [[nodiscard]] std::string judge_left(const std::string& directory) const {
+  [[nodiscard]] std::string check_left(const std::string& directory) const {
     std::vector<std::string> also = {"LOG", "LOG.old"};
     if (is_repair()) also.push_back("lost");
-    return judge_names(directory, {"LOCK", "store.pool"}, also);
+    return check_names(directory, {"LOCK", "store.pool"}, also);
   }
 
-  [[nodiscard]] std::string judge_copy(const std::string& root, const end_of_life& before) {
+  [[nodiscard]] std::string check_copy(const std::string& root, const end_of_incarnation& before) {
     if (!before.acknowledged) {
       const db::Status there = open_in(copy_in(root), false);
       if (!there.ok()) {
@@ -247,21 +249,22 @@ class store_operation final : public operation {
         if (!status.ok()) return "a second backup fails: " + status.ToString();
       }
     }
-    std::string wrong = judge_content(before, copy_in(root));
-    if (wrong.empty()) wrong = judge_left(copy_in(root));
+    std::string wrong = check_content(before, copy_in(root));
+    if (wrong.empty()) wrong = check_left(copy_in(root));
     if (!wrong.empty()) return "the copy: " + wrong;
-    return judge_privacy(copy_in(root), "store.");
+    return check_privacy(copy_in(root), "store.");
   }
 
-  [[nodiscard]] std::string judge_none(const std::string& root) {
-    std::string wrong = judge_names(store_in(root), {"LOG", "LOG.old"});
+  [[nodiscard]] std::string check_none(const std::string& root) {
+    std::string wrong = check_names(store_in(root), {"LOG", "LOG.old"});
     for (const char* const each : {"/LOG", "/LOG.old"}) {
-      if (wrong.empty()) wrong = judge_foreign_file(store_in(root) + each);
+      if (wrong.empty()) wrong = check_foreign_file(store_in(root) + each);
     }
     return wrong;
   }
 
-  [[nodiscard]] std::string judge_destruction(const std::string& root, const end_of_life& before) {
+  [[nodiscard]] std::string check_destruction(const std::string& root,
+                                              const end_of_incarnation& before) {
     if (before.acknowledged && !before.power_cut) {
       return fs::exists(store_in(root)) ? "the destroyed store is there" : "";
     }
@@ -281,7 +284,7 @@ class store_operation final : public operation {
     return at->Valid() ? "the new store is not empty" : "";
   }
 
-  deed what_;
+  task what_;
   bool on_disk_;
   bool opens_after_;
   db::StoreOptions more_;
@@ -293,12 +296,12 @@ class store_operation final : public operation {
 
 operations store_operations(bool on_disk) {
   operations all;
-  for (const deed each : {deed::create, deed::open_clean, deed::open_dirty, deed::open_twice,
-                          deed::open_none, deed::close, deed::backup, deed::repair_clean,
-                          deed::repair_dirty, deed::destroy_clean, deed::destroy_dirty}) {
+  for (const task each : {task::create, task::open_clean, task::open_dirty, task::open_twice,
+                          task::open_none, task::close, task::backup, task::repair_clean,
+                          task::repair_dirty, task::destroy_clean, task::destroy_dirty}) {
     all.push_back(std::make_unique<store_operation>(each, on_disk));
   }
-  all.push_back(std::make_unique<store_operation>(deed::destroy_dirty, on_disk, true));
+  all.push_back(std::make_unique<store_operation>(task::destroy_dirty, on_disk, true));
   return all;
 }
 

@@ -30,7 +30,7 @@ class upgrade_operation final : public operation {
   std::string run(const std::string& root) override {
     std::ostringstream said;
     std::streambuf* const errors = std::cerr.rdbuf(said.rdbuf());
-    std::streambuf* const answers = std::cout.rdbuf(said.rdbuf());
+    std::streambuf* const output = std::cout.rdbuf(said.rdbuf());
     std::string failure;
     try {
       CLI::App tool;
@@ -40,18 +40,18 @@ class upgrade_operation final : public operation {
       failure = said.str() + thrown.what();
     }
     std::cerr.rdbuf(errors);
-    std::cout.rdbuf(answers);
+    std::cout.rdbuf(output);
     return failure;
   }
 
-  std::string judge(const std::string& root, const end_of_life&) override {
+  std::string check(const std::string& root, const end_of_incarnation&) override {
     const std::string wrong = run(root);
     if (!wrong.empty()) return "a second upgrade fails: " + wrong;
     pool again = pool::open(root + "/p");
     if (again.was_dirty()) return "the pool that was closed is not clean";
     again.close();
-    const std::string left = judge_names(root, {"notes", "p"});
-    return left.empty() ? judge_foreign_file(root + "/notes") : left;
+    const std::string left = check_names(root, {"notes", "p"});
+    return left.empty() ? check_foreign_file(root + "/notes") : left;
   }
 };
 

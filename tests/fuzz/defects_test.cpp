@@ -1,6 +1,6 @@
-// Goal: what once broke when a pool file was spoilt stays mended. Method: each defect that the
-// fuzzer or its making brought to light, as the smallest damage that showed it; the checksums are
-// right, so that nothing but the check in question can refuse.
+// Goal: defects that a corrupted pool file once showed stay repaired. Method: each defect that the
+// fuzzer found, as the smallest damage that shows it. The checksums are correct, so only the check
+// in question can reject the file.
 #include <outlast/pool/check.hpp>
 #include <outlast/pool/pages/page_line.hpp>
 #include <tests/fuzz/exercise.hpp>
@@ -83,17 +83,17 @@ void expect_corrupt(const damage& corrupted, const char* name) {
   EXPECT_THROW(Map(*target, name), corruption);
 }
 
-TEST(FuzzDefects, twins_so_far_away_that_the_address_space_wraps_around) {
+TEST(FuzzDefects, shadows_so_far_away_that_the_address_space_wraps_around) {
   damage wrapped("list");
   wrapped.as_file().set(offsetof(static_header, shadow_distance_in_memory),
                         std::uint64_t{0} - seed_bytes + page_bytes);
   EXPECT_EQ(wrapped.outcome_of(), outcome::refused);
 }
 
-TEST(FuzzDefects, twins_in_memory_that_nobody_handed_in) {
-  const seed& twins = seed_named("twins");
+TEST(FuzzDefects, shadows_in_memory_that_the_caller_did_not_provide) {
+  const seed& with_shadow = seed_named("twins");
   const mapping memory(home_address, seed_bytes);
-  std::copy(twins.image.begin(), twins.image.end(), memory.data());
+  std::copy(with_shadow.image.begin(), with_shadow.image.end(), memory.data());
   try {
     (void)pool::in_memory(memory.data(), seed_bytes, false);
     FAIL();
@@ -115,12 +115,12 @@ TEST(FuzzDefects, a_region_over_the_header) {
   EXPECT_EQ(over.outcome_of(), outcome::refused);
 }
 
-TEST(FuzzDefects, a_twin_in_a_pool_without_room_for_twins) {
-  damage twin("regions killed");
+TEST(FuzzDefects, a_shadow_in_a_pool_without_room_for_shadows) {
+  damage shadow("regions killed");
   const std::uint64_t at = damage::region(0, offsetof(region_identity, kind));
-  twin.set(at, (twin.word(at) & ~std::uint64_t{0xffffffff}) |
-                   static_cast<std::uint64_t>(region_kind::shadow_copy));
-  EXPECT_EQ(twin.outcome_of(), outcome::refused);
+  shadow.set(at, (shadow.word(at) & ~std::uint64_t{0xffffffff}) |
+                     static_cast<std::uint64_t>(region_kind::shadow_copy));
+  EXPECT_EQ(shadow.outcome_of(), outcome::refused);
 }
 
 TEST(FuzzDefects, a_node_too_small_at_the_end_of_the_pool) {

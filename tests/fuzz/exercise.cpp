@@ -61,8 +61,9 @@ class in_memory final : public medium {
  public:
   in_memory(std::span<const std::byte> bytes, const recipe& input)
       : original_(bytes),
-        twins_(seeds()[input.seed].has_shadows),
-        memory_(input.elsewhere ? other_address : home_address, bytes.size() * (twins_ ? 2 : 1)) {
+        has_shadow_(seeds()[input.seed].has_shadow),
+        memory_(input.elsewhere ? other_address : home_address,
+                bytes.size() * (has_shadow_ ? 2 : 1)) {
     for_each_used_page(bytes, [&](std::size_t at, std::span<const std::byte> page) {
       std::memcpy(memory_.data() + at, page.data(), page.size());
     });
@@ -70,7 +71,7 @@ class in_memory final : public medium {
 
   [[nodiscard]] std::unique_ptr<pool> open() override {
     pool_options options;
-    options.reserve_shadow_copy = twins_;
+    options.reserve_shadow_copy = has_shadow_;
     return pool::in_memory(memory_.data(), original_.size(), false, options);
   }
 
@@ -80,7 +81,7 @@ class in_memory final : public medium {
 
  private:
   std::span<const std::byte> original_;
-  bool twins_;
+  bool has_shadow_;
   mapping memory_;
 };
 

@@ -1,5 +1,5 @@
-// The libFuzzer target for stores: any bytes are edits of a good one. spoilt_store.hpp says how.
-#include <tests/fuzz/spoilt_store.hpp>
+// The libFuzzer target for stores: any bytes are edits of a good one. corrupted_store.hpp says how.
+#include <tests/fuzz/corrupted_store.hpp>
 
 #include <cstddef>
 #include <cstdint>

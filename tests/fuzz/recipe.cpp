@@ -59,9 +59,9 @@ edit decode_edit(std::span<const std::uint8_t> bytes) {
 }
 
 /// The file while it is being spoilt.
-class spoiler {
+class corrupter {
  public:
-  explicit spoiler(std::byte* bytes) : bytes_(bytes), tables_(layout_for(seed_bytes)) {}
+  explicit corrupter(std::byte* bytes) : bytes_(bytes), tables_(layout_for(seed_bytes)) {}
 
   void apply(const edit& one) {
     if (one.where == place::header_half) {
@@ -206,7 +206,7 @@ std::span<const std::byte> prepare(const recipe& input) {
   alignas(page_bytes) static std::array<std::byte, longest_file> bytes;
   std::memcpy(bytes.data(), seeds()[input.seed].image.data(), seed_bytes);
   std::copy(input.raw.begin(), input.raw.end(), bytes.begin());
-  spoiler corrupt_bytes(bytes.data());
+  corrupter corrupt_bytes(bytes.data());
   if (input.recover) corrupt_bytes.forget_occupancy();
   for (const edit& one : input.edits) corrupt_bytes.apply(one);
   if (input.seal) corrupt_bytes.seal_everything();

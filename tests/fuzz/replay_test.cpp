@@ -1,6 +1,6 @@
-// Goal: no pool file, however it was spoilt, makes the library crash, hang or throw anything but
-// its errors; and a pool that it opens works. Method: every input that the fuzzer ever found worth
-// keeping is tried again; the inputs that once broke something have telling names.
+// Goal: no corrupted pool file makes the library crash, hang or throw anything except its errors,
+// and a pool that it opens works. Method: every input that the fuzzer kept is tried again. Inputs
+// that once showed a defect are named after it.
 #include <tests/fuzz/exercise.hpp>
 #include <tests/fuzz/seeds.hpp>
 

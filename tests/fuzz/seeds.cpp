@@ -27,10 +27,10 @@ void name_boot(header_page& page) {
   }
 }
 
-seed make(std::string_view name, ending how, bool with_twins, const fill& work) {
+seed make(std::string_view name, ending how, bool with_shadow, const fill& work) {
   const mapping memory(home_address, 2 * seed_bytes);
   pool_options options;
-  options.reserve_shadow_copy = with_twins;
+  options.reserve_shadow_copy = with_shadow;
   const auto target = pool::in_memory(memory.data(), seed_bytes, true, options);
   work(*target);
   const auto roots = target->roots();
@@ -38,7 +38,7 @@ seed make(std::string_view name, ending how, bool with_twins, const fill& work) 
       roots.begin(), roots.end(), [](const root_info& each) { return each.name == counts_name; });
   if (how == ending::closed) target->close();
   name_boot(*reinterpret_cast<header_page*>(memory.data()));
-  return {name, with_twins, with_epochs, {memory.data(), memory.data() + seed_bytes}};
+  return {name, with_shadow, with_epochs, {memory.data(), memory.data() + seed_bytes}};
 }
 
 void fill_list(pool& target) {
@@ -100,7 +100,7 @@ void fill_rest(pool& target) {
   (void)target.pages().allocate_run(run_kind::large, root.index, 1, 2, 2 * page_bytes);
 }
 
-void fill_twins(pool& target) {
+void fill_shadow(pool& target) {
   fill_table(target);
   (void)target.reserve_region("twin", region_kind::shadow_copy, 4096);
 }
@@ -128,7 +128,7 @@ const std::vector<seed>& seeds() {
     made.push_back(make("table killed", ending::killed, false, fill_table));
     made.push_back(make("both killed", ending::killed, false, fill_both));
     made.push_back(make("regions killed", ending::killed, false, fill_rest));
-    made.push_back(make("twins", ending::closed, true, fill_twins));
+    made.push_back(make("twins", ending::closed, true, fill_shadow));
     made.push_back(make("sets", ending::closed, false, fill_sets));
     made.push_back(make("sets killed", ending::killed, false, fill_sets));
     made.push_back(make("epochs", ending::closed, false, fill_epochs));

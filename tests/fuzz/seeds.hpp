@@ -94,7 +94,7 @@ inline constexpr pool_format::boot_id seed_boot = {1, 2, 3};
 /// One good pool.
 struct seed {
   std::string_view name;
-  bool has_shadows;   ///< the pool reserves address space for volatile twins
+  bool has_shadow;  ///< the pool reserves address space for volatile twins
   bool has_epochs;  ///< it has buffered structures
   std::vector<std::byte> image;
 };

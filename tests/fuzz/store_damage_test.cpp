@@ -1,11 +1,10 @@
-// Goal: whatever is wrong with the files of a store, opening, reading, writing, copying and
-// repairing it end with a status, never with a crash or a hang, and what a repair has kept was
-// written at some time.
-// Method: good stores, closed and killed, in memory and behind a log; words of their files are
-// changed at random, and those of which everything depends on purpose: spoilt_store.hpp. Children
-// use them one after the other; who has ended before its time names the store that did it.
-// OUTLAST_SPOILT_STORES says how many of each are tried, OUTLAST_SPOILT_SEED from which on.
-#include <tests/fuzz/spoilt_store.hpp>
+// Goal: for every corruption of a store's files, opening, reading, writing, copying and repair end
+// with a status, never with a crash or a hang. Each entry that a repair keeps was written before.
+// Method: valid stores, closed and killed, in memory and with a journal. Random words of their
+// files are changed, and the essential words on purpose: corrupted_store.hpp. Child processes use
+// them one after the other; a child that ends early names the store that caused it.
+// OUTLAST_SPOILT_STORES is the number of stores of each kind, OUTLAST_SPOILT_SEED the first.
+#include <tests/fuzz/corrupted_store.hpp>
 #include <tests/support/sanitizer.hpp>
 
 #include <gtest/gtest.h>
@@ -93,12 +92,12 @@ TEST(StoreCorpus, breaks_nothing) {
   EXPECT_GT(count, 20U);
 }
 
-class SpoiltStore : public testing::TestWithParam<std::size_t> {};
+class CorruptedStore : public testing::TestWithParam<std::size_t> {};
 
-INSTANTIATE_TEST_SUITE_P(each, SpoiltStore, testing::Range(std::size_t{0}, good_stores().size()),
+INSTANTIATE_TEST_SUITE_P(each, CorruptedStore, testing::Range(std::size_t{0}, good_stores().size()),
                          [](const auto& of) { return std::string(good_stores()[of.param]); });
 
-TEST_P(SpoiltStore, without_a_spoilt_word_is_read_written_and_repaired) {
+TEST_P(CorruptedStore, without_a_corrupted_word_is_read_written_and_repaired) {
   for (const bool checked : {false, true}) {
     const store_outcome got = exercise(
         {.good = GetParam(), .checked = checked, .copied = true, .repaired = true, .edits = {}});
@@ -106,7 +105,7 @@ TEST_P(SpoiltStore, without_a_spoilt_word_is_read_written_and_repaired) {
   }
 }
 
-TEST_P(SpoiltStore, ends_nobody_who_uses_it) {
+TEST_P(CorruptedStore, ends_nobody_who_uses_it) {
   const std::uint64_t first = number_from("OUTLAST_SPOILT_SEED", 1);
   // Behind a log an opening takes ten times as long.
   const bool on_disk = good_stores()[GetParam()].starts_with("disk");

@@ -54,20 +54,20 @@ std::string text_of(std::string_view value) {
 
 /// Of a map of anything, `key=value ` in the order of the keys, whichever order it has itself.
 template <class Map>
-std::string told_by(Map&& map) {
+std::string entries_of(Map&& map) {
   std::map<std::string, std::string> sorted;
   map.for_each([&](const auto& key, const auto& value) { sorted[text_of(key)] = text_of(value); });
-  std::string told;
-  for (const auto& [key, value] : sorted) told += key + '=' + value + ' ';
-  return told;
+  std::string text;
+  for (const auto& [key, value] : sorted) text += key + '=' + value + ' ';
+  return text;
 }
 
 /// Of a queue or stack, in its own order.
 template <class Line>
 std::string values_of(Line&& line) {
-  std::string told;
-  line.for_each([&](const auto& value) { told += text_of(value) + ' '; });
-  return told;
+  std::string text;
+  line.for_each([&](const auto& value) { text += text_of(value) + ' '; });
+  return text;
 }
 
 /// What all maps of a family are given.
@@ -121,9 +121,9 @@ void fill_lockfree(pool& in) {
   fill_line(pile(in, "pile"));
 }
 std::string content_lockfree(pool& in) {
-  std::string told;
-  each_lockfree(in, [&](auto&& map) { told += told_by(map) + "; "; });
-  return told + values_of(line(in, "line")) + "; " + values_of(pile(in, "pile"));
+  std::string text;
+  each_lockfree(in, [&](auto&& map) { text += entries_of(map) + "; "; });
+  return text + values_of(line(in, "line")) + "; " + values_of(pile(in, "pile"));
 }
 void change_lockfree(pool& in) {
   each_lockfree(in, [](auto&& map) { change_map(map); });
@@ -149,8 +149,8 @@ void fill_sets(pool& in) {
   words.erase("gone");
 }
 std::string content_sets(pool& in) {
-  return told_by(records(in, "records")) + "; " + told_by(sorted(in, "sorted")) + "; " +
-         told_by(soft_tower(in, "soft_tower")) + "; " + told_by(texts(in, "texts"));
+  return entries_of(records(in, "records")) + "; " + entries_of(sorted(in, "sorted")) + "; " +
+         entries_of(soft_tower(in, "soft_tower")) + "; " + entries_of(texts(in, "texts"));
 }
 void change_sets(pool& in) {
   change_map(records(in, "records"));
@@ -188,8 +188,8 @@ void fill_epoch(pool& in) {
 std::string content_epoch(pool& in) {
   roads all(in, "roads");
   const std::string graph = all.has_edge(1, 2) ? "1-2" : "none";
-  return told_by(counts(in, "counts")) + "; " + told_by(names(in, "names")) + "; " +
-         told_by(ranges(in, "ranges")) + "; " + values_of(jobs(in, "jobs")) + "; " +
+  return entries_of(counts(in, "counts")) + "; " + entries_of(names(in, "names")) + "; " +
+         entries_of(ranges(in, "ranges")) + "; " + values_of(jobs(in, "jobs")) + "; " +
          values_of(free_jobs(in, "free_jobs")) + "; " + values_of(plates(in, "plates")) + "; " +
          graph;
 }
@@ -226,8 +226,8 @@ void fill_tx(pool& in) {
   words.erase("gone");
 }
 std::string content_tx(pool& in) {
-  return told_by(accounts(in, "accounts", small)) + "; " + told_by(redone(in, "redone", small)) +
-         "; " + told_by(pages(in, "pages", small));
+  return entries_of(accounts(in, "accounts", small)) + "; " +
+         entries_of(redone(in, "redone", small)) + "; " + entries_of(pages(in, "pages", small));
 }
 void change_tx(pool& in) {
   change_map(accounts(in, "accounts", small));
@@ -238,7 +238,7 @@ void change_tx(pool& in) {
 }
 
 void fill_objects(pool& in) { fill_map(standard(in, "standard", small)); }
-std::string content_objects(pool& in) { return told_by(standard(in, "standard", small)); }
+std::string content_objects(pool& in) { return entries_of(standard(in, "standard", small)); }
 void change_objects(pool& in) { change_map(standard(in, "standard", small)); }
 
 // ---- What they hold ----
@@ -308,12 +308,12 @@ std::string content_of_store(const std::string& directory) {
   db::ReadOptions checked;
   checked.verify_checksums = true;
   const std::unique_ptr<db::Iterator> at(store->NewIterator(checked));
-  std::string told;
+  std::string text;
   for (at->SeekToFirst(); at->Valid(); at->Next()) {
-    told += at->key().ToString() + '=' + at->value().ToString() + ' ';
+    text += at->key().ToString() + '=' + at->value().ToString() + ' ';
   }
   require(at->status());
-  return told;
+  return text;
 }
 
 void change_store(const std::string& directory) {

@@ -1,4 +1,4 @@
-// Goal: pools of each released format can be opened, hold what they held, and can be changed.
+// Goal: pools of each released format can be opened, have their content, and can be changed.
 // Method: golden pools of every family that were made when the format was released (make_golden),
 // closed or killed, opened where they were made and elsewhere.
 #include <tests/layout/families.hpp>

@@ -1,5 +1,5 @@
-// Goal: an operation of a store that finds no ordinary memory has no effect, and one that answers
-// OK has all of it, also once the store was closed and opened again. Method: as
+// Goal: an operation of a store without ordinary memory has no effect, and one that returns OK has
+// its whole effect, also after the store was closed and opened again. Method: that of
 // operation_table.hpp, for the interface of the store.
 #include "tests/oom/operation_table.hpp"
 

@@ -1,5 +1,5 @@
-// Goal: an operation of a lock-free structure that finds no ordinary memory has no effect, one that
-// answers has all of it, and no block is lost. Method: see operation_table.hpp.
+// Goal: an operation of a lock-free structure without ordinary memory has no effect, one that
+// returns has its whole effect, and no block is lost. Method: see operation_table.hpp.
 #include "tests/oom/map_operations.hpp"
 #include "tests/oom/sequence_operations.hpp"
 #include "tests/support/keys.hpp"

@@ -71,8 +71,8 @@ inline tested_row in_a_child(const std::function<tested_row()>& work) {
     const tested_row row = work();
     std::string text = std::to_string(row.injected) + " " + std::to_string(row.wrong) + " ";
     text += row.complaint;
-    const bool told = ::write(ends[1], text.data(), text.size()) >= 0;
-    ::_exit(told ? 0 : 1);
+    const bool is_written = ::write(ends[1], text.data(), text.size()) >= 0;
+    ::_exit(is_written ? 0 : 1);
   }
   ::close(ends[1]);
   std::string text;
@@ -121,12 +121,12 @@ class tested_cell {
   /// Returns what is wrong; nothing: all is well.
   [[nodiscard]] std::string run(const tested_operation<Structure, Model>& tested) {
     Model model = family_.content(*structure_);
-    std::string answer;
-    const bool threw = run_in_a_thread(tested, answer);
+    std::string result;
+    const bool threw = run_in_a_thread(tested, result);
     if (threw && !plan_.met) return "threw although no call failed";
     if (!threw) {
       const std::string expected = tested.expect(model);
-      if (answer != expected) return "answered '" + answer + "', not '" + expected + "'";
+      if (result != expected) return "answered '" + result + "', not '" + expected + "'";
     }
     const std::string how = threw ? " after an exception" : " after an answer";
     if (std::string wrong = differs(model); !wrong.empty()) return wrong + how;
@@ -146,14 +146,14 @@ class tested_cell {
  private:
   static constexpr std::size_t bytes = std::size_t{4} << 20;
 
-  bool run_in_a_thread(const tested_operation<Structure, Model>& tested, std::string& answer) {
+  bool run_in_a_thread(const tested_operation<Structure, Model>& tested, std::string& result) {
     bool threw = false;
     std::thread([&] {
       // What an earlier thread of the slot has left would serve this one.
       base::this_thread().domain_state = nullptr;
       calls_to_fail = &plan_;
       try {
-        answer = tested.run(*structure_);
+        result = tested.run(*structure_);
       } catch (const std::exception&) {
         threw = true;
       }

@@ -1,5 +1,5 @@
-// Goal: a call of a pool that finds no ordinary memory leaves the pool as it was, or as it should
-// be, and everything in it. Method: make the n-th operator new fail in a thread that creates,
+// Goal: a call of a pool without ordinary memory leaves the pool and its content in the state
+// before the call or after it. Method: make the n-th operator new fail in a thread that creates,
 // opens, fills, grows or closes a pool, or drops a root, for n = 1, 2, ... until it meets no
 // failure; then close, open, crash and open again, and look at everything.
 #include "tests/oom/map_operations.hpp"

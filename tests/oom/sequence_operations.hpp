@@ -50,11 +50,11 @@ template <class Sequence>
   rows.push_back({"pop",
                   [](Sequence& s) {
                     const auto got = s.pop();
-                    std::string answer = "nothing";
+                    std::string result = "nothing";
                     without_failures([&] {
-                      if (got) answer = std::to_string(to_number(*got));
+                      if (got) result = std::to_string(to_number(*got));
                     });
-                    return answer;
+                    return result;
                   },
                   [](ordered_numbers& m) {
                     const std::uint64_t first = m.front();

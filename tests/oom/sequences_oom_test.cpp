@@ -1,4 +1,4 @@
-// Goal: a push that finds no room has no effect, whichever allocation fails, and pops go on.
+// Goal: a push without room has no effect, whichever allocation fails, and pops still succeed.
 // Method: make the n-th allocation fail, for n = 1, 2, ... until a scenario passes; and fill real
 // pools.
 #include "tests/support/keys.hpp"

@@ -1,5 +1,5 @@
-// Goal: an operation of a set whose links do not survive that finds no ordinary memory has no
-// effect, one that answers has all of it, and no block is lost. Method: see operation_table.hpp.
+// Goal: an operation of a set whose links do not survive has no effect without ordinary memory. One
+// that returns has its whole effect, and no block is lost. Method: see operation_table.hpp.
 #include "tests/oom/map_operations.hpp"
 #include "tests/support/keys.hpp"
 

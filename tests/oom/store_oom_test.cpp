@@ -1,6 +1,6 @@
-// Goal: a store that finds no memory says so, or throws std::bad_alloc where there is not even
-// enough for a sentence, and nothing has happened. Method: make the n-th allocation of this thread
-// fail, and all that follow, for n = 0, 1, ... until a call passes; compare with a map.
+// Goal: an operation of a store without memory has no effect. It returns an error, or throws
+// std::bad_alloc if there is no memory for the error text. Method: make the n-th allocation of this
+// thread fail, and all that follow, for n = 0, 1, ... until a call passes; compare with a map.
 #include <tests/support/store_home.hpp>
 
 #include <gtest/gtest.h>

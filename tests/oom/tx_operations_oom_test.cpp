@@ -1,4 +1,4 @@
-// Goal: a transaction that finds no ordinary memory has no effect, one that answers has all of it,
+// Goal: a transaction without ordinary memory has no effect, one that returns has its whole effect,
 // and no block is lost. Method: see operation_table.hpp.
 #include "tests/oom/map_operations.hpp"
 

@@ -1,10 +1,10 @@
-// Goal: no sentence of the redo log's protocol can be left out, and a power cut shows where it is.
-// Method: the real source with one sentence switched off (mutate_log.cmake), and with none, under
-// the campaign of power cuts, and under a device that stops at any step; the seeds are fixed.
+// Goal: power cuts detect each omitted step of the journal's protocol.
+// Method: the real source with one step disabled (mutate_log.cmake), and with none, under the
+// campaign of power cuts and under a device that stops at any step. The seeds are fixed.
 #include <tests/powercut/disk_subjects.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mixed_moments.hpp>
-#include <tests/support/mortal_device.hpp>
+#include <tests/support/mixed_snapshots.hpp>
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class BrokenGeneration : public testing::TestWithParam<int> {};
 TEST_P(BrokenGeneration, is_found_out) {
   const scratch_folder folder;
   broken_log::defect = GetParam();
-  const std::string complaint = complaint_of_mixed_moments((folder.path() / "p").string());
+  const std::string complaint = complaint_of_mixed_snapshots((folder.path() / "p").string());
   broken_log::defect = 0;
   EXPECT_NE(complaint, "");
 }

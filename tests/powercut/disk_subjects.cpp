@@ -208,7 +208,7 @@ std::vector<file_definition> disk_subjects() {
       list<std::uint64_t, adjacent>("harris_list"),
       list<verify::wide_value, hashed>("harris_list_wide"),
       table<std::uint64_t, line>("hash_table"),
-      table<lockfree::no_value, adjacent>("hash_table_set"),
+      table<roots::no_value, adjacent>("hash_table_set"),
       list<verify::wide_value, chosen_by_hand>("harris_list_manual"),
       table<std::uint64_t, traversing>("hash_table_nvtraverse"),
       tree<std::uint64_t, adjacent>("natarajan_tree"),

@@ -1,8 +1,8 @@
-// Goal: when their process is killed, buffered maps and queues are as they were at the end of an
-// epoch: of one that no sync that returned, and no more than two epochs, lie behind; and a map that
-// only claims to sync is found out.
-// Method: see harness.hpp. Each operation says in which epoch it took effect, each sync in which it
-// began; what survives must be what one epoch's end explains, of all threads at once.
+// Goal: after a kill, buffered maps and queues have their state at the end of an epoch. No
+// completed sync and at most two epochs are later than this epoch. A map whose sync does nothing is
+// detected. Method: see harness.hpp. Each operation records the epoch in which it took effect, each
+// sync the epoch in which it began. The end of one epoch must explain the surviving state of all
+// threads.
 #include <outlast/domain/process.hpp>
 #include <outlast/epoch/baselines/one_lock_queue.hpp>
 #include <outlast/epoch/hash_map.hpp>
@@ -46,8 +46,9 @@ class generous_queue : public buffered_queue_subject<number_queue> {
 
 std::vector<definition> definitions() {
   std::vector<definition> all = epoch_definitions();
-  all.push_back(define_buffered<hasty_map, buffered_map_judge>("hasty_map", "process"));
-  all.push_back(define_buffered<generous_queue, buffered_queue_judge>("generous_queue", "process"));
+  all.push_back(define_buffered<hasty_map, buffered_map_checker>("hasty_map", "process"));
+  all.push_back(
+      define_buffered<generous_queue, buffered_queue_checker>("generous_queue", "process"));
   return all;
 }
 
@@ -110,12 +111,12 @@ operation in_epoch(std::uint64_t epoch, std::uint64_t what, std::uint64_t key,
   return {with_epoch(what, epoch), key, value};
 }
 
-std::string verdict(const judge& which, std::vector<entry> survivors) {
+std::string verdict(const checker& which, std::vector<entry> survivors) {
   return which.clone()->compare(survivors);
 }
 
-TEST(EpochJudges, take_the_state_of_a_map_at_the_end_of_one_epoch_only) {
-  buffered_map_judge map;
+TEST(EpochCheckers, take_the_state_of_a_map_at_the_end_of_one_epoch_only) {
+  buffered_map_checker map;
   map.returned(0, in_epoch(5, put, 1, 10));
   map.returned(1, in_epoch(5, put, 2, 20));
   map.returned(0, in_epoch(6, put, 1, 11));
@@ -135,9 +136,9 @@ TEST(EpochJudges, take_the_state_of_a_map_at_the_end_of_one_epoch_only) {
   EXPECT_NE(verdict(map, {{1, 11}, {3, 31}}), "") << "epochs of a thread went back";
 }
 
-TEST(EpochJudges, take_the_state_of_a_queue_at_the_end_of_one_epoch_only) {
+TEST(EpochCheckers, take_the_state_of_a_queue_at_the_end_of_one_epoch_only) {
   const auto value = [](std::uint64_t serial) { return value_of_thread(0, serial); };
-  buffered_queue_judge queue;
+  buffered_queue_checker queue;
   for (std::uint64_t n = 1; n <= 3; ++n) queue.returned(0, in_epoch(5, push, 0, value(n)));
   queue.returned(1, in_epoch(5, pop, 1, value(1)));
   queue.returned(0, in_epoch(6, push, 0, value(4)));
@@ -156,9 +157,9 @@ TEST(EpochJudges, take_the_state_of_a_queue_at_the_end_of_one_epoch_only) {
   EXPECT_NE(verdict(queue, {{value(2)}, {value(3)}}), "") << "synced";
 }
 
-TEST(EpochJudges, take_the_state_of_a_stack_at_the_end_of_one_epoch_only) {
+TEST(EpochCheckers, take_the_state_of_a_stack_at_the_end_of_one_epoch_only) {
   const auto value = [](std::uint64_t serial) { return value_of_thread(0, serial); };
-  buffered_stack_judge stack;
+  buffered_stack_checker stack;
   for (std::uint64_t n = 1; n <= 3; ++n) stack.returned(0, in_epoch(5, push, 0, value(n)));
   stack.returned(1, in_epoch(5, pop, 1, value(3)));
   stack.returned(1, in_epoch(6, pop, 1, value(2)));

@@ -24,12 +24,12 @@ namespace {
 
 template <class Map>
 definition map_called(const char* name) {
-  return define_buffered<buffered_map_subject<Map>, buffered_map_judge>(
+  return define_buffered<buffered_map_subject<Map>, buffered_map_checker>(
       name, Map::policy_type::domain_type::name());
 }
-template <class Queue, class Judge = buffered_queue_judge>
+template <class Queue, class Checker = buffered_queue_checker>
 definition queue_called(const char* name) {
-  return define_buffered<buffered_queue_subject<Queue>, Judge>(
+  return define_buffered<buffered_queue_subject<Queue>, Checker>(
       name, Queue::policy_type::domain_type::name());
 }
 
@@ -116,7 +116,7 @@ std::vector<definition> epoch_definitions() {
       map_called<epoch::lockfree_hash_map<string, string, process>>("lockfree_map_of_strings"),
       map_called<epoch::ordered_map<u64, string, native>>("ordered_map"),
       queue_called<epoch::lockfree_queue<u64, native>>("lockfree_queue"),
-      queue_called<epoch::stack<u64, native>, buffered_stack_judge>("buffered_stack"),
+      queue_called<epoch::stack<u64, native>, buffered_stack_checker>("buffered_stack"),
       map_called<cache_as_map>("cache"),
       map_called<graph_as_map>("graph"),
       queue_called<epoch::one_lock_queue<u64, native>>("one_lock_queue"),

@@ -3,7 +3,7 @@
 
 #include <outlast/epoch/clock.hpp>
 #include <outlast/pool/pool.hpp>
-#include <tests/powercut/epoch_judges.hpp>
+#include <tests/powercut/epoch_checkers.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -171,12 +171,12 @@ class buffered_queue_subject : public buffered_subject<Queue> {
   std::atomic<std::uint64_t> serial_;  // larger in each later process: far fewer pushes than time
 };
 
-template <class Subject, class Judge>
+template <class Subject, class Checker>
 [[nodiscard]] definition define_buffered(const std::string& name, std::string_view domain) {
   definition made;
   made.name = name;
   made.open = [](const std::filesystem::path& folder) { return std::make_unique<Subject>(folder); };
-  made.make_judge = [] { return std::make_unique<Judge>(); };
+  made.make_checker = [] { return std::make_unique<Checker>(); };
   made.structure = name;
   made.policy = "montage on " + std::string(domain);
   return made;

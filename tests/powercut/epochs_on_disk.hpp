@@ -27,9 +27,9 @@ class world_of_epochs final : public World {
       case verify::epoch_operation::sync: clock.sync(); return {true};
     }
     static_cast<void>(clock.take_last_epoch());
-    verify::outcome answer = World::apply(what);
-    answer.stamp = clock.take_last_epoch();
-    return answer;
+    verify::outcome result = World::apply(what);
+    result.stamp = clock.take_last_epoch();
+    return result;
   }
 
   verify::abstract_state observe() override {
@@ -55,9 +55,9 @@ class world_of_windows final : public World {
       case verify::epoch_operation::sync: manager().sync(); return {true};
     }
     static_cast<void>(manager().take_last_commit());
-    verify::outcome answer = World::apply(what);
-    answer.stamp = manager().take_last_commit();
-    return answer;
+    verify::outcome result = World::apply(what);
+    result.stamp = manager().take_last_commit();
+    return result;
   }
 
   verify::abstract_state observe() override {
@@ -87,12 +87,12 @@ class epochs_on_disk final : public file_subject {
 
   /// `open_in` makes the world of what is in a pool; `meaning` says what its operations do.
   epochs_on_disk(std::size_t memory_bytes, std::shared_ptr<const verify::stepwise_oracle> meaning,
-                 opener open_in, std::uint64_t lost = epochs_lost, verify::judging rules = {})
+                 opener open_in, std::uint64_t lost = epochs_lost, verify::checker_rules rules = {})
       : memory_bytes_(memory_bytes),
         open_in_(std::move(open_in)),
-        judge_(std::move(meaning), lost, rules) {}
+        checker_(std::move(meaning), lost, rules) {}
 
-  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+  [[nodiscard]] const verify::oracle& checker() const override { return checker_; }
 
   void create(const std::string& path) override {
     create_on_disk<pool_type>(path, options_on_disk(memory_bytes_));
@@ -105,7 +105,7 @@ class epochs_on_disk final : public file_subject {
  private:
   std::size_t memory_bytes_;
   opener open_in_;
-  verify::buffered_oracle judge_;
+  verify::buffered_oracle checker_;
 };
 
 /// Transactions of `Map`, a managed map, with a window that ends when sync() is called.

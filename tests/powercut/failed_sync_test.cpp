@@ -1,7 +1,7 @@
-// Goal: what a pool's next opener of the same boot acknowledges is on the media, after a sync has
-// failed whose pages the kernel calls clean.
-// Method: a disk that refuses the pages of one sync, of each in turn, and works again; a second
-// opener acknowledges one insertion; power is cut, and everything that was acknowledged is there.
+// Goal: after a failed sync, whose pages the kernel marks clean, the next opener of the same boot
+// acknowledges only operations that are on the media. Method: a disk rejects the pages of one sync,
+// of each in turn, and then works again. A second opener acknowledges one insertion, power is cut,
+// and all acknowledged operations are present.
 #include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/red_black_tree.hpp>
 #include <outlast/domain.hpp>
@@ -98,7 +98,7 @@ class FailedSync : public testing::Test {
 
   /// Opens the pool, as another process would, and abandons it.
   template <class Work>
-  void live(Work&& work) {
+  void run_incarnation(Work&& work) {
     pool_type pool = pool_type::open(path_, options_);
     Subject subject(pool);
     work(subject);
@@ -112,7 +112,7 @@ class FailedSync : public testing::Test {
     pool_format::boot_id another{};
     another.fill(7);
     pool_detail::test_hooks().boot = another;
-    live([&](Subject& subject) {
+    run_incarnation([&](Subject& subject) {
       for (const key each : acknowledged) {
         if (!subject.holds(each)) text += std::to_string(each) + " is lost; ";
       }
@@ -124,7 +124,7 @@ class FailedSync : public testing::Test {
   /// Insertions, of which the last meets `trouble`, and is acknowledged or not.
   std::vector<key> first_life(const std::function<void()>& trouble) {
     std::vector<key> acknowledged;
-    live([&](Subject& subject) {
+    run_incarnation([&](Subject& subject) {
       for (key k = 10; k <= last; k += 10) {
         subject.insert(k);
         acknowledged.push_back(k);
@@ -143,7 +143,7 @@ class FailedSync : public testing::Test {
   void second_life(failing_disk& disk, std::vector<key> acknowledged) {
     disk.heal();
     disk.opened_again();
-    live([&](Subject& subject) {
+    run_incarnation([&](Subject& subject) {
       subject.insert(later);
       acknowledged.push_back(later);
     });
@@ -198,7 +198,7 @@ TYPED_TEST(FailedSync, of_a_full_device_is_not_built_upon_by_the_next_opener) {
   EXPECT_TRUE(this->lose_one(0, ENOSPC));
 }
 
-TYPED_TEST(FailedSync, that_nobody_was_told_of_is_not_built_upon) {
+TYPED_TEST(FailedSync, that_was_reported_to_no_process_is_not_built_upon) {
   std::uint64_t killed = 0;
   while (this->lose_what_a_kill_left(killed)) ++killed;
   EXPECT_GE(killed, 1u);

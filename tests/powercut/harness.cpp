@@ -119,7 +119,7 @@ void work_until_killed(subject& what, shared_state& shared) {
   wait_for_death();
 }
 
-void live(const std::string& name, shared_state& shared) {
+void run_incarnation(const std::string& name, shared_state& shared) {
   const std::vector<definition> all = definitions();
   const std::unique_ptr<subject> what = definition_called(all, name).open(shared.folder);
   show(*what, shared);
@@ -138,7 +138,7 @@ int child_main(const std::string& name, int descriptor) {
   const shared_memory memory = shared_memory::attach(descriptor);
   auto& shared = *std::launder(reinterpret_cast<shared_state*>(memory.data()));
   try {
-    live(name, shared);
+    run_incarnation(name, shared);
     return 0;
   } catch (const std::exception& failure) {
     put_text(shared.complaint, failure.what());
@@ -281,7 +281,7 @@ class executioner {
  public:
   executioner(const std::string& name, const plan& how)
       : how_(how),
-        judge_(definition_called(definitions(), name).make_judge()),
+        checker_(definition_called(definitions(), name).make_checker()),
         original_(name, folder_.path(), how.threads),
         copy_(name, copy_folder_.path(), how.threads) {}
 
@@ -326,21 +326,21 @@ class executioner {
     const auto longest = std::chrono::milliseconds(how_.longest_run_ms);
     for (std::uint32_t i = 0; i < how_.copies; ++i) {
       std::this_thread::sleep_for(random_time(longest));
-      judge_copy(child);
+      check_copy(child);
     }
     std::this_thread::sleep_for(random_time(longest));
   }
 
   /// What a kill would leave now.
-  void judge_copy(child_process& child) {
+  void check_copy(child_process& child) {
     if (!child.stop())
       throw std::runtime_error("a child ended by itself: " + describe(child.wait()));
     original_.require_no_failure();
     compare_once();
-    feed_judge();
+    feed_checker();
     copy_files(folder_.path(), copy_folder_.path());
     copy_.perform(order::look);
-    const std::unique_ptr<judge> at_that_moment = judge_->clone();
+    const std::unique_ptr<checker> at_that_moment = checker_->clone();
     name_interrupted(*at_that_moment);
     ++result_.copies;
     require_none(at_that_moment->compare(copy_.survivors()));
@@ -350,14 +350,14 @@ class executioner {
   void close_and_reopen() {
     for (int i = 0; i < 2; ++i) {
       original_.perform(order::close);
-      require_none(judge_->compare(original_.survivors()));
+      require_none(checker_->compare(original_.survivors()));
     }
   }
 
-  /// Holds what the child found when it began against what is known so far.
+  /// Compares the content that the child found with the acknowledged operations.
   void compare_once() {
     if (compared_ || !original_.has_shown()) return;
-    require_none(judge_->compare(original_.survivors()));
+    require_none(checker_->compare(original_.survivors()));
     compared_ = true;
   }
 
@@ -365,20 +365,21 @@ class executioner {
     if (!complaint.empty()) throw std::runtime_error(complaint);
   }
 
-  /// Tells the judge what has returned since it was last told.
-  void feed_judge() {
+  /// Reports to the checker the operations that have returned since the last report.
+  void feed_checker() {
     std::uint32_t thread = 0;
     for (const thread_log& log : original_.logs()) {
       std::uint64_t& fed = fed_[thread];
       const std::uint64_t returned = log.returned.load();
       result_.operations += returned - fed;
-      for (; fed < returned; ++fed) judge_->returned(thread, log.operations[fed]);
+      for (; fed < returned; ++fed) checker_->returned(thread, log.operations[fed]);
       ++thread;
     }
   }
 
-  /// Tells `which`, which knows all that has returned, what had begun. True if something had.
-  bool name_interrupted(judge& which) const {
+  /// Reports to `which` the operations that had begun and not returned. Returns true if there is
+  /// one. Requires: `which` has all operations that have returned.
+  bool name_interrupted(checker& which) const {
     bool any = false;
     std::uint32_t thread = 0;
     for (const thread_log& log : original_.logs()) {
@@ -393,8 +394,8 @@ class executioner {
   }
 
   void drain_logs() {
-    feed_judge();
-    if (name_interrupted(*judge_)) ++result_.kills_at_work;
+    feed_checker();
+    if (name_interrupted(*checker_)) ++result_.kills_at_work;
   }
 
   void keep_evidence() {
@@ -407,7 +408,7 @@ class executioner {
   }
 
   plan how_;
-  std::unique_ptr<judge> judge_;
+  std::unique_ptr<checker> checker_;
   scratch_folder folder_;
   scratch_folder copy_folder_;
   stage_manager original_;
@@ -428,26 +429,26 @@ std::optional<std::uint64_t> after(const operation& done, std::optional<std::uin
     case insert_if_absent: return before ? before : done.value;
     case put: return done.value;
     case erase: return std::nullopt;
-    default: throw std::invalid_argument("map_judge knows no such operation");
+    default: throw std::invalid_argument("map_checker: unknown operation");
   }
 }
 
 }  // namespace
 
-std::unique_ptr<judge> map_judge::clone() const { return std::make_unique<map_judge>(*this); }
+std::unique_ptr<checker> map_checker::clone() const { return std::make_unique<map_checker>(*this); }
 
-map_judge::value map_judge::expected(std::uint64_t key) const {
+map_checker::value map_checker::expected(std::uint64_t key) const {
   const auto found = content_.find(key);
   return found == content_.end() ? value{} : value{found->second};
 }
 
-bool map_judge::explained(std::uint64_t key, value found) const {
+bool map_checker::explained(std::uint64_t key, value found) const {
   if (found == expected(key)) return true;
   const auto begun = pending_.find(key);
   return begun != pending_.end() && found == after(begun->second, expected(key));
 }
 
-void map_judge::returned(std::uint32_t, const operation& done) {
+void map_checker::returned(std::uint32_t, const operation& done) {
   if (const value now = after(done, expected(done.key))) {
     content_[done.key] = *now;
   } else {
@@ -455,9 +456,11 @@ void map_judge::returned(std::uint32_t, const operation& done) {
   }
 }
 
-void map_judge::interrupted(std::uint32_t, const operation& begun) { pending_[begun.key] = begun; }
+void map_checker::interrupted(std::uint32_t, const operation& begun) {
+  pending_[begun.key] = begun;
+}
 
-std::string map_judge::compare(std::span<const entry> survivors) {
+std::string map_checker::compare(std::span<const entry> survivors) {
   std::unordered_map<std::uint64_t, std::uint64_t> found;
   for (const entry& each : survivors) {
     if (!found.emplace(each.key, each.value).second) {

@@ -1,13 +1,13 @@
-// Goal: no acknowledged operation is lost when the process dies, at whatever moment.
-// Method: a real process works on a real pool and is killed by SIGKILL, again and again; each next
-// process, with an address-space layout of its own, opens the pool and shows what survived; the
-// parent, which is never killed, judges it against what the dead one had acknowledged. In between
-// the process is stopped, its files are copied, and another process opens the copy: what a kill at
-// that moment would have left, many times in one life.
+// Goal: no acknowledged operation is lost when the process is killed, at any moment. Method: a real
+// process works on a real pool and is killed by SIGKILL, repeatedly. Each next process, with an
+// address-space layout of its own, opens the pool and reports the surviving content. The parent,
+// which is never killed, compares it with the acknowledged operations. The process is also stopped
+// several times, its files are copied, and another process opens the copy, which is the image of a
+// kill at that moment.
 //
-// A structure joins by a `subject` (how to open it, operate on it and list it) and, where it is
-// neither a set nor a map, by a `judge` of its own. The program's main() comes with the harness. A
-// set or map of std::uint64_t takes these lines, and CMake's outlast_add_kill_test(my_test):
+// A structure needs a `subject`, which opens it, operates on it and lists it. A structure that is
+// neither a set nor a map also needs a `checker` of its own. The harness contains the main(). A set
+// or map of std::uint64_t needs these lines, and CMake's outlast_add_kill_test(my_test):
 //
 //   #include <tests/powercut/map_subject.hpp>
 //   namespace outlast::test::powercut {
@@ -56,28 +56,29 @@ using random_source = std::mt19937_64;
 class subject {
  public:
   virtual ~subject() = default;
-  /// What `thread` does next.
+  /// Returns the next operation of `thread`.
   [[nodiscard]] virtual operation draw(std::uint32_t thread, random_source& random) = 0;
-  /// Does it. Called by `thread`; durable at return. May note the answer in `todo`, for the judge.
+  /// Performs the operation, durably. Called by `thread`. It may store the result in `todo`.
   virtual void apply(operation& todo) = 0;
-  /// Everything that is in the structure. Nobody else is at work.
+  /// Shows all elements of the structure. No other thread is at work.
   virtual void list(const std::function<void(entry)>& show) = 0;
-  /// The first contradiction in the pool or the structure; empty if there is none.
+  /// Returns the first contradiction in the pool or the structure, or "".
   [[nodiscard]] virtual std::string check() { return {}; }
-  /// Leaves the pool clean.
+  /// Closes the pool.
   virtual void close() = 0;
 };
 
-/// What survivors are held against, in the parent. Of each thread, every operation that returned
-/// must have taken effect, and of the one that had begun, all or nothing.
-class judge {
+/// Compares survivors with the operations, in the parent. For each thread, every operation that
+/// returned must have taken effect, and the interrupted one completely or not at all.
+class checker {
  public:
-  virtual ~judge() = default;
-  /// A judge that knows the same.
-  [[nodiscard]] virtual std::unique_ptr<judge> clone() const = 0;
+  virtual ~checker() = default;
+  /// Returns a checker with the same state.
+  [[nodiscard]] virtual std::unique_ptr<checker> clone() const = 0;
   virtual void returned(std::uint32_t thread, const operation& done) = 0;
   virtual void interrupted(std::uint32_t thread, const operation& begun) = 0;
-  /// Empty if `survivors` can be explained; they are then the truth that later rounds start from.
+  /// Returns "" if the operations explain `survivors`, which are then the initial state of the next
+  /// round.
   [[nodiscard]] virtual std::string compare(std::span<const entry> survivors) = 0;
 };
 
@@ -88,10 +89,10 @@ enum map_operation : std::uint64_t {
   erase = 3,             ///< the key is gone
 };
 
-/// The judge of sets (all values equal) and maps.
-class map_judge : public judge {
+/// The checker of sets (all values equal) and maps.
+class map_checker : public checker {
  public:
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -105,24 +106,26 @@ class map_judge : public judge {
   std::map<std::uint64_t, operation> pending_;  // by key
 };
 
-/// What can be killed, by name.
+/// A subject for kills, by name.
 struct definition {
   std::string name;
   std::function<std::unique_ptr<subject>(const std::filesystem::path& folder)> open;
-  std::function<std::unique_ptr<judge>()> make_judge = [] { return std::make_unique<map_judge>(); };
+  std::function<std::unique_ptr<checker>()> make_checker = [] {
+    return std::make_unique<map_checker>();
+  };
   std::string structure = name;  ///< for reports
   std::string policy = {};       ///< for reports, with the domain
 };
 
-/// All that this program can kill; each test program defines it.
+/// Returns all subjects of this program. Each test program defines it.
 [[nodiscard]] std::vector<definition> definitions();
 
-/// What happened.
+/// The counts of a campaign.
 struct result {
-  std::string complaint;  ///< empty if nothing was lost and nothing made up
+  std::string complaint;  ///< empty if no operation was lost and none invented
   std::uint64_t kills = 0;
-  std::uint64_t kills_at_work = 0;  ///< that hit a thread in the midst of its operations
-  std::uint64_t copies = 0;         ///< images of a stopped process that were judged
+  std::uint64_t kills_at_work = 0;  ///< kills that interrupted an operation
+  std::uint64_t copies = 0;         ///< images of a stopped process that were checked
   std::uint64_t operations = 0;     ///< acknowledged
 };
 
@@ -130,15 +133,15 @@ struct result {
 struct plan {
   std::uint32_t kills = 25;
   std::uint32_t threads = 2;
-  /// The longest time between two interruptions, be they copies or the kill.
+  /// Maximum time between two interruptions by copies or the kill.
   std::uint32_t longest_run_ms = 10;
-  /// Of each process that comes to work.
+  /// Number of copies of each process that works.
   std::uint32_t copies = 1;
-  /// One kill in so many hits a child that opens and recovers; 0: none does.
+  /// One kill in `early_kills` interrupts opening and recovery; 0: none does.
   std::uint32_t early_kills = 4;
-  /// The folder of the pool stays if there is a complaint, which then names it.
+  /// If true and there is a complaint, the folder of the pool is kept, and the complaint names it.
   bool keeps_evidence = false;
-  /// Told after each kill.
+  /// Called after each kill.
   std::function<void(const result&)> progress = [](const result&) {};
 };
 
@@ -146,7 +149,7 @@ struct plan {
 /// open it. Stops at the first complaint. Thread-safety: may run in several threads.
 [[nodiscard]] result kill_again_and_again(const std::string& name, const plan& how = {});
 
-/// What main() does first: if this process is a child, its whole life, and the status to exit with.
+/// Must be called first in main(). If this process is a child, runs it and returns its exit status.
 /// kill_main.cpp has such a main().
 [[nodiscard]] std::optional<int> run_as_child(int argc, char** argv);
 

@@ -1,5 +1,5 @@
-// Goal: the hash table loses nothing when its process is killed, growing or not, and a harness that
-// would not notice a loss does not pass for one that finds none.
+// Goal: the hash table loses nothing when its process is killed, growing or not, and the harness
+// detects a table that does lose operations.
 // Method: see harness.hpp.
 #include <outlast/domain/process.hpp>
 #include <outlast/durable/policy.hpp>

@@ -1,9 +1,9 @@
-// Goal: the judges of the kill tests and of the demo accept exactly what a kill may leave.
-// Method: histories written down by hand, right and wrong ones.
+// Goal: the checkers of the kill tests and of the demo accept exactly the states that a kill can
+// leave. Method: hand-written histories, right and wrong.
 #include <apps/demo/reference.hpp>
 #include <apps/demo/words.hpp>
 #include <tests/powercut/harness.hpp>
-#include <tests/powercut/sequence_judge.hpp>
+#include <tests/powercut/sequence_checker.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,129 +28,129 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string compare(map_judge& judge, const std::vector<entry>& survivors) {
-  return judge.compare(survivors);
+std::string compare(map_checker& checker, const std::vector<entry>& survivors) {
+  return checker.compare(survivors);
 }
 
 /// Thread 0 pushes 1, 2 and 3; thread 1 is told that it took what comes out first.
-sequence_judge judge_of(sequence_order order) {
-  sequence_judge judge(order);
-  for (const std::uint64_t value : {1, 2, 3}) judge.returned(0, {push, 0, value});
-  judge.returned(1, {pop, 1, order == sequence_order::queue ? 1U : 3U});
-  judge.returned(1, {pop, 0, 0});
-  return judge;
+sequence_checker checker_of(sequence_order order) {
+  sequence_checker checker(order);
+  for (const std::uint64_t value : {1, 2, 3}) checker.returned(0, {push, 0, value});
+  checker.returned(1, {pop, 1, order == sequence_order::queue ? 1U : 3U});
+  checker.returned(1, {pop, 0, 0});
+  return checker;
 }
 
 TEST(SequenceJudge, accepts_what_was_acknowledged) {
-  EXPECT_THAT(judge_of(sequence_order::queue).compare(std::vector<entry>{{2, 0}, {3, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::queue).compare(std::vector<entry>{{2, 0}, {3, 0}}),
               IsEmpty());
-  EXPECT_THAT(judge_of(sequence_order::stack).compare(std::vector<entry>{{2, 0}, {1, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::stack).compare(std::vector<entry>{{2, 0}, {1, 0}}),
               IsEmpty());
 }
 
 TEST(SequenceJudge, accepts_all_or_nothing_of_what_had_begun) {
   for (const std::vector<entry>& left :
        {std::vector<entry>{{2, 0}, {3, 0}}, {{3, 0}}, {{2, 0}, {3, 0}, {4, 0}}, {{3, 0}, {4, 0}}}) {
-    sequence_judge judge = judge_of(sequence_order::queue);
-    judge.interrupted(0, {push, 0, 4});
-    judge.interrupted(1, {pop, 0, 0});
-    EXPECT_THAT(judge.compare(left), IsEmpty());
-    EXPECT_THAT(judge.compare(left), IsEmpty()) << "it is the truth from now on";
+    sequence_checker checker = checker_of(sequence_order::queue);
+    checker.interrupted(0, {push, 0, 4});
+    checker.interrupted(1, {pop, 0, 0});
+    EXPECT_THAT(checker.compare(left), IsEmpty());
+    EXPECT_THAT(checker.compare(left), IsEmpty()) << "it is the truth from now on";
   }
 }
 
 TEST(SequenceJudge, accepts_an_answer_that_it_hears_of_before_the_push) {
-  sequence_judge judge(sequence_order::queue);
-  judge.returned(0, {pop, 1, 7});
-  judge.returned(1, {push, 0, 7});
-  judge.returned(0, {pop, 1, 8});
-  judge.interrupted(1, {push, 0, 8});
-  EXPECT_THAT(judge.compare({}), IsEmpty());
+  sequence_checker checker(sequence_order::queue);
+  checker.returned(0, {pop, 1, 7});
+  checker.returned(1, {push, 0, 7});
+  checker.returned(0, {pop, 1, 8});
+  checker.interrupted(1, {push, 0, 8});
+  EXPECT_THAT(checker.compare({}), IsEmpty());
 }
 
 TEST(SequenceJudge, names_a_lost_value) {
-  EXPECT_THAT(judge_of(sequence_order::queue).compare(std::vector<entry>{{3, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::queue).compare(std::vector<entry>{{3, 0}}),
               HasSubstr("value 2 of thread 0 is lost"));
 }
 
 TEST(SequenceJudge, names_a_value_that_came_back) {
-  EXPECT_THAT(judge_of(sequence_order::queue).compare(std::vector<entry>{{1, 0}, {2, 0}, {3, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::queue).compare(std::vector<entry>{{1, 0}, {2, 0}, {3, 0}}),
               HasSubstr("value 1 of thread 0 is there, and had come out"));
 }
 
 TEST(SequenceJudge, names_a_value_that_came_out_twice) {
-  sequence_judge judge = judge_of(sequence_order::queue);
-  judge.returned(2, {pop, 1, 1});
-  EXPECT_THAT(judge.compare(std::vector<entry>{{2, 0}, {3, 0}}), HasSubstr("came out twice"));
+  sequence_checker checker = checker_of(sequence_order::queue);
+  checker.returned(2, {pop, 1, 1});
+  EXPECT_THAT(checker.compare(std::vector<entry>{{2, 0}, {3, 0}}), HasSubstr("came out twice"));
 }
 
 TEST(SequenceJudge, names_a_value_that_is_there_twice) {
-  EXPECT_THAT(judge_of(sequence_order::queue).compare(std::vector<entry>{{2, 0}, {3, 0}, {2, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::queue).compare(std::vector<entry>{{2, 0}, {3, 0}, {2, 0}}),
               HasSubstr("value 2 of thread 0 is there twice"));
 }
 
 TEST(SequenceJudge, names_a_wrong_order) {
-  EXPECT_THAT(judge_of(sequence_order::queue).compare(std::vector<entry>{{3, 0}, {2, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::queue).compare(std::vector<entry>{{3, 0}, {2, 0}}),
               HasSubstr("the order is wrong at value 2"));
-  EXPECT_THAT(judge_of(sequence_order::stack).compare(std::vector<entry>{{1, 0}, {2, 0}}),
+  EXPECT_THAT(checker_of(sequence_order::stack).compare(std::vector<entry>{{1, 0}, {2, 0}}),
               HasSubstr("the order is wrong at value 1"));
 }
 
 TEST(SequenceJudge, names_a_value_that_was_overtaken) {
-  sequence_judge judge(sequence_order::queue);
-  judge.returned(0, {push, 0, 1});
-  judge.returned(0, {push, 0, 2});
-  judge.returned(1, {pop, 1, 2});
-  EXPECT_THAT(judge.compare(std::vector<entry>{{1, 0}}),
+  sequence_checker checker(sequence_order::queue);
+  checker.returned(0, {push, 0, 1});
+  checker.returned(0, {push, 0, 2});
+  checker.returned(1, {pop, 1, 2});
+  EXPECT_THAT(checker.compare(std::vector<entry>{{1, 0}}),
               HasSubstr("the order is wrong at value 1"));
 }
 
 TEST(MapJudge, accepts_what_was_acknowledged) {
-  map_judge judge;
-  judge.returned(0, {put, 1, 10});
-  judge.returned(1, {insert_if_absent, 2, 20});
-  judge.returned(1, {insert_if_absent, 2, 21});
-  judge.returned(0, {put, 3, 30});
-  judge.returned(0, {erase, 3, 0});
-  EXPECT_THAT(compare(judge, {{1, 10}, {2, 20}}), IsEmpty());
+  map_checker checker;
+  checker.returned(0, {put, 1, 10});
+  checker.returned(1, {insert_if_absent, 2, 20});
+  checker.returned(1, {insert_if_absent, 2, 21});
+  checker.returned(0, {put, 3, 30});
+  checker.returned(0, {erase, 3, 0});
+  EXPECT_THAT(compare(checker, {{1, 10}, {2, 20}}), IsEmpty());
 }
 
 TEST(MapJudge, names_a_lost_key) {
-  map_judge judge;
-  judge.returned(0, {put, 1, 10});
-  EXPECT_THAT(compare(judge, {}), HasSubstr("key 1 with 10 is lost"));
+  map_checker checker;
+  checker.returned(0, {put, 1, 10});
+  EXPECT_THAT(compare(checker, {}), HasSubstr("key 1 with 10 is lost"));
 }
 
 TEST(MapJudge, names_a_key_that_came_back) {
-  map_judge judge;
-  judge.returned(0, {put, 1, 10});
-  judge.returned(0, {erase, 1, 0});
-  EXPECT_THAT(compare(judge, {{1, 10}}), HasSubstr("acknowledged was nothing"));
+  map_checker checker;
+  checker.returned(0, {put, 1, 10});
+  checker.returned(0, {erase, 1, 0});
+  EXPECT_THAT(compare(checker, {{1, 10}}), HasSubstr("acknowledged was nothing"));
 }
 
 TEST(MapJudge, names_an_old_value_and_a_double_key) {
-  map_judge judge;
-  judge.returned(0, {put, 1, 10});
-  judge.returned(0, {put, 1, 11});
-  EXPECT_THAT(compare(judge, {{1, 10}}), HasSubstr("acknowledged was 11"));
-  EXPECT_THAT(compare(judge, {{1, 11}, {1, 11}}), HasSubstr("twice"));
+  map_checker checker;
+  checker.returned(0, {put, 1, 10});
+  checker.returned(0, {put, 1, 11});
+  EXPECT_THAT(compare(checker, {{1, 10}}), HasSubstr("acknowledged was 11"));
+  EXPECT_THAT(compare(checker, {{1, 11}, {1, 11}}), HasSubstr("twice"));
 }
 
 TEST(MapJudge, lets_an_interrupted_operation_happen_or_not_but_then_stay_so) {
   for (const bool happened : {false, true}) {
-    map_judge judge;
-    judge.returned(0, {put, 1, 10});
-    judge.interrupted(0, {put, 1, 11});
-    EXPECT_THAT(compare(judge, {{1, happened ? 11U : 10U}}), IsEmpty());
-    EXPECT_THAT(compare(judge, {{1, happened ? 10U : 11U}}), HasSubstr("key 1"));
+    map_checker checker;
+    checker.returned(0, {put, 1, 10});
+    checker.interrupted(0, {put, 1, 11});
+    EXPECT_THAT(compare(checker, {{1, happened ? 11U : 10U}}), IsEmpty());
+    EXPECT_THAT(compare(checker, {{1, happened ? 10U : 11U}}), HasSubstr("key 1"));
   }
 }
 
 TEST(MapJudge, grants_nothing_else_to_an_interrupted_operation) {
-  map_judge judge;
-  judge.returned(0, {put, 1, 10});
-  judge.interrupted(0, {erase, 1, 0});
-  EXPECT_THAT(compare(judge, {{1, 12}}), HasSubstr("key 1"));
+  map_checker checker;
+  checker.returned(0, {put, 1, 10});
+  checker.interrupted(0, {erase, 1, 0});
+  EXPECT_THAT(compare(checker, {{1, 12}}), HasSubstr("key 1"));
 }
 
 std::vector<std::string> words_of(std::string_view text, std::size_t offset = 0) {

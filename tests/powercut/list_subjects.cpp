@@ -26,7 +26,7 @@ using list = lockfree::harris_list<std::uint64_t, Value, Policy>;
 std::vector<definition> list_definitions() {
   return {
       define_map<list<std::uint64_t, adjacent>>("harris_list", keys),
-      define_map<list<lockfree::no_value, line>>("harris_list_set", keys),
+      define_map<list<roots::no_value, line>>("harris_list_set", keys),
       define_map<list<std::uint64_t, mirror>>("harris_list_mirror", keys),
   };
 }

@@ -1,6 +1,5 @@
-// Goal: the lossy disk keeps exactly what a disk must keep, and everything else in all the ways in
-// which it may be lost.
-// Method: a pool of domain::file on it, pages written by hand, many cuts of one moment.
+// Goal: the lossy disk keeps all data that a disk must keep, and loses other data in all possible
+// ways. Method: a pool of domain::file on it, pages written by hand, many cuts of one state.
 #include <outlast/domain/persist.hpp>
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/pool.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/storable.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>
 #include <outlast/verify/machine/lossy_file.hpp>
 #include <tests/powercut/power_cuts.hpp>
@@ -56,14 +57,14 @@ class map_on_disk final : public file_subject {
   using pool_type = typename Structure::pool_type;
   using world_type = verify::map_world<Structure>;
   static constexpr bool is_set =
-      std::is_same_v<typename Structure::mapped_type, lockfree::no_value>;
+      std::is_same_v<typename Structure::mapped_type, roots::no_value>;
 
  public:
   using parts = typename verify::map_subject<Structure>::parts;
 
-  explicit map_on_disk(parts how) : how_(std::move(how)), judge_(how_.operations, !is_set) {}
+  explicit map_on_disk(parts how) : how_(std::move(how)), checker_(how_.operations, !is_set) {}
 
-  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+  [[nodiscard]] const verify::oracle& checker() const override { return checker_; }
 
   void create(const std::string& path) override {
     create_on_disk<pool_type>(path, options_on_disk(how_.memory_bytes));
@@ -76,7 +77,7 @@ class map_on_disk final : public file_subject {
 
  private:
   parts how_;
-  verify::map_oracle judge_;
+  verify::map_oracle checker_;
 };
 
 }  // namespace outlast::test::powercut

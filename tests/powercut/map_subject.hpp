@@ -1,8 +1,8 @@
 // Sets and maps of 64-bit keys under the kill harness.
 #pragma once
 
-#include <outlast/algorithm/value_slot.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/storable.hpp>
 #include <tests/powercut/harness.hpp>
 
 #include <cstdint>
@@ -81,7 +81,7 @@ class map_subject : public subject {
 
  private:
   using value_type = typename Structure::mapped_type;
-  static constexpr bool is_map = !std::is_same_v<value_type, lockfree::no_value>;
+  static constexpr bool is_map = !std::is_same_v<value_type, roots::no_value>;
 
   static std::uint64_t value_for(std::uint64_t drawn) noexcept { return is_map ? drawn : 0; }
   static pool_options pool_options_for() {

@@ -32,7 +32,7 @@ double seconds_since(clock::time_point start) {
 }
 
 void add(cut_result& to, const cut_result& more) {
-  to.lives += more.lives;
+  to.incarnations += more.incarnations;
   to.fences += more.fences;
   to.images += more.images;
   to.nested += more.nested;
@@ -41,8 +41,9 @@ void add(cut_result& to, const cut_result& more) {
 
 std::string json(const cut_result& of) {
   std::ostringstream text;
-  text << "\"images\":" << of.images << ",\"nested\":" << of.nested << ",\"lives\":" << of.lives
-       << ",\"fences\":" << of.fences << ",\"acknowledged\":" << of.acknowledged
+  text << "\"images\":" << of.images << ",\"nested\":" << of.nested
+       << ",\"lives\":" << of.incarnations << ",\"fences\":" << of.fences
+       << ",\"acknowledged\":" << of.acknowledged
        << ",\"wrong\":" << (of.complaint.empty() ? 0 : 1);
   return text.str();
 }

@@ -1,7 +1,7 @@
-// Goal: structures in pool files lose nothing that they acknowledged when power is cut, and each
-// way of losing something is noticed.
-// Method: see power_cuts.hpp; the broken ones are a disk that does not keep what was synced, a
-// policy that does not wait at the end of an operation, and a close that lets its mark overtake.
+// Goal: structures in pool files lose no acknowledged operation when power is cut, and each kind of
+// loss is detected.
+// Method: see power_cuts.hpp. The broken ones are a disk that drops synced pages, a policy without
+// completion fence, and a close whose clean mark is durable before the data.
 #include <outlast/base/cache_line.hpp>
 #include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/red_black_tree.hpp>
@@ -143,7 +143,7 @@ TEST(PowerCut, the_same_seed_does_the_same) {
   const cut_result again = cut("hash_table", {.seed = 7, .images = 300});
   EXPECT_EQ(once.fences, again.fences);
   EXPECT_EQ(once.images, again.images);
-  EXPECT_EQ(once.lives, again.lives);
+  EXPECT_EQ(once.incarnations, again.incarnations);
 }
 
 TEST(PowerCut, a_disk_that_drops_synced_pages_is_found_out) {

@@ -3,7 +3,7 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/format.hpp>
 #include <outlast/verify/machine/lossy_file.hpp>
-#include <tests/powercut/crew.hpp>
+#include <tests/powercut/workers.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <array>
@@ -24,7 +24,7 @@ using verify::history;
 constexpr std::uint64_t switches_at_fences = 2;      // fences
 constexpr std::uint64_t freezes = 25;                // fences, in a life
 constexpr std::uint64_t recovery_freezes = 5;        // fences, in a recovery that is to be cut off
-constexpr std::uint64_t answer_freezes = 20;         // operations, when they have returned
+constexpr std::uint64_t response_freezes = 20;       // operations, when they have returned
 constexpr std::uint64_t odd_freezes = 1'000;         // accesses
 constexpr std::uint64_t write_backs = 16;            // fences
 constexpr std::uint64_t odd_write_backs = 200;       // accesses
@@ -33,12 +33,12 @@ constexpr std::uint64_t step_freezes = 40;   // writes and syncs of a log's doma
 constexpr std::uint64_t cut_recoveries = 6;  // images
 constexpr std::uint64_t closings = 2;        // lives
 constexpr std::uint64_t growths = 8;         // lives
-constexpr std::size_t max_moments = 32;      // kept of one life
-constexpr unsigned images_of_a_moment = 4;
+constexpr std::size_t max_cut_points = 32;   // kept of one life
+constexpr unsigned images_per_cut_point = 4;
 constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
 
 /// A moment at which power might have been cut.
-struct moment {
+struct cut_point {
   verify::frozen_disk disk;
   abstract_state before;
   history seen;
@@ -48,23 +48,23 @@ struct moment {
 class album {
  public:
   void clear() noexcept { used_ = 0; }
-  [[nodiscard]] bool full() const noexcept { return used_ == max_moments; }
-  moment& add() {
-    if (used_ == moments_.size()) moments_.emplace_back();
-    return moments_[used_++];
+  [[nodiscard]] bool full() const noexcept { return used_ == max_cut_points; }
+  cut_point& add() {
+    if (used_ == cut_points_.size()) cut_points_.emplace_back();
+    return cut_points_[used_++];
   }
-  [[nodiscard]] const moment* begin() const noexcept { return moments_.data(); }
-  [[nodiscard]] const moment* end() const noexcept { return moments_.data() + used_; }
+  [[nodiscard]] const cut_point* begin() const noexcept { return cut_points_.data(); }
+  [[nodiscard]] const cut_point* end() const noexcept { return cut_points_.data() + used_; }
 
  private:
-  std::vector<moment> moments_;
+  std::vector<cut_point> cut_points_;
   std::size_t used_ = 0;
 };
 
-std::string text_of(const verify::oracle& judge, const history& seen) {
+std::string text_of(const verify::oracle& checker, const history& seen) {
   std::string text;
   for (const verify::event& each : seen.events()) {
-    text += "\n  thread " + std::to_string(each.thread) + ": " + judge.describe(each.what);
+    text += "\n  thread " + std::to_string(each.thread) + ": " + checker.describe(each.what);
     if (each.pending()) {
       text += " pending";
     } else {
@@ -84,7 +84,7 @@ class cutter final : public verify::file_observer {
       : subject_(subject),
         how_(how),
         choices_(how.seed),
-        crew_(how.threads, choices_),
+        workers_(how.threads, choices_),
         path_((folder_.path() / "pool").string()) {
     subject_.create(path_);
     disk_.emplace(path_);
@@ -96,7 +96,7 @@ class cutter final : public verify::file_observer {
   cut_result run() {
     const watched_scope scope(*this);
     try {
-      while (result_.images < how_.images) live();
+      while (result_.images < how_.images) run_incarnation();
     } catch (const std::exception& failure) {
       result_.complaint = failure.what();
     }
@@ -125,17 +125,17 @@ class cutter final : public verify::file_observer {
     if (freeze_one_in_ == 0) return;
     if (choices_.one_in(freeze_one_in_)) freeze();
     if (choices_.one_in(write_backs)) disk_->write_back_something(choices_);
-    if (choices_.one_in(switches_at_fences)) crew_.yield();
+    if (choices_.one_in(switches_at_fences)) workers_.yield();
   }
 
   void at_access() override {
     if (freeze_one_in_ == 0) return;
     if (choices_.one_in(odd_write_backs)) disk_->write_back_something(choices_);
     if (choices_.one_in(odd_freezes)) freeze();
-    if (choices_.one_in(switches_)) crew_.yield();
+    if (choices_.one_in(switches_)) workers_.yield();
   }
 
-  void at_wait() override { crew_.yield(); }
+  void at_wait() override { workers_.yield(); }
 
   /// Inside of a fence: no thread may go on here.
   void at_step() {
@@ -151,7 +151,7 @@ class cutter final : public verify::file_observer {
 
   /// The end of a life is always kept.
   void freeze_last() {
-    moment& now = album_->add();
+    cut_point& now = album_->add();
     disk_->freeze(now.disk);
     now.before = before_;
     now.seen = seen_;
@@ -159,37 +159,37 @@ class cutter final : public verify::file_observer {
 
   // ---- a life ----
 
-  void live() {
-    ++result_.lives;
+  void run_incarnation() {
+    ++result_.incarnations;
     disk_->restore(next_image_);
     switches_ = std::uint64_t{4} << 2 * choices_.below(3);  // hectic, busy, or calm
     begin(albums_[0], next_state_, {}, freezes);
     {
       const bool grow = choices_.one_in(growths);
       const std::unique_ptr<verify::world> world = subject_.open(path_, grow);
-      crew_.run([&](unsigned thread) { work(*world, thread); });
-      judge(*world, before_, seen_, false);
+      workers_.run([&](unsigned thread) { work(*world, thread); });
+      check_state(*world, before_, seen_, false);
       if (choices_.one_in(closings)) close(*world);
     }
     freeze_one_in_ = 0;
     freeze_last();
-    for (const moment& each : albums_[0]) judge_images(each, 0);
+    for (const cut_point& each : albums_[0]) check_images(each, 0);
   }
 
   void work(verify::world& world, unsigned thread) {
     const verify::scope within{how_.threads, how_.operations, how_.keys, 0};
     for (unsigned i = 0; i < how_.operations; ++i) {
-      const verify::call what = subject_.judge().draw(choices_, within, ++serial_);
+      const verify::call what = subject_.checker().draw(choices_, within, ++serial_);
       const std::size_t number = seen_.invoke(thread, what);
       seen_.respond(number, world.apply(what));
       ++result_.acknowledged;
-      if (choices_.one_in(answer_freezes)) freeze();
+      if (choices_.one_in(response_freezes)) freeze();
     }
   }
 
   void close(verify::world& world) {
     disk_->faults.postpones_all_but_header = how_.closes_mark_first;
-    const std::optional<verify::call> meaning = subject_.judge().closing();
+    const std::optional<verify::call> meaning = subject_.checker().closing();
     const std::size_t number = meaning ? seen_.invoke(0, *meaning) : 0;
     world.close();
     if (meaning) seen_.respond(number, {true});
@@ -207,12 +207,12 @@ class cutter final : public verify::file_observer {
 
   // ---- what is left of it ----
 
-  void judge_images(const moment& last, unsigned depth) {
+  void check_images(const cut_point& last, unsigned depth) {
     std::set<std::uint64_t> tried;
     disk_image& found = images_[depth];
-    for (unsigned i = 0; i < images_of_a_moment; ++i) {
+    for (unsigned i = 0; i < images_per_cut_point; ++i) {
       last.disk.cut(choices_, found);
-      if (tried.insert(checksum_of(found)).second) judge_image(found, last, depth);
+      if (tried.insert(checksum_of(found)).second) check_image(found, last, depth);
     }
   }
 
@@ -221,7 +221,7 @@ class cutter final : public verify::file_observer {
            pool_format::check_word(pool_format::checksum_of(image.log.data(), image.log.size()));
   }
 
-  void judge_image(const disk_image& found, const moment& last, unsigned depth) {
+  void check_image(const disk_image& found, const cut_point& last, unsigned depth) {
     ++result_.images;
     if (depth > 0) ++result_.nested;
     const bool cut_again = depth < deepest && choices_.one_in(cut_recoveries);
@@ -229,24 +229,25 @@ class cutter final : public verify::file_observer {
     begin(albums_[depth + 1], last.before, last.seen, cut_again ? recovery_freezes : 0);
     std::unique_ptr<verify::world> world = subject_.open(path_, false);
     freeze_one_in_ = 0;
-    abstract_state state = judge(*world, last.before, last.seen, true);
+    abstract_state state = check_state(*world, last.before, last.seen, true);
     world.reset();
-    for (const moment& each : albums_[depth + 1]) judge_images(each, depth + 1);
+    for (const cut_point& each : albums_[depth + 1]) check_images(each, depth + 1);
     next_image_ = found;
     next_state_ = std::move(state);
   }
 
-  abstract_state judge(verify::world& world, const abstract_state& before, const history& seen,
-                       bool directly_after_opening) {
+  abstract_state check_state(verify::world& world, const abstract_state& before,
+                             const history& seen, bool directly_after_opening) {
     abstract_state state = world.observe();
-    const verify::oracle& judge = subject_.judge();
-    const bool explained = directly_after_opening ? judge.explains_after_crash(before, seen, state)
-                                                  : judge.explains(before, seen, state);
+    const verify::oracle& checker = subject_.checker();
+    const bool explained = directly_after_opening
+                               ? checker.explains_after_crash(before, seen, state)
+                               : checker.explains(before, seen, state);
     if (!explained) {
       throw std::runtime_error((directly_after_opening ? "after a cut, found " : "found ") +
-                               subject_.judge().describe(state) + " where there was " +
-                               subject_.judge().describe(before) + " and then" +
-                               text_of(subject_.judge(), seen));
+                               subject_.checker().describe(state) + " where there was " +
+                               subject_.checker().describe(before) + " and then" +
+                               text_of(subject_.checker(), seen));
     }
     const std::string wrong = world.check(directly_after_opening);
     if (!wrong.empty()) throw std::runtime_error(wrong);
@@ -256,7 +257,7 @@ class cutter final : public verify::file_observer {
   file_subject& subject_;
   cut_plan how_;
   verify::random choices_;
-  crew crew_;
+  workers workers_;
   scratch_folder folder_;
   std::string path_;
   std::optional<verify::lossy_disk> disk_;

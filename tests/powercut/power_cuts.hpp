@@ -1,13 +1,12 @@
-// Goal: what a pool file acknowledged is there after a power cut, at whatever moment, and nothing
-// else is wrong.
-// Method: threads (fibers, so that a seed repeats everything) work on a pool file on a lossy disk
-// (verify/machine/lossy_disk.hpp), in one life after the other. Now and then, above all before and
-// after fences, the disk is frozen: each of the images that a power cut may leave of it is then
-// opened by the ordinary way, recovered, read, and judged against the history up to that moment;
-// pool and allocator are examined. Recoveries are cut off too. One of the images is where the next
-// life begins, so that what a recovery left must carry all that follows.
+// Goal: all acknowledged operations of a pool file are present after a power cut at any moment, and
+// the pool is valid. Method: threads (fibers, so that a seed determines everything) work on a pool
+// file on a lossy disk (verify/machine/lossy_disk.hpp), in one incarnation after the other.
+// Sometimes, mainly before and after fences, the disk is frozen. Some of the images that a power
+// cut can leave are then opened, recovered, read, and checked against the history up to that
+// moment; pool and allocator are examined. Power cuts interrupt recoveries too. The next
+// incarnation begins on one of the images, so all later operations depend on its recovery.
 //
-// A structure joins by a `file_subject`; map_on_disk.hpp has the one of sets and maps.
+// A structure needs a `file_subject`; map_on_disk.hpp has the one of sets and maps.
 #pragma once
 
 #include <outlast/pool/any_domain.hpp>
@@ -28,7 +27,7 @@ namespace outlast::test::powercut {
 class file_subject {
  public:
   virtual ~file_subject() = default;
-  [[nodiscard]] virtual const verify::oracle& judge() const = 0;
+  [[nodiscard]] virtual const verify::oracle& checker() const = 0;
   /// Makes a pool without the structure and closes it. Its free pages hold garbage.
   virtual void create(const std::string& path) = 0;
   /// Opens the pool, lets it grow if `grow`, and opens the structure, which is empty if it is not
@@ -57,7 +56,7 @@ struct cut_plan {
 
 /// What happened.
 struct cut_result {
-  std::uint64_t lives = 0;
+  std::uint64_t incarnations = 0;
   std::uint64_t fences = 0;        ///< places where power could be cut, before and after each fence
   std::uint64_t images = 0;        ///< opened and judged; within one moment all distinct
   std::uint64_t nested = 0;        ///< of these, left by a recovery that was cut off

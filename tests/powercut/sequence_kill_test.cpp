@@ -1,6 +1,5 @@
-// Goal: stack and queue lose nothing, and give nothing twice, when their process is killed; and one
-// that gives a value twice is found out.
-// Method: see harness.hpp.
+// Goal: stack and queue lose no value and return none twice when their process is killed, and a
+// queue that returns a value twice is detected. Method: see harness.hpp.
 #include <outlast/domain/process.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/michael_scott_queue.hpp>
@@ -42,7 +41,7 @@ std::vector<definition> definitions() {
   broken.open = [](const std::filesystem::path& folder) {
     return std::make_unique<generous>(folder);
   };
-  broken.make_judge = [] { return std::make_unique<sequence_judge>(sequence_order::queue); };
+  broken.make_checker = [] { return std::make_unique<sequence_checker>(sequence_order::queue); };
   all.push_back(broken);
   return all;
 }

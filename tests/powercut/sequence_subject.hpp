@@ -3,7 +3,7 @@
 
 #include <outlast/pool/pool.hpp>
 #include <tests/powercut/harness.hpp>
-#include <tests/powercut/sequence_judge.hpp>
+#include <tests/powercut/sequence_checker.hpp>
 
 #include <array>
 #include <atomic>
@@ -81,7 +81,7 @@ template <class Structure>
   made.open = [](const std::filesystem::path& folder) {
     return std::make_unique<sequence_subject<Structure>>(folder);
   };
-  made.make_judge = [order] { return std::make_unique<sequence_judge>(order); };
+  made.make_checker = [order] { return std::make_unique<sequence_checker>(order); };
   made.structure = name;
   made.policy = policy::name() + " on " + std::string(policy::domain_type::name());
   return made;

@@ -1,5 +1,5 @@
-// Goal: link-free and SOFT sets lose nothing when their process is killed, and nothing comes back.
-// Method: see harness.hpp.
+// Goal: link-free and SOFT sets lose no key when their process is killed, and no erased key
+// returns. Method: see harness.hpp.
 #include <tests/powercut/kill_subjects.hpp>
 
 #include <gtest/gtest.h>

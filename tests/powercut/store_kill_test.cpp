@@ -1,4 +1,4 @@
-// Goal: a store loses nothing of what it promised when its process is killed.
+// Goal: a store loses no acknowledged operation when its process is killed.
 // Method: see harness.hpp.
 #include <tests/powercut/kill_subjects.hpp>
 

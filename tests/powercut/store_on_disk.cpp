@@ -29,7 +29,7 @@ const store_world::own_blocks& no_blocks() {
 /// Each change waits for the disk, though there is a window.
 class synced_store final : public file_subject {
  public:
-  [[nodiscard]] const verify::oracle& judge() const override { return judge_; }
+  [[nodiscard]] const verify::oracle& checker() const override { return checker_; }
   void create(const std::string& path) override {
     create_on_disk<store::pool_type>(path, options_on_disk(pool_bytes));
   }
@@ -43,14 +43,14 @@ class synced_store final : public file_subject {
 
  private:
   // Reads see at once what waits for the disk.
-  verify::transaction_oracle judge_{std::make_shared<verify::store_oracle>(),
-                                    verify::reader_promise::may_see_the_lost};
+  verify::transaction_oracle checker_{std::make_shared<verify::store_oracle>(),
+                                      verify::reader_promise::may_see_the_lost};
 };
 
 /// Nobody waits but who calls sync().
 std::unique_ptr<file_subject> buffered_store() {
   // An opening makes transitions of its own, when it closes what snapshots were open.
-  constexpr verify::judging rules{.keeps_boundary = false};
+  constexpr verify::checker_rules rules{.keeps_boundary = false};
   return std::make_unique<epochs_on_disk<store>>(
       pool_bytes, std::make_shared<verify::store_oracle>(),
       [](auto pool) {

@@ -26,7 +26,7 @@ using tree = lockfree::natarajan_tree<std::uint64_t, Value, Policy>;
 std::vector<definition> tree_definitions() {
   return {
       define_map<tree<std::uint64_t, adjacent>>("natarajan_tree", keys),
-      define_map<tree<lockfree::no_value, line>>("natarajan_tree_set", keys),
+      define_map<tree<roots::no_value, line>>("natarajan_tree_set", keys),
       define_map<tree<std::uint64_t, mirror>>("natarajan_tree_mirror", keys),
   };
 }

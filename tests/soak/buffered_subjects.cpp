@@ -69,7 +69,7 @@ class graph_subject final : public subject {
   void shrink(turn& of) override {
     while (vertices(of).size() > 4) remove(of, *vertices(of).rbegin());
   }
-  void judge() override {
+  void check() override {
     std::size_t points = 0;
     std::size_t lines = 0;
     for (unsigned role = 0; role < roles; ++role) {

@@ -51,7 +51,7 @@ class map_subject : public subject {
     }
   }
 
-  void judge() override {
+  void check() override {
     std::size_t expected = 0;
     for (const model& each : models_) expected += each.size();
     std::size_t found = 0;

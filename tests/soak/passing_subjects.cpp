@@ -37,13 +37,13 @@ class passing_subject final : public subject {
     if (of.role != passing_role) return;
     for (const auto& each : here_) {
       each->look(of);
-      each->judge();
+      each->check();
     }
   }
   void shrink(turn& of) override {
     if (of.role == passing_role) drop();
   }
-  void judge() override {}
+  void check() override {}
 
  private:
   void make(u64 wave) {

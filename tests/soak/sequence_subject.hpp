@@ -36,7 +36,7 @@ class sequence_subject final : public subject {
   void shrink(turn& of) override {
     while (in_->size_estimate() > how_.operations / 16 && pop(of)) continue;
   }
-  void judge() override {
+  void check() override {
     u64 count = 0;
     u64 sum = 0;
     in_->for_each([&](const auto& each) {

@@ -64,9 +64,9 @@ std::string json(const sample& of) {
 }
 
 /// Who works in which wave: two residents, two guests, and one who stays idle.
-class crew {
+class workers {
  public:
-  crew() {
+  workers() {
     for (auto& each : residents_) each = std::make_unique<hand>();
   }
 
@@ -134,14 +134,14 @@ class soak {
       raise_to(made.most, process_sample());
       raise_to(made.most, on_.files());
     };
-    crew_.come(wave);
+    workers_.come(wave);
     phase(wave, &subject::grow, look);
     raise_to(made.most, on_.store());
     look();
     phase(wave, &subject::look, look);
     phase(wave, &subject::shrink, look);
-    for (const auto& each : on_.content()) each->judge();
-    crew_.go(wave);
+    for (const auto& each : on_.content()) each->check();
+    workers_.go(wave);
     if (what_.leaked_bytes != 0) leak();
     made.syncs = syncs_until_now() - syncs;
     idle(made, wave);
@@ -152,7 +152,7 @@ class soak {
   /// Each role begins with another subject.
   void phase(u64 wave, void (subject::*step)(turn&), const std::function<void()>& meanwhile) {
     subjects& all = on_.content();
-    crew_.all(
+    workers_.all(
         [&](unsigned role) {
           turn of(role, wave, what_.seed);
           const std::size_t first = role * all.size() / roles;
@@ -212,10 +212,10 @@ class soak {
     std::vector<verdict> all;
     for (const auto& each : waves_.front().end) {
       const by compared = each.first == "store-free-bytes" ? by::least : by::greatest;
-      all.push_back(judged(each.first, " at the end of a wave", &record::end, compared));
+      all.push_back(verdict_of(each.first, " at the end of a wave", &record::end, compared));
     }
     for (const auto& each : waves_.front().most) {
-      all.push_back(judged(each.first, ", most in a wave", &record::most, by::average));
+      all.push_back(verdict_of(each.first, ", most in a wave", &record::most, by::average));
     }
     curve syncs{"device syncs while idle", {}};
     curve sleeps{"wake-ups of the library's threads while idle", {}};
@@ -223,20 +223,20 @@ class soak {
       syncs.waves.push_back(wave.idle_syncs);
       sleeps.waves.push_back(wave.idle_sleeps);
     }
-    all.push_back(judge_zero(syncs, period));
-    all.push_back(judge_zero(sleeps, period));
+    all.push_back(check_zero(syncs, period));
+    all.push_back(check_zero(sleeps, period));
     return all;
   }
 
-  [[nodiscard]] verdict judged(const std::string& name, const char* when, sample record::* part,
-                               by compared) const {
+  [[nodiscard]] verdict verdict_of(const std::string& name, const char* when, sample record::* part,
+                                   by compared) const {
     curve of{name + when, {}, what_.allowed, compared};
     if (name == "descriptors" || name == "threads") {
       of.allowed = {0, compared == by::average ? passing_count : 0};
     }
     if (name == "store-ring-bytes") of.allowed.more += max_of_ring;
     for (const record& wave : waves_) of.waves.push_back((wave.*part).at(name));
-    return judge(of, period);
+    return check_curve(of, period);
   }
 
   /// Descriptors and threads of a store that is opened and closed while others look.
@@ -249,7 +249,7 @@ class soak {
   world& on_;
   std::ostream& records_;
   clock::time_point start_ = clock::now();
-  crew crew_;
+  workers workers_;
   std::vector<record> waves_;
   std::vector<char*> leaked_;
 };

@@ -6,7 +6,7 @@
 // held for one wave to three, while those stay away longer.
 #pragma once
 
-#include <tests/soak/judge.hpp>
+#include <tests/soak/curve.hpp>
 #include <tests/soak/measure.hpp>
 #include <tests/soak/world.hpp>
 

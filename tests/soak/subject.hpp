@@ -53,7 +53,7 @@ class subject {
   virtual void look(turn& of) = 0;
   virtual void shrink(turn& of) = 0;
   /// Compares the whole.
-  virtual void judge() = 0;
+  virtual void check() = 0;
   /// Releases what is held, before the pool or the store is closed.
   virtual void let_go() {}
 };

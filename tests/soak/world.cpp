@@ -35,15 +35,15 @@ class world_on final : public world {
     require_ok(db::DB::Open(options, more, (folder / "store").string(), &opened));
     store_.reset(opened);
 
-    const auto wants = [&](const char* family) {
+    const auto selected = [&](const char* family) {
       return families == "all" || families.find(family) != std::string::npos;
     };
-    if (wants("lockfree")) add_lockfree(content_, *pool_, how);
-    if (wants("sets")) add_sets(content_, *pool_, how);
-    if (wants("buffered")) add_buffered(content_, *pool_, how);
-    if (wants("transactions")) add_transactions(content_, *pool_, how);
-    if (wants("store")) add_store(content_, *store_, how);
-    if (wants("passing")) add_passing(content_, *pool_, (folder / "passing").string(), how);
+    if (selected("lockfree")) add_lockfree(content_, *pool_, how);
+    if (selected("sets")) add_sets(content_, *pool_, how);
+    if (selected("buffered")) add_buffered(content_, *pool_, how);
+    if (selected("transactions")) add_transactions(content_, *pool_, how);
+    if (selected("store")) add_store(content_, *store_, how);
+    if (selected("passing")) add_passing(content_, *pool_, (folder / "passing").string(), how);
   }
 
   [[nodiscard]] subjects& content() override { return content_; }
@@ -55,16 +55,16 @@ class world_on final : public world {
     return {{"pool-blocks", pool}, {"store-blocks", allocated_bytes(folder_ / "store")}};
   }
   [[nodiscard]] sample store() override {
-    sample told;
+    sample values;
     for (const std::string name :
          {"live-bytes", "retained-bytes", "free-bytes", "log-bytes", "ring-bytes"}) {
       std::string text;
       if (!store_->GetProperty("outlast." + name, &text)) {
         throw lost_content("store", "it has no property outlast." + name);
       }
-      told["store-" + name] = std::stoll(text);
+      values["store-" + name] = std::stoll(text);
     }
-    return told;
+    return values;
   }
   [[nodiscard]] std::string guarantee() const override { return pool_->guarantee(); }
   void close() override {

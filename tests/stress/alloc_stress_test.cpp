@@ -1,6 +1,7 @@
 // Goal: under many threads no block is owned twice and none is lost.
 // Method: each block carries a stamp made of its address and owner, checked before it is freed or
-// handed to another thread; at the end what is left is counted.
+// handed to another thread; at the end the remaining
+// blocks are counted.
 #include <outlast/alloc/arena.hpp>
 #include <tests/unit/alloc/memory_image.hpp>
 

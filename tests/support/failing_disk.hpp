@@ -80,7 +80,7 @@ class failing_disk {
   }
 
   /// A process opens the file: it is told of an error that nobody was told of yet.
-  void opened_again() { told_ = anybody_told_; }
+  void opened_again() { reported_ = reported_to_any_; }
 
   /// The cache is gone: the file is what the media hold.
   void cut_power() {
@@ -131,8 +131,8 @@ class failing_disk {
     died_ = died_ || (dies_at_ == writes_ + 1 && is_dirty(begin, end));
     if (died_ && dies_at_ != 0) return EIO;
     (void)write_pages(begin, end);
-    if (told_ == errors_) return 0;
-    told_ = anybody_told_ = errors_;
+    if (reported_ == errors_) return 0;
+    reported_ = reported_to_any_ = errors_;
     return error_number_;
   }
 
@@ -154,8 +154,8 @@ class failing_disk {
   bool died_ = false;
   int error_number_ = EIO;
   std::uint64_t errors_ = 0;
-  std::uint64_t told_ = 0;
-  std::uint64_t anybody_told_ = 0;
+  std::uint64_t reported_ = 0;
+  std::uint64_t reported_to_any_ = 0;
 };
 
 }  // namespace outlast::test

@@ -1,7 +1,7 @@
 // What is done to a std::atomic is done to a cell, and the answers are compared.
 #pragma once
 
-#include "tests/support/twinned_memory.hpp"
+#include "tests/support/shadowed_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +11,14 @@
 namespace outlast::test {
 
 /// One function for all types: hundreds of comparisons are compiled.
-inline void expect_both(bool same_answers, bool same_values, const std::source_location& at) {
-  EXPECT_TRUE(same_answers) << "step in line " << at.line() << ", " << at.function_name();
+inline void expect_both(bool same_results, bool same_values, const std::source_location& at) {
+  EXPECT_TRUE(same_results) << "step in line " << at.line() << ", " << at.function_name();
   EXPECT_TRUE(same_values) << "after the step in line " << at.line() << ", " << at.function_name();
 }
 
 /// Where the cells are. Mirrored ones can be nowhere else.
-inline twinned_memory& cells() {
-  static twinned_memory the_only;
+inline shadowed_memory& cells() {
+  static shadowed_memory the_only;
   return the_only;
 }
 
@@ -29,8 +29,8 @@ void expect_same(typename Cell::value_type first, Step&& step,
                  std::source_location at = std::source_location::current()) {
   std::atomic<typename Cell::value_type> model(first);
   Cell& c = cells().make<Cell>(first);
-  const bool same_answers = step(c) == step(model);
-  expect_both(same_answers, c.load() == model.load(), at);
+  const bool same_results = step(c) == step(model);
+  expect_both(same_results, c.load() == model.load(), at);
   cells().unmake(c);
 }
 

@@ -117,10 +117,10 @@ class store_home {
 };
 
 /// Runs `life` in a process that ends without a word, as a kill ends it. Was it true?
-template <class Life>
-bool in_a_killed_process(Life&& life) {
+template <class Incarnation>
+bool in_a_killed_process(Incarnation&& incarnation) {
   const ::pid_t child = ::fork();
-  if (child == 0) ::_exit(life() ? 0 : 1);
+  if (child == 0) ::_exit(incarnation() ? 0 : 1);
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   return status == 0;

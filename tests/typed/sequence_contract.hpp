@@ -187,11 +187,11 @@ class crowd {
   /// Returns what was taken, by taker, in order.
   std::vector<std::vector<value>> run(unsigned threads) {
     std::vector<std::vector<value>> taken(threads);
-    std::vector<std::thread> crew;
+    std::vector<std::thread> workers;
     for (unsigned t = 0; t < threads; ++t) {
-      crew.emplace_back([this, t, &mine = taken[t]] { work(t, mine); });
+      workers.emplace_back([this, t, &mine = taken[t]] { work(t, mine); });
     }
-    for (std::thread& each : crew) each.join();
+    for (std::thread& each : workers) each.join();
     return taken;
   }
 

@@ -24,7 +24,7 @@ outlast_headers(outlast_verify verify
   explorer/structure_subject.hpp
   explorer/subject.hpp
   explorer/transaction_subject.hpp
-  explorer/twins.hpp
+  explorer/shadows.hpp
   machine/eager_epochs.hpp
   machine/fiber.hpp
   machine/freed_blocks.hpp

@@ -1,3 +1,4 @@
+// The specification of atomic variables.
 #include <outlast/verify/checkers/bank_oracle.hpp>
 
 #include <array>
@@ -14,7 +15,7 @@ call make(bank_operation kind, std::uint64_t key, std::uint64_t argument) {
   return {static_cast<std::uint8_t>(kind), key, argument};
 }
 
-/// What an operation does to one variable: its next value, and what it answers.
+/// Returns the next value of the variable, and the result of the operation.
 std::pair<std::uint64_t, outcome> effect_of(const call& what, std::uint64_t now) {
   switch (kind_of(what)) {
     case bank_operation::load: return {now, {true, now}};
@@ -32,8 +33,8 @@ std::pair<std::uint64_t, outcome> effect_of(const call& what, std::uint64_t now)
 
 std::optional<abstract_state> bank_oracle::step(const abstract_state& before,
                                                 const event& e) const {
-  const auto [next, answer] = effect_of(e.what, value_of(before, e.what.key).value_or(0));
-  if (!e.pending() && !(answer == e.result)) return std::nullopt;
+  const auto [next, result] = effect_of(e.what, value_of(before, e.what.key).value_or(0));
+  if (!e.pending() && !(result == e.result)) return std::nullopt;
   return bound(before, e.what.key, next == 0 ? std::nullopt : std::optional(next));
 }
 

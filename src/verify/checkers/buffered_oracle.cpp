@@ -1,3 +1,4 @@
+// The checker of buffered durable linearizability.
 #include <outlast/verify/checkers/buffered_oracle.hpp>
 
 #include <algorithm>
@@ -10,14 +11,14 @@ constexpr auto advance_kind = static_cast<std::uint8_t>(epoch_operation::advance
 
 bool about_epochs(const call& what) { return what.kind == sync_kind || what.kind == advance_kind; }
 
-/// Nothing is an empty state with no epoch behind it.
+/// Returns the epoch of a state, which is 0 for the empty one.
 std::uint64_t epoch_of(const abstract_state& state) { return state.empty() ? 0 : state.front(); }
 
 abstract_state content_of(const abstract_state& state) {
   return state.empty() ? state : abstract_state(state.begin() + 1, state.end());
 }
 
-/// The operations of the specification.
+/// Returns the operations of the specification.
 std::vector<event> meant(const history& seen) {
   std::vector<event> events;
   for (const event& e : seen.events()) {
@@ -26,7 +27,7 @@ std::vector<event> meant(const history& seen) {
   return events;
 }
 
-/// When the latest sync that returned was invoked.
+/// Returns the time at which the latest completed sync was invoked.
 std::uint32_t last_sync(const history& seen) {
   std::uint32_t last = 0;
   for (const event& e : seen.events()) {
@@ -99,9 +100,9 @@ std::string buffered_oracle::describe(const call& what) const {
   return meaning_->describe(what);
 }
 
-std::string buffered_oracle::describe_answer(const call& what, const outcome& answer) const {
+std::string buffered_oracle::describe_result(const call& what, const outcome& result) const {
   if (what.kind == sync_kind || what.kind == advance_kind) return "done";
-  return meaning_->describe_answer(what, answer);
+  return meaning_->describe_result(what, result);
 }
 
 std::string buffered_oracle::describe(const abstract_state& state) const {

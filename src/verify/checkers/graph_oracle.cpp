@@ -1,3 +1,4 @@
+// The specification of directed graphs.
 #include <outlast/verify/explorer/graph_subject.hpp>
 
 #include <array>
@@ -13,7 +14,7 @@ graph_operation kind_of(const call& what) { return static_cast<graph_operation>(
 
 bool is_about_edge(const call& what) { return kind_of(what) >= graph_operation::add_edge; }
 
-/// Without the vertex and its edges.
+/// Returns the state without the vertex and its edges.
 abstract_state without_vertex(abstract_state graph, std::uint64_t id) {
   using oracle = graph_oracle;
   graph = bound(std::move(graph), oracle::vertex_key(id), std::nullopt);
@@ -24,7 +25,7 @@ abstract_state without_vertex(abstract_state graph, std::uint64_t id) {
   return graph;
 }
 
-/// The state after an operation, and what it answers.
+/// Returns the state after an operation, and the result of the operation.
 std::pair<abstract_state, outcome> effect_of(const call& what, const abstract_state& before) {
   using oracle = graph_oracle;
   const auto key = is_about_edge(what) ? what.key : oracle::vertex_key(oracle::from_of(what.key));
@@ -55,8 +56,8 @@ std::pair<abstract_state, outcome> effect_of(const call& what, const abstract_st
 
 std::optional<abstract_state> graph_oracle::step(const abstract_state& before,
                                                  const event& e) const {
-  auto [next, answer] = effect_of(e.what, before);
-  if (!e.pending() && !(answer == e.result)) return std::nullopt;
+  auto [next, result] = effect_of(e.what, before);
+  if (!e.pending() && !(result == e.result)) return std::nullopt;
   return std::move(next);
 }
 
@@ -66,7 +67,7 @@ bool graph_oracle::changes(const call& what) const {
 
 call graph_oracle::draw(random& source, const scope& within, std::uint64_t serial) const {
   using enum graph_operation;
-  // What makes a graph more often than what unmakes it.
+  // Additions are more frequent than removals.
   static constexpr std::array kinds = {add_vertex, add_vertex,  remove_vertex, set_vertex, add_edge,
                                        add_edge,   remove_edge, set_edge,      edge};
   const graph_operation kind = kinds[source.below(kinds.size())];

@@ -1,3 +1,4 @@
+// Histories and their hashes.
 #include <outlast/verify/checkers/history.hpp>
 
 #include <outlast/base/hash.hpp>

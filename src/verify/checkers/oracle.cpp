@@ -1,3 +1,4 @@
+// The specifications of maps and sequences.
 #include <outlast/verify/checkers/oracle.hpp>
 
 #include <outlast/verify/checkers/queue_check.hpp>
@@ -9,7 +10,7 @@
 namespace outlast::verify {
 namespace {
 
-/// From here on a sequence is judged by rules about its values rather than by a search.
+/// A sequence with this many operations is checked by rules about its values, not by a search.
 constexpr std::size_t long_history = 17;
 
 constexpr std::array<std::string_view, 6> map_names = {"insert", "erase", "contains",
@@ -27,7 +28,7 @@ entry find(const abstract_state& map, std::uint64_t key) {
   return {value.has_value(), value.value_or(0)};
 }
 
-/// What the operation does to its key, and what it answers.
+/// Returns the entry after the operation, and the result of the operation.
 std::pair<entry, outcome> effect(const entry& before, const call& what) {
   const entry written{true, what.argument};
   switch (static_cast<map_operation>(what.kind)) {
@@ -42,8 +43,8 @@ std::pair<entry, outcome> effect(const entry& before, const call& what) {
 }
 
 std::optional<entry> map_step(const entry& before, const event& e) {
-  const auto [after, answer] = effect(before, e.what);
-  if (!e.pending() && answer != e.result) return std::nullopt;
+  const auto [after, result] = effect(before, e.what);
+  if (!e.pending() && result != e.result) return std::nullopt;
   return after;
 }
 
@@ -58,7 +59,7 @@ std::vector<std::uint64_t> keys_of(const abstract_state& a, const history& h,
   return keys;
 }
 
-/// Keys ascend strictly: no key twice.
+/// Returns true if the keys ascend strictly.
 bool well_formed(const abstract_state& map) {
   for (std::size_t i = 2; i < map.size(); i += 2) {
     if (map[i - 2] >= map[i]) return false;
@@ -177,10 +178,10 @@ std::string map_oracle::describe(const call& what) const {
 
 std::string map_oracle::describe(const abstract_state& state) const { return map_to_text(state); }
 
-std::string oracle::describe_answer(const call& what, const outcome& answer) const {
+std::string oracle::describe_result(const call& what, const outcome& result) const {
   static_cast<void>(what);
-  std::string text = answer.ok ? "yes" : "no";
-  if (answer.value != 0) text += ' ' + std::to_string(answer.value);
+  std::string text = result.ok ? "yes" : "no";
+  if (result.value != 0) text += ' ' + std::to_string(result.value);
   return text;
 }
 
@@ -195,9 +196,9 @@ std::optional<abstract_state> sequence_oracle::step(const abstract_state& before
     return e.pending() || !e.result.ok ? std::optional(after) : std::nullopt;
   }
   const bool stack = order_ == discipline::stack;
-  const outcome answer{true, stack ? after.back() : after.front()};
+  const outcome result{true, stack ? after.back() : after.front()};
   after.erase(stack ? after.end() - 1 : after.begin());
-  return e.pending() || e.result == answer ? std::optional(after) : std::nullopt;
+  return e.pending() || e.result == result ? std::optional(after) : std::nullopt;
 }
 
 bool sequence_oracle::changes(const call&) const { return true; }
@@ -235,9 +236,9 @@ std::string sequence_oracle::describe(const call& what) const {
   return add ? "add(" + std::to_string(what.argument) + ")" : "take()";
 }
 
-std::string sequence_oracle::describe_answer(const call& what, const outcome& answer) const {
+std::string sequence_oracle::describe_result(const call& what, const outcome& result) const {
   if (static_cast<sequence_operation>(what.kind) == sequence_operation::add) return "done";
-  return answer.ok ? std::to_string(answer.value) : "nothing";
+  return result.ok ? std::to_string(result.value) : "nothing";
 }
 
 std::string sequence_oracle::describe(const abstract_state& state) const {

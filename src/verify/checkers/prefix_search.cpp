@@ -1,3 +1,4 @@
+// The search for an order of a history with a permitted prefix.
 #include <outlast/verify/checkers/prefix_search.hpp>
 
 #include <algorithm>
@@ -12,11 +13,11 @@ constexpr std::size_t max_events = 64;
 
 constexpr std::uint64_t bit(std::size_t number) { return std::uint64_t{1} << number; }
 
-/// One search: depth first, since nearly every question is answered with yes.
+/// One search. It is depth-first, because nearly every search succeeds.
 class search {
  public:
   search(const stepwise_oracle& meaning, std::span<const event> events, const abstract_state& found,
-         prefix_demand demand, judging rules)
+         prefix_demand demand, checker_rules rules)
       : meaning_(meaning),
         events_(events),
         found_(found),
@@ -31,7 +32,7 @@ class search {
     friend bool operator==(const node&, const node&) = default;
   };
 
-  /// Whether an order that has come to `here` can be completed.
+  /// Returns true if an order that has reached `here` can be completed.
   bool leads_on(const node& here) {
     if (std::find(met_.begin(), met_.end(), here) != met_.end()) return false;
     met_.push_back(here);
@@ -44,7 +45,7 @@ class search {
   }
 
  private:
-  /// What the events that are still to come demand of the next one.
+  /// Returns the conditions of the remaining events on the next one.
   struct limits {
     std::uint32_t deadline = event::never;
     std::uint64_t lowest_stamp = ~std::uint64_t{0};
@@ -75,7 +76,7 @@ class search {
     return !rules_.keeps_prefix && leads_on({done, here.prefix_ended, here.state});
   }
 
-  /// Whether the prefix may end here, and what follows it explains the other answers.
+  /// Returns true if the prefix may end here and the remaining events explain the other results.
   bool may_end(const node& here) {
     if (here.state != found_) return false;
     if (!rules_.keeps_completed) return true;
@@ -87,7 +88,7 @@ class search {
   std::span<const event> events_;
   const abstract_state& found_;
   prefix_demand demand_;
-  judging rules_;
+  checker_rules rules_;
   std::uint64_t responded_;
   std::vector<node> met_;
 };
@@ -105,7 +106,7 @@ prefix_demand all_that_responded(std::span<const event> events) {
 
 bool has_prefix(const stepwise_oracle& meaning, std::span<const event> events,
                 const abstract_state& initial, const abstract_state& found, prefix_demand demand,
-                judging rules) {
+                checker_rules rules) {
   if ((demand.inside & demand.outside) != 0) return false;
   return search(meaning, events, found, demand, rules).leads_on({0, false, initial});
 }

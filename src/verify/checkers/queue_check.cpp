@@ -1,6 +1,7 @@
+// The checker of long histories of queues, after Henzinger, Sezgin and Vafeiadis (CONCUR 2013).
 #include <outlast/verify/checkers/queue_check.hpp>
 
-#include <src/verify/checkers/sequence_lives.hpp>
+#include <src/verify/checkers/sequence_lifetimes.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,46 +11,47 @@
 namespace outlast::verify {
 namespace {
 
-/// One history, and the rules that it keeps or breaks.
+/// The check of one history.
 class queue_history {
  public:
   queue_history(const abstract_state& initial, const history& seen, const abstract_state& found,
-                judging rules)
-      : rules_(rules), lives_(initial, seen, found, rules.keeps_real_time) {}
+                checker_rules rules)
+      : rules_(rules), lifetimes_(initial, seen, found, rules.keeps_real_time) {}
 
   bool is_a_queues() {
-    return !lives_.contradictory && account_for_missing() &&
+    return !lifetimes_.contradictory && account_for_missing() &&
            (!rules_.keeps_real_time || keeps_order()) &&
-           (!rules_.keeps_real_time || empty_answers_can_be_true());
+           (!rules_.keeps_real_time || empty_results_are_possible());
   }
 
  private:
-  /// What was added for sure and is nowhere was taken by somebody who got no answer. The earliest
-  /// of these serve the values whose addition ended first: any other way forbids more.
+  /// A value that was certainly added and is missing was taken by a pending take. The earliest
+  /// takes are assigned to the values whose addition ended first; any other assignment is more
+  /// restrictive.
   bool account_for_missing() {
-    std::erase_if(lives_.values, [](const lifetime& v) { return v.add_pending && !v.taken; });
+    std::erase_if(lifetimes_.values, [](const lifetime& v) { return v.add_pending && !v.taken; });
     if (!rules_.keeps_completed)
-      std::erase_if(lives_.values, [](const auto& v) { return !v.taken; });
-    std::sort(lives_.values.begin(), lives_.values.end(),
+      std::erase_if(lifetimes_.values, [](const auto& v) { return !v.taken; });
+    std::sort(lifetimes_.values.begin(), lifetimes_.values.end(),
               [](const lifetime& a, const lifetime& b) { return a.added.to < b.added.to; });
-    auto taker = lives_.pending_takes.begin();  // in the order of their invocations
-    for (lifetime& v : lives_.values) {
+    auto taker = lifetimes_.pending_takes.begin();  // in the order of their invocations
+    for (lifetime& v : lifetimes_.values) {
       if (v.taken) continue;
-      if (taker == lives_.pending_takes.end()) return false;
+      if (taker == lifetimes_.pending_takes.end()) return false;
       v.taken = *taker++;
     }
     return true;
   }
 
-  /// Of two values, the one that was added first for sure is not taken last for sure.
+  /// Checks that no value that was certainly added before another is certainly taken after it.
   bool keeps_order() const {
     std::vector<const lifetime*> later;
-    for (const lifetime& v : lives_.values) later.push_back(&v);
+    for (const lifetime& v : lifetimes_.values) later.push_back(&v);
     std::sort(later.begin(), later.end(),
               [](const lifetime* a, const lifetime* b) { return a->added.from > b->added.from; });
     std::int64_t first_taken = std::numeric_limits<std::int64_t>::max();
     auto next = later.begin();
-    for (auto v = lives_.values.rbegin(); v != lives_.values.rend(); ++v) {
+    for (auto v = lifetimes_.values.rbegin(); v != lifetimes_.values.rend(); ++v) {
       for (; next != later.end() && (*next)->added.from > v->added.to; ++next) {
         first_taken = std::min(first_taken, (*next)->taken->to);
       }
@@ -58,10 +60,10 @@ class queue_history {
     return true;
   }
 
-  /// The times at which some value is in the queue for sure.
+  /// Returns the times at which a value is certainly in the queue.
   std::vector<interval> never_empty() const {
     std::vector<interval> joined;
-    for (const lifetime& v : lives_.values) {
+    for (const lifetime& v : lifetimes_.values) {
       const interval present{v.added.to, v.taken->from};
       if (present.to < present.from) continue;
       if (joined.empty() || joined.back().to < present.from) {
@@ -73,19 +75,20 @@ class queue_history {
     return joined;
   }
 
-  bool empty_answers_can_be_true() const {
+  bool empty_results_are_possible() const {
     const std::vector<interval> full = never_empty();
-    return std::none_of(
-        lives_.empty_answers.begin(), lives_.empty_answers.end(), [&](const interval& answer) {
-          auto at = std::upper_bound(
-              full.begin(), full.end(), answer.from,
-              [](std::int64_t when, const interval& during) { return when < during.from; });
-          return at != full.begin() && answer.to < (--at)->to;
-        });
+    return std::none_of(lifetimes_.empty_results.begin(), lifetimes_.empty_results.end(),
+                        [&](const interval& result) {
+                          auto at = std::upper_bound(full.begin(), full.end(), result.from,
+                                                     [](std::int64_t when, const interval& during) {
+                                                       return when < during.from;
+                                                     });
+                          return at != full.begin() && result.to < (--at)->to;
+                        });
   }
 
-  judging rules_;
-  sequence_lives lives_;
+  checker_rules rules_;
+  sequence_lifetimes lifetimes_;
 };
 
 }  // namespace
@@ -100,7 +103,7 @@ bool adds_unique_values(const abstract_state& initial, const history& seen) {
 }
 
 bool queue_linearizable(const abstract_state& initial, const history& seen,
-                        const abstract_state& found, judging rules) {
+                        const abstract_state& found, checker_rules rules) {
   return queue_history(initial, seen, found, rules).is_a_queues();
 }
 

@@ -1,3 +1,4 @@
+// The specification of stores.
 #include <outlast/verify/checkers/store_oracle.hpp>
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace {
 
 store_operation kind_of(const call& what) { return static_cast<store_operation>(what.kind); }
 
-/// What the operation leaves, and what it answers.
+/// Returns the state after the operation, and the result of the operation.
 std::pair<abstract_state, outcome> effect(const abstract_state& before, const call& what) {
   const std::uint64_t first = store_oracle::first(what);
   const std::uint64_t second = store_oracle::second(what);
@@ -17,9 +18,9 @@ std::pair<abstract_state, outcome> effect(const abstract_state& before, const ca
     case store_operation::erase: return {bound(before, first, std::nullopt), {true}};
     case store_operation::replace:
       return {bound(bound(before, first, std::nullopt), second, what.argument), {true}};
-    case store_operation::get: return {before, store_oracle::answer(value_of(before, first), {})};
+    case store_operation::get: return {before, store_oracle::result(value_of(before, first), {})};
     case store_operation::get_both:
-      return {before, store_oracle::answer(value_of(before, first), value_of(before, second))};
+      return {before, store_oracle::result(value_of(before, first), value_of(before, second))};
   }
   return {before, {}};
 }
@@ -28,8 +29,8 @@ std::pair<abstract_state, outcome> effect(const abstract_state& before, const ca
 
 std::optional<abstract_state> store_oracle::step(const abstract_state& before,
                                                  const event& e) const {
-  auto [after, answer] = effect(before, e.what);
-  const bool differs = answer.ok != e.result.ok || answer.value != e.result.value;
+  auto [after, result] = effect(before, e.what);
+  const bool differs = result.ok != e.result.ok || result.value != e.result.value;
   if (!e.pending() && differs) return std::nullopt;
   return std::move(after);
 }

@@ -1,3 +1,4 @@
+// The checker of transactions, and the specification of accounts.
 #include <outlast/verify/checkers/transaction_oracle.hpp>
 
 #include <outlast/verify/checkers/prefix_search.hpp>
@@ -22,7 +23,7 @@ call on_accounts(account_operation kind, std::uint64_t first, std::uint64_t seco
 
 account_operation kind_of(const call& what) { return static_cast<account_operation>(what.kind); }
 
-/// What the transaction leaves, and what it answers.
+/// Returns the state after the transaction, and the result of the transaction.
 std::pair<abstract_state, outcome> effect(const abstract_state& before, const call& what) {
   const std::uint64_t first = accounts_oracle::first(what);
   const std::uint64_t second = accounts_oracle::second(what);
@@ -81,8 +82,8 @@ bool accounts_oracle::explains(const abstract_state& initial, const history& see
 
 std::optional<abstract_state> accounts_oracle::step(const abstract_state& before,
                                                     const event& e) const {
-  auto [after, answer] = effect(before, e.what);
-  if (!e.pending() && answer != e.result) return std::nullopt;
+  auto [after, result] = effect(before, e.what);
+  if (!e.pending() && result != e.result) return std::nullopt;
   return std::move(after);
 }
 

@@ -1,4 +1,4 @@
-// The explorer's counterexamples: put into words, made smaller, named so that they can be replayed.
+// The counterexamples of the explorer: their description, their reduction and their replay texts.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/replay.hpp>
 #include <src/verify/explorer/clock.hpp>
@@ -22,28 +22,28 @@ void explorer::fail(const std::string& what) {
   found.replay = replay_of(found);
 }
 
-void explorer::fail_if(const mishap& ended, const char* when) {
+void explorer::fail_if(const fault& ended, const char* when) {
   if (ended) fail(std::string(when) + ' ' + *ended);
 }
 
 void explorer::describe_history() {
   std::size_t number = 0;
-  for (const life& l : lives_) {
-    const bool same_story = number > 0 && l.seen == lives_[number - 1].seen;
+  for (const incarnation& l : incarnations_) {
+    const bool same_history = number > 0 && l.seen == incarnations_[number - 1].seen;
     if (number++ > 0) counts_.found->history.push_back("-- crash, recovery --");
-    if (same_story) continue;
-    counts_.found->history.push_back("begins with " + tested_.judge().describe(*l.initial));
+    if (same_history) continue;
+    counts_.found->history.push_back("begins with " + tested_.checker().describe(*l.initial));
     for (const event& e : l.seen->events()) describe_event(e);
   }
 }
 
 void explorer::describe_event(const event& e) {
   std::ostringstream line;
-  line << "thread " << unsigned{e.thread} << ": " << tested_.judge().describe(e.what);
+  line << "thread " << unsigned{e.thread} << ": " << tested_.checker().describe(e.what);
   if (e.pending()) {
     line << ", pending since " << e.invoked;
   } else {
-    line << " -> " << tested_.judge().describe_answer(e.what, e.result);
+    line << " -> " << tested_.checker().describe_result(e.what, e.result);
     if (e.result.stamp != 0) line << " (number " << e.result.stamp << ')';
     line << "  [" << e.invoked << ", " << e.responded << ']';
   }
@@ -58,7 +58,7 @@ void describe_store(std::ostream& out, char fate, std::uint64_t offset, std::uin
       << "  " << thread << "  " << site;
 }
 
-/// What had not left the store buffers: lost, whatever the caches did. False if there was nothing.
+/// Describes the stores in the store buffers, which are lost. Returns false if there is none.
 bool describe_buffers(std::ostream& out, machine& in) {
   const memory& media = in.memory();
   bool any = false;
@@ -95,7 +95,7 @@ void explorer::describe_crash(const crash_choice& choice) {
     }
   }
   if (!describe_buffers(out, machine_) && choice.empty()) {
-    out << "    none was at risk\n";
+    out << "    no store was at risk\n";
   }
   auto& crashes = counts_.found->crashes;
   crashes.insert(crashes.begin(), out.str());
@@ -103,7 +103,7 @@ void explorer::describe_crash(const crash_choice& choice) {
 
 void explorer::describe_kill() {
   auto& crashes = counts_.found->crashes;
-  crashes.insert(crashes.begin(), "  the process was killed, and every store stayed visible\n");
+  crashes.insert(crashes.begin(), "  the process was killed; all its stores stayed visible\n");
 }
 
 /// Runs the scenario again in `order`. If that fails too, the new failure takes the place of the
@@ -127,7 +127,7 @@ void explorer::minimise() {
   minimise_schedule(deadline);
 }
 
-/// Takes away one change of threads after the other, as long as the execution still fails.
+/// Removes one switch of threads after the other while the execution still fails.
 void explorer::minimise_schedule(double deadline) {
   bool shorter = !counts_.found->decisions.empty();
   while (shorter && now() < deadline) {
@@ -146,7 +146,7 @@ void explorer::minimise_schedule(double deadline) {
   }
 }
 
-/// Takes away one operation without which the scenario still fails. False if there is none.
+/// Removes one operation without which the scenario still fails. Returns false if there is none.
 bool explorer::minimise_operations(double deadline) {
   for (unsigned thread = 0; thread < scene_.calls.size(); ++thread) {
     for (std::size_t i = scene_.calls[thread].size(); i-- > 0;) {

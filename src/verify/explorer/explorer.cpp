@@ -1,3 +1,4 @@
+// The crash explorer: scenarios, executions, crash points and images.
 #include <outlast/verify/explorer/explorer.hpp>
 
 #include <outlast/base/error.hpp>
@@ -11,10 +12,10 @@
 namespace outlast::verify {
 namespace {
 
-/// Of more lines not each has its turn at every crash point.
+/// With more lines, not every line is considered alone at every crash point.
 constexpr std::size_t many_lines = 64;
 
-/// What memory holds where nobody has written yet.
+/// The initial content of memory.
 constexpr std::byte never_written{0xDB};
 
 std::uint64_t hash_of(const abstract_state& state) {
@@ -23,7 +24,7 @@ std::uint64_t hash_of(const abstract_state& state) {
   return hash;
 }
 
-/// Takes the content of volatile globals away for the time of a crash.
+/// Clears volatile globals for the duration of a crash.
 class emptied {
  public:
   explicit emptied(std::span<std::byte> globals) : globals_(globals) {
@@ -44,29 +45,30 @@ class emptied {
 
 namespace {
 
-/// Draining a buffer is a step that looks ahead to nothing. Exhaustive scenarios have two threads,
-/// however many others have, unless somebody has written them down; with more than two, a bound on
-/// preemptions and the reduction together would lose interleavings.
-options possible(options how, const oracle& judge) {
+/// Returns the options with which an exploration is complete. A drained buffer has no next step to
+/// look ahead to. Exhaustive scenarios have two threads, unless an oracle has programs. With more
+/// than two, a bound on preemptions and the reduction together would lose interleavings.
+options possible(options how, const oracle& checker) {
   if (how.strategy == strategy_kind::exhaustive && how.reduced && !how.by_states &&
       how.model.store_buffers) {
     throw error(errc::bad_argument, "",
-                "an exhaustive exploration knows no store buffers: choose another model");
+                "an exhaustive exploration does not support store buffers; choose another model");
   }
   if (how.strategy != strategy_kind::exhaustive) return how;
   std::size_t threads = 2;
-  for (const program& each : judge.programs(how.within)) {
+  for (const program& each : checker.programs(how.within)) {
     threads = std::max(threads, each.threads.size());
   }
   how.within.threads = static_cast<unsigned>(threads);
   if (how.by_states && how.model.store_buffers) {
-    throw error(errc::bad_argument, "", "states know no store buffers: choose another model");
+    throw error(errc::bad_argument, "",
+                "an exploration by states does not support store buffers; choose another model");
   }
   if (threads > 2 && how.reduced) how.preemptions = ~0U;
   return how;
 }
 
-/// One thread has one interleaving, unless its stores wait in a buffer.
+/// Returns 1 for a single thread, which has one interleaving unless its stores are buffered.
 std::uint64_t executions_of_a_scenario(const options& how) {
   const bool only_one =
       how.within.threads == 1 && !how.model.store_buffers && !how.model.cache_persistent;
@@ -77,13 +79,13 @@ std::uint64_t executions_of_a_scenario(const options& how) {
 
 explorer::explorer(subject& tested, const options& how)
     : tested_(tested),
-      how_(possible(how, tested.judge())),
+      how_(possible(how, tested.checker())),
       machine_(tested.memory_bytes(), how_.within.threads, how.model, {.threads = how.threads}),
       images_(std::make_unique<image_set>()) {
   machine_.observe_crash_points(this);
   machine_.mutate(how.mutated);
   machine_.offer_crash_after_stores(how.crash_after_stores || how.model.cache_persistent);
-  lives_.reserve(8);
+  incarnations_.reserve(8);
 }
 
 explorer::~explorer() = default;
@@ -93,7 +95,7 @@ explorer::~explorer() = default;
 void explorer::crash_point() {
   if (!armed_ || counts_.found || late_) return;
   if (everything_ != nullptr && everything_->repeats()) return;
-  life& here = lives_.back();
+  incarnation& here = incarnations_.back();
   memory& media = machine_.memory();
   if (here.last_version == media.version() && here.last_history == here.seen->hash()) return;
   here.last_version = media.version();
@@ -102,7 +104,7 @@ void explorer::crash_point() {
   ++counts_.crash_points;
   if (here.opened != nullptr) {
     const std::string wrong = here.opened->check_risks(media);
-    if (!wrong.empty()) return fail("where a crash may come, " + wrong);
+    if (!wrong.empty()) return fail("at a crash point, " + wrong);
   }
   std::vector<std::vector<std::uint64_t>> sets;
   std::uint64_t product = 1;
@@ -116,7 +118,7 @@ void explorer::crash_point() {
     try_some(sets);
   }
   consider_kill(sets);
-  lives_.back().last_version = media.version();
+  incarnations_.back().last_version = media.version();
 }
 
 void explorer::try_all(const std::vector<std::vector<std::uint64_t>>& sets) {
@@ -131,8 +133,8 @@ void explorer::try_all(const std::vector<std::vector<std::uint64_t>>& sets) {
   }
 }
 
-/// Nothing, everything, each line alone, all lines but one (of very many lines some), and some at
-/// random.
+/// Considers the images with no line, all lines, each line alone, all lines except one (a sample if
+/// there are very many), and random ones.
 void explorer::try_some(const std::vector<std::vector<std::uint64_t>>& sets) {
   ++counts_.sampled_points;
   const std::size_t lines = sets.size();
@@ -166,26 +168,28 @@ void explorer::consider(const crash_choice& choice) {
   if (++counts_.crash_images % 256 == 0 && how_.seconds > 0) {
     late_ = now() - started_ > how_.seconds + std::min(how_.seconds, 1.0);
   }
-  const life before = lives_.back();
+  const incarnation before = incarnations_.back();
   memory& media = machine_.memory();
-  std::uint64_t key = media.image_hash(choice) ^ base::mix64(before.seen->hash() + lives_.size());
+  std::uint64_t key =
+      media.image_hash(choice) ^ base::mix64(before.seen->hash() + incarnations_.size());
   key = base::mix64(key + hash_of(*before.initial));
   if (!images_->insert(key)) return;
   ++counts_.images_checked;
-  if (lives_.size() > 1) ++counts_.nested_checked;
+  if (incarnations_.size() > 1) ++counts_.nested_checked;
   crash([&] { media.enter(choice); }, before, key, nests(key));
   if (counts_.found) describe_crash(choice);
 }
 
-/// The process dies, and the machine does not. What the dead process had stored and not made
-/// durable is there for the next one to see, to build upon and to lose.
+/// Considers the end of the process without a crash of the machine. The next process sees the
+/// stores that are not durable, uses them, and can lose them.
 void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets) {
-  if (counts_.found || late_ || how_.killed_one_in == 0 || sets.empty() || lives_.size() > 1) {
+  if (counts_.found || late_ || how_.killed_one_in == 0 || sets.empty() ||
+      incarnations_.size() > 1) {
     return;
   }
   crash_choice all;
   for (const auto& each : sets) all.push_back(each.back());
-  const life before = lives_.back();
+  const incarnation before = incarnations_.back();
   memory& media = machine_.memory();
   std::uint64_t key =
       media.image_hash(all) + base::mix64(media.image_hash(crash_choice(all.size())));
@@ -197,68 +201,71 @@ void explorer::consider_kill(const std::vector<std::vector<std::uint64_t>>& sets
 }
 
 template <class Enter>
-void explorer::crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again) {
-  const std::size_t depth = lives_.size();
+void explorer::crash(Enter&& enter, const incarnation& before, std::uint64_t key,
+                     bool crashes_again) {
+  const std::size_t depth = incarnations_.size();
   const emptied globals(tested_.volatile_globals());
   enter();
-  const mishap ended = machine_.run_alone([&] { live_again(before, key, crashes_again); });
-  lives_.resize(depth, before);
+  const fault ended = machine_.run_alone([&] { recover_on_image(before, key, crashes_again); });
+  incarnations_.resize(depth, before);
   machine_.memory().leave();
   armed_ = true;
   fail_if(ended, "after a crash, the recovered subject");
 }
 
-/// A function of the image and its history alone, so that skipping images met before loses nothing.
+/// Depends only on the image and its history, so that known images can be skipped without loss.
 bool explorer::nests(std::uint64_t key) const {
-  return lives_.size() <= how_.nested && (lives_.size() > 1 || key % how_.nested_one_in == 0);
+  return incarnations_.size() <= how_.nested &&
+         (incarnations_.size() > 1 || key % how_.nested_one_in == 0);
 }
 
-/// On the image of a crash: recover, judge, and go on.
-void explorer::live_again(const life& before, std::uint64_t key, bool crashes_again) {
+/// Recovers on the image of a crash, checks the state, and continues with further operations.
+void explorer::recover_on_image(const incarnation& before, std::uint64_t key, bool crashes_again) {
   armed_ = crashes_again;
-  lives_.push_back({before.initial, before.seen});
+  incarnations_.push_back({before.initial, before.seen});
   std::unique_ptr<world> recovered = open();
-  lives_.back().opened = recovered.get();
+  incarnations_.back().opened = recovered.get();
   const struct disarm {  // no crash points while `recovered` is destroyed
     bool& armed;
     ~disarm() { armed = false; }
   } before_destruction{armed_};
   abstract_state state;
-  judge(*recovered, before, state, "after a crash", true);
-  if (!counts_.found && armed_) go_on_living(*recovered, state, key);
-  lives_.pop_back();
+  check_state(*recovered, before, state, "after a crash", true);
+  if (!counts_.found && armed_) run_after_recovery(*recovered, state, key);
+  incarnations_.pop_back();
 }
 
-void explorer::go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed) {
+void explorer::run_after_recovery(world& recovered, const abstract_state& state,
+                                  std::uint64_t seed) {
   history seen;
-  life& mine = lives_.back();
+  incarnation& mine = incarnations_.back();
   mine = {&state, &seen, &recovered};
   random source(seed);
   for (unsigned i = 0; i < how_.operations_after && !counts_.found; ++i) {
-    const call what = tested_.judge().draw(source, how_.within, 1000 + i);
+    const call what = tested_.checker().draw(source, how_.within, 1000 + i);
     const std::size_t number = seen.invoke(0, what);
-    const outcome answer = recovered.apply(what);
+    const outcome result = recovered.apply(what);
     crash_point();
-    seen.respond(number, answer);
+    seen.respond(number, result);
   }
   crash_point();
   abstract_state after;
-  if (!counts_.found) judge(recovered, mine, after, "in the operations after a crash", false);
+  if (!counts_.found) check_state(recovered, mine, after, "in the operations after a crash", false);
 }
 
-void explorer::judge(world& opened, const life& lived, abstract_state& state, const char* when,
-                     bool directly_after_opening) {
+void explorer::check_state(world& opened, const incarnation& ended, abstract_state& state,
+                           const char* when, bool directly_after_opening) {
   state = opened.observe();
   const std::string wrong = opened.check(directly_after_opening);
   if (!wrong.empty()) fail(std::string(when) + ", the subject is inconsistent: " + wrong);
-  const oracle& law = tested_.judge();
-  if (directly_after_opening ? law.explains_after_crash(*lived.initial, *lived.seen, state)
-                             : law.explains(*lived.initial, *lived.seen, state)) {
+  const oracle& checker = tested_.checker();
+  if (directly_after_opening ? checker.explains_after_crash(*ended.initial, *ended.seen, state)
+                             : checker.explains(*ended.initial, *ended.seen, state)) {
     return;
   }
   fail(std::string(when) + ", no order of the operations explains " +
-       tested_.judge().describe(state) + " (it began with " +
-       tested_.judge().describe(*lived.initial) + ")");
+       tested_.checker().describe(state) + " (it began with " +
+       tested_.checker().describe(*ended.initial) + ")");
 }
 
 // --- scenarios and executions ---
@@ -268,8 +275,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   scene_.seed = seed;
   scene_.without = without;
   images_->clear();
-  const bool can_tell = tested_.exists(machine_.memory().bytes()).has_value();
-  machine_.memory().clear(can_tell ? never_written : std::byte{});
+  const bool is_detectable = tested_.exists(machine_.memory().bytes()).has_value();
+  machine_.memory().clear(is_detectable ? never_written : std::byte{});
   const std::span<std::byte> globals = tested_.volatile_globals();
   std::fill(globals.begin(), globals.end(), std::byte{});
   random source(seed, 0);
@@ -283,8 +290,8 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
     choose_start(source);
     draw_scenario(source, beginning);
   }
-  const mishap ended = machine_.run_alone([&] { prepare(beginning); });
-  fail_if(ended, "setting a scenario up, the subject");
+  const fault ended = machine_.run_alone([&] { prepare(beginning); });
+  fail_if(ended, "while a scenario was set up, the subject");
   machine_.memory().settle();
   for (const operation_place& at : without) {
     std::vector<call>& calls = scene_.calls[at.thread];
@@ -294,12 +301,12 @@ bool explorer::build_scenario(std::uint64_t seed, const std::vector<operation_pl
   return !counts_.found;
 }
 
-/// Of eight scenarios one begins before the subject exists; of four of these one before there is
-/// anything, where the subject can tell.
+/// One scenario in eight begins before the subject exists. One in four of these begins without
+/// formatted memory, if the subject implements exists().
 void explorer::choose_start(random& source) {
   if (!source.one_in(8)) return;
-  const bool can_tell = tested_.exists(machine_.memory().bytes()).has_value();
-  const bool from_nothing = source.one_in(4) && can_tell;
+  const bool is_detectable = tested_.exists(machine_.memory().bytes()).has_value();
+  const bool from_nothing = source.one_in(4) && is_detectable;
   scene_.begins = from_nothing ? start::nothing : start::formatted;
 }
 
@@ -311,7 +318,7 @@ void explorer::prepare(const std::vector<call>& beginning) {
   }
 }
 
-/// Half of the scenarios are smaller than they may be: what shows in small ones shows sooner there.
+/// Makes half of the scenarios smaller than permitted, because small ones find an error sooner.
 void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
   scope within = how_.within;
   if (source.one_in(2)) {
@@ -320,7 +327,7 @@ void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
     within.prefill = static_cast<unsigned>(source.below(within.prefill + 1));
   }
   std::uint64_t serial = 0;
-  const auto draw = [&] { return tested_.judge().draw(source, within, serial++); };
+  const auto draw = [&] { return tested_.checker().draw(source, within, serial++); };
   for (unsigned i = 0; i < within.prefill; ++i) beginning.push_back(draw());
   scene_.closed = source.one_in(2);
   scene_.calls.resize(within.threads);
@@ -329,29 +336,30 @@ void explorer::draw_scenario(random& source, std::vector<call>& beginning) {
   }
 }
 
-/// Two threads, an operation each: unordered pairs, beginnings, closed before or not.
+/// Returns the number of scenarios with two threads of one operation: unordered pairs, for each
+/// beginning, after a close or not.
 std::uint64_t explorer::small_scenarios() const {
-  const std::uint64_t programs = tested_.judge().programs(how_.within).size();
+  const std::uint64_t programs = tested_.checker().programs(how_.within).size();
   if (programs != 0) return programs * 2;
-  const std::uint64_t calls = tested_.judge().alphabet(how_.within, 0).size();
-  return calls * (calls + 1) / 2 * tested_.judge().beginnings(how_.within).size() * 2;
+  const std::uint64_t calls = tested_.checker().alphabet(how_.within, 0).size();
+  return calls * (calls + 1) / 2 * tested_.checker().beginnings(how_.within).size() * 2;
 }
 
 explorer::small_scenario explorer::small_scenario_of(std::uint64_t number) const {
   small_scenario chosen;
-  const std::vector<program> programs = tested_.judge().programs(how_.within);
+  const std::vector<program> programs = tested_.checker().programs(how_.within);
   if (!programs.empty()) {
     const program& written = programs[number / 2];
     chosen = {written.beginning, written.threads, number % 2 == 1};
     chosen.calls.resize(how_.within.threads);
     return chosen;
   }
-  const auto beginnings = tested_.judge().beginnings(how_.within);
+  const auto beginnings = tested_.checker().beginnings(how_.within);
   chosen.closed = number % 2 == 1;
   chosen.beginning = beginnings[number / 2 % beginnings.size()];
   std::uint64_t pair = number / 2 / beginnings.size();
-  const std::vector<call> first = tested_.judge().alphabet(how_.within, 100);
-  const std::vector<call> second = tested_.judge().alphabet(how_.within, 200);
+  const std::vector<call> first = tested_.checker().alphabet(how_.within, 100);
+  const std::vector<call> second = tested_.checker().alphabet(how_.within, 200);
   std::size_t a = 0;
   while (pair > a) pair -= ++a;  // pairs (a, b) with b <= a
   chosen.calls = {{first[a]}, {second[pair]}};
@@ -366,11 +374,11 @@ void explorer::prefill(const std::vector<call>& beginning) {
     const std::size_t number = history_.invoke(0, what);
     history_.respond(number, fresh->apply(what));
   }
-  judge(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
-  const std::optional<call> closing = tested_.judge().closing();
-  // What a close wrote down is read by one thread at a time, for which the others wait.
-  const bool somebody_stops = how_.parked_one_in != 0;
-  if (scene_.closed || (closing && !somebody_stops)) {
+  check_state(*fresh, {&nothing, &history_}, scene_.initial, "before any crash", false);
+  const std::optional<call> closing = tested_.checker().closing();
+  // One thread at a time reads the data that a close has saved, and the others wait for it.
+  const bool a_thread_stops = how_.parked_one_in != 0;
+  if (scene_.closed || (closing && !a_thread_stops)) {
     fresh->close();
   } else if (closing) {
     static_cast<void>(fresh->apply(*closing));
@@ -392,29 +400,29 @@ void explorer::run_thread(unsigned thread) {
     crash_point();
     machine_.begin_operation(how_.operation_steps);
     const std::size_t number = history_.invoke(thread, what);
-    const outcome answer = world_->apply(what);
+    const outcome result = world_->apply(what);
     crash_point();
-    history_.respond(number, answer);
+    history_.respond(number, result);
   }
 }
 
 void explorer::execute(std::uint64_t number, strategy& order) {
   execution_ = number;
   history_.clear();
-  lives_.assign(1, {&scene_.initial, &history_});
+  incarnations_.assign(1, {&scene_.initial, &history_});
   memory& media = machine_.memory();
   media.enter_checkpoint();
   armed_ = number == 0;  // every execution of a scenario begins with the same opening
   open_for_execution();
-  lives_.front().opened = world_.get();
+  incarnations_.front().opened = world_.get();
   armed_ = true;
   random source(scene_.seed, number + 1);
   machine_.prepare_decisions(source, scene_.horizon);
-  park_somebody(source);
+  park_a_thread(source);
   wrecked_ = false;
   if (!counts_.found) {
     const auto body = [this](unsigned t) { run_thread(t); };
-    const mishap ended = machine_.run_threads(how_.within.threads, body, order);
+    const fault ended = machine_.run_threads(how_.within.threads, body, order);
     wrecked_ = ended.has_value();
     fail_if(ended, "while threads ran,");
   }
@@ -427,9 +435,9 @@ void explorer::execute(std::uint64_t number, strategy& order) {
   ++counts_.executions;
 }
 
-/// Decides whether a thread stops for good in the next execution, and where. After a clean close
-/// none does: what the close wrote down is read by one thread at a time, for which the others wait.
-void explorer::park_somebody(random& source) {
+/// Decides whether a thread stops for good in the next execution, and where. After a clean close no
+/// thread does, because the others wait for the thread that reads the saved data.
+void explorer::park_a_thread(random& source) {
   machine_.park(std::nullopt, 0);
   if (scene_.closed || how_.parked_one_in == 0 || !source.one_in(how_.parked_one_in)) return;
   const auto at = static_cast<std::uint32_t>(1 + source.below(scene_.horizon));
@@ -441,10 +449,10 @@ void explorer::finish_execution(std::uint64_t number) {
   if (number % 16 == 0) check_seam(true);
   abstract_state state;
   fail_if(machine_.run_alone([&] {
-    judge(*world_, lives_.front(), state, "without any crash", false);
+    check_state(*world_, incarnations_.front(), state, "without any crash", false);
     const bool closes = how_.close_at_end && number % 4 == 0 && !machine_.parked_one();
     if (!closes || counts_.found) return;
-    const std::optional<call> closing = tested_.judge().closing();
+    const std::optional<call> closing = tested_.checker().closing();
     const std::size_t closed = closing ? history_.invoke(0, *closing) : 0;
     world_->close();
     if (closing) history_.respond(closed, {true});
@@ -455,13 +463,13 @@ void explorer::finish_execution(std::uint64_t number) {
 
 void explorer::check_seam(bool everywhere) {
   const memory& media = machine_.memory();
-  const void* const stranger =
-      everywhere ? media.stranger_anywhere() : media.stranger_in_touched_lines();
-  if (stranger == nullptr) return;
+  const void* const foreign_store =
+      everywhere ? media.foreign_store_anywhere() : media.foreign_store_in_touched_lines();
+  if (foreign_store == nullptr) return;
   std::ostringstream out;
-  out << "a store went around the domain: the word at offset "
-      << static_cast<const std::byte*>(stranger) - media.bytes().data()
-      << " of the memory changed behind it";
+  out << "a store bypassed the domain: the word at offset "
+      << static_cast<const std::byte*>(foreign_store) - media.bytes().data()
+      << " of the memory changed without it";
   fail(out.str());
 }
 
@@ -500,7 +508,7 @@ void explorer::explore_at_random() {
   }
 }
 
-/// Scenarios are numbered from 0; the seed says with which to begin.
+/// Scenarios are numbered from 0. The seed is the number of the first.
 void explorer::explore_everything() {
   machine_.watch_states(how_.by_states);
   exhaustive_strategy order =
@@ -518,8 +526,8 @@ void explorer::explore_everything() {
   counts_.exhausted = number >= end && how_.seed == 0 && !counts_.found;
 }
 
-/// False if something was found, or time is up. Whenever threads turn out to share a line that was
-/// taken for private, the interleavings are explored anew: images met before are skipped.
+/// Returns false if a failure was found or time is up. If threads share a line that was not
+/// recorded as shared, it explores the interleavings again and skips known images.
 bool explorer::explore_all_interleavings(exhaustive_strategy& order) {
   machine_.forget_footprints();
   order.restart();

@@ -10,7 +10,7 @@
 
 namespace outlast::verify {
 
-/// The images met in a scenario: open addressing, nothing is ever removed singly.
+/// The images of a scenario. Open addressing; single images are never removed.
 class explorer::image_set {
  public:
   image_set() : slots_(1U << 12, 0) {}

@@ -1,3 +1,4 @@
+// A subject that is copied to another address at each opening.
 #include <outlast/verify/explorer/moving_subject.hpp>
 
 #include <outlast/base/cache_line.hpp>
@@ -19,20 +20,20 @@ constexpr std::byte never_written{0xDB};
 constexpr std::size_t places = 3;
 constexpr std::size_t page = 4096;  // the first holds the number of the place in use
 
-/// What nobody wrote: no more is asked of such a line than that nothing is promised of it.
+/// Content of lines that were not written. Structures may assume nothing about them.
 bool untouched(const std::byte* line) {
   return std::all_of(line, line + base::cache_line_size,
                      [](std::byte each) { return each == never_written; });
 }
 
 void poison(std::span<std::byte> memory) {
-  static constexpr auto nobody_wrote_this = [] {
+  static constexpr auto unwritten_page = [] {
     std::array<std::byte, page> bytes{};
     bytes.fill(never_written);
     return bytes;
   }();
   for (std::size_t at = 0; at < memory.size(); at += page) {
-    medium::write(&memory[at], nobody_wrote_this.data(), page);
+    medium::write(&memory[at], unwritten_page.data(), page);
   }
 }
 

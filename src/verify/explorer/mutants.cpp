@@ -1,3 +1,4 @@
+// The table of sites, and mutations of them.
 #include <outlast/verify/explorer/mutants.hpp>
 
 #include <outlast/base/hash.hpp>

@@ -1,3 +1,4 @@
+// The persistence sites in the running program's data, and the names of its functions.
 #include <outlast/verify/explorer/program_sites.hpp>
 
 #include <elf.h>

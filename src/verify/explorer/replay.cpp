@@ -1,3 +1,4 @@
+// Replays of failures, mutants by name, and the main function of verifying programs.
 #include <outlast/verify/explorer/replay.hpp>
 
 #include <outlast/base/error.hpp>
@@ -62,7 +63,7 @@ bool take(request& into, subject& tested, const std::string& option, const std::
   } else if (option == "--without") {
     into.where.without = operations_from_text(value);
   } else if (option == "--strategy") {
-    if (value != "exhaustive") refuse("a replay knows the strategy exhaustive, not " + value);
+    if (value != "exhaustive") refuse("the strategy of a replay is exhaustive, not " + value);
     how.strategy = strategy_kind::exhaustive;
   } else if (option == "--threads") {
     read(how.within.threads, option, value);
@@ -96,7 +97,7 @@ request read_request(subject& tested, const std::vector<std::string>& words, con
   return result;
 }
 
-/// What differs from the usual scope, and threads that an exhaustive exploration has not chosen.
+/// Prints the members of the scope that differ from their defaults.
 void print_scope(std::ostream& out, const options& how) {
   const scope usual;
   const scope& mine = how.within;
@@ -123,8 +124,8 @@ std::string replay_text(const options& how, const coordinates& where) {
 }
 
 report replay(subject& tested, const std::string& text, const options& how) {
-  const request asked = read_request(tested, words_of(text), how);
-  return explorer(tested, asked.how).replay(asked.where);
+  const request requested = read_request(tested, words_of(text), how);
+  return explorer(tested, requested.how).replay(requested.where);
 }
 
 std::optional<mutation> find_mutation(subject& tested, const options& how,
@@ -172,7 +173,7 @@ constexpr const char* usage = R"(  --seconds N          for the exploration, or 
   --seed N             the first scenario
   --help               print this
 and as the last one
-  --replay TEXT...     show a failure again: what it has printed
+  --replay TEXT...     replay a failure by the text that it has printed
   --mutants [FILE...]  make each flush and fence of these files defective in turn
 )";
 
@@ -183,12 +184,13 @@ int print(const report& done) {
   return 1;
 }
 
-/// A schedule is one word for a shell that has taken its quotation marks away.
-int show_again(subject& tested, const std::vector<std::string>& arguments, const options& how) {
+/// Replays a failure. A shell has removed the quotation marks of a schedule, which is one word.
+int replay_arguments(subject& tested, const std::vector<std::string>& arguments,
+                     const options& how) {
   std::vector<std::string> words = arguments;
   if (words.size() == 1) words = words_of(words.front());
-  const request asked = read_request(tested, words, how);
-  return print(explorer(tested, asked.how).replay(asked.where));
+  const request requested = read_request(tested, words, how);
+  return print(explorer(tested, requested.how).replay(requested.where));
 }
 
 int print_mutants(subject& tested, const options& how, const std::vector<std::string>& files) {
@@ -206,7 +208,7 @@ int run(subject& tested, std::vector<std::string> arguments, options how) {
       std::cout << usage;
       return 0;
     }
-    if (*at == "--replay") return show_again(tested, {std::next(at), arguments.end()}, how);
+    if (*at == "--replay") return replay_arguments(tested, {std::next(at), arguments.end()}, how);
     if (*at == "--mutants") return print_mutants(tested, how, {std::next(at), arguments.end()});
     if (*at == "--seconds" && has_value) {
       read(how.seconds, *at, *std::next(at));

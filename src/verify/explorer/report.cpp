@@ -1,3 +1,4 @@
+// The text of reports and failures.
 #include <outlast/verify/explorer/report.hpp>
 
 #include <outlast/base/error.hpp>

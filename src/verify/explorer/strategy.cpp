@@ -1,3 +1,4 @@
+// The strategies: random, probabilistic, replaying and exhaustive.
 #include <outlast/verify/explorer/strategy.hpp>
 
 #include <outlast/base/error.hpp>
@@ -69,10 +70,10 @@ class replay final : public strategy {
   std::size_t at_ = 0;
 };
 
-/// Whether it matters that `done` happened before `waiting` goes on.
+/// Returns true if the order of `done` and `waiting` matters.
 bool matters_to(const intent& done, const intent& waiting) {
   if (waiting.boundary) return true;
-  // An invocation's place among the others' steps is settled where it waited itself.
+  // The position of an invocation among other threads' steps is decided when it is chosen.
   if (done.boundary && done.line == 0) return false;
   if (!done.writes && !waiting.writes) return false;
   const bool somewhere_volatile = done.line == 0 || waiting.line == 0;
@@ -125,7 +126,7 @@ unsigned exhaustive_strategy::choose(std::span<const unsigned> runnable, unsigne
   return chosen;
 }
 
-/// The running thread first, then the others, as far as the bound and the sleepers allow.
+/// Adds the running thread first, then the others that the bound and the sleep set permit.
 void exhaustive_strategy::add_node(std::span<const unsigned> runnable, unsigned current) {
   node& made = path_.emplace_back();
   if (state_) repeats_ = repeats_ || !met_.insert(state_()).second;
@@ -144,7 +145,7 @@ void exhaustive_strategy::add_node(std::span<const unsigned> runnable, unsigned 
   made.options.push_back(static_cast<std::uint8_t>(runnable.front()));
 }
 
-/// What was tried here before sleeps until a step is taken that matters to it.
+/// A step that was tried here before sleeps until a dependent step is taken.
 void exhaustive_strategy::follow(unsigned chosen, const node& at) {
   if (!reduced_) return;
   for (std::size_t i = 0; i < at.taken; ++i) asleep_ |= std::uint64_t{1} << at.options[i];

@@ -1,3 +1,4 @@
+// Fibers: switches of stacks on x86-64 and ARM64, and threads in their place.
 #include <outlast/verify/machine/fiber.hpp>
 
 #include <cstdint>
@@ -36,7 +37,7 @@
 
 // outlast_fiber_switch(void** save, void* load): saves the callee-saved registers on the running
 // stack and that stack's pointer in *save, then does the reverse from `load`.
-// outlast_fiber_start: first return address of a fiber; its function and argument lie in registers.
+// outlast_fiber_start: first return address of a fiber; its function and argument are in registers.
 extern "C" void outlast_fiber_switch(void** save, void* load);
 extern "C" void outlast_fiber_start();
 
@@ -122,7 +123,7 @@ outlast_fiber_start:
 .size outlast_fiber_start,.-outlast_fiber_start
 )");
 #else
-#error "Outlast's verifier knows how to switch fibers on x86-64 and ARM64"
+#error "Outlast's verifier supports x86-64 and ARM64 only"
 #endif
 
 namespace outlast::verify {
@@ -214,8 +215,7 @@ void fiber::prepare(entry run, void* argument) {
   stack_pointer_ = first_frame(stack_ + stack_bytes_, &fiber::start, this);
 }
 
-/// A thread of its own for each body; what the previous one left behind waits for ever or has
-/// ended.
+/// Starts a thread for each body. The thread of the previous body has ended or waits for ever.
 void fiber::prepare_thread() {
   thread_ = std::make_shared<os_thread>();
   std::thread([this, mine = thread_] {
@@ -235,7 +235,7 @@ void fiber::start(void* self) {
   leave(me, me.run_(me.argument_));
 }
 
-/// First thing on the new stack: tells the sanitizers where we are.
+/// Announces the new stack to the sanitizers, before anything else runs on it.
 void fiber::arrived() {
 #if defined(OUTLAST_FIBERS_WITH_ASAN)
   fiber& from = *came_from_;
@@ -271,7 +271,7 @@ void fiber::switch_between(fiber& from, fiber& to) {
 
 void fiber::leave(fiber& from, fiber& to) {
   switch_between(from, to);
-  std::abort();  // nobody resumes a fiber that was left
+  std::abort();  // no fiber resumes one that was left
 }
 
 }  // namespace outlast::verify

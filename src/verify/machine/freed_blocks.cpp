@@ -1,3 +1,4 @@
+// The free blocks of the simulated memory.
 #include <outlast/verify/machine/freed_blocks.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace {
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-/// The first of `blocks` that ends behind `address`.
+/// Returns the first of `blocks` that ends after `address`.
 template <class Blocks>
 auto first_ending_behind(Blocks& blocks, std::uintptr_t address) {
   return std::lower_bound(
@@ -47,7 +48,7 @@ void freed_blocks::give(const void* begin, std::size_t bytes) {
   auto last = first;
   while (last != free_.end() && last->begin < number(begin) + bytes) ++last;
   free_.erase(first, last);
-  // What was retired of a root that was dropped is forgotten.
+  // Retired blocks of a dropped root are never freed.
   std::erase_if(retired_,
                 [&](const retirement& each) { return each.begin - number(begin) < bytes; });
 }

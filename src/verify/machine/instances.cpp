@@ -1,4 +1,4 @@
-// What every simulated structure uses, compiled once.
+// Templates that every simulated structure uses, compiled once.
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/verify/machine/impl/instances.hpp>
 

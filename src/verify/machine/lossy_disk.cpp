@@ -1,3 +1,4 @@
+// A simulated disk that loses a random part of the data that was not synced.
 #include <outlast/domain/file_device.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
@@ -24,14 +25,14 @@ constexpr std::size_t line = 64;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// Copies the parts of `size` bytes each of which the coin says yes to.
+/// Copies each part of `size` bytes with a probability of one half.
 void copy_parts(std::byte* to, const std::byte* from, std::size_t size, random& choices) {
   for (std::size_t at = 0; at < page; at += size) {
     if (choices.one_in(2)) std::memcpy(to + at, from + at, size);
   }
 }
 
-/// What the kernel and the device make of one page between two syncs.
+/// Simulates write-backs of one page by the kernel and the device between two syncs.
 void write_back_part(std::byte* to, const std::byte* from, random& choices) {
   switch (choices.below(4)) {
     case 0: break;
@@ -41,7 +42,7 @@ void write_back_part(std::byte* to, const std::byte* from, random& choices) {
   }
 }
 
-/// A random part of what differs reaches `found`, page by page.
+/// Copies a random part of the differing data to `found`, page by page.
 void write_back_parts(file_image& found, const file_image& cached, random& choices) {
   for (std::size_t at = 0; at + page <= found.size(); at += page) {
     if (std::memcmp(&found[at], &cached[at], page) == 0) continue;
@@ -59,7 +60,7 @@ std::size_t unsynced_page(const file_image& durable, const file_image& cached, s
   return cached.size();
 }
 
-/// All of a file; empty if there is none.
+/// Reads a file. The result is empty if there is none.
 void read_file(const std::string& path, int fd, file_image& into) {
   into.clear();
   if (fd < 0) return;
@@ -94,8 +95,8 @@ bool is_zero(const std::byte* first) {
 
 void frozen_disk::cut(random& choices, disk_image& found) const {
   found = durable;
-  // A change of length is durable at once: files are synced for it, and a log's tail of zeros is
-  // as good as none.
+  // A change of length is durable immediately: files are synced for it, and a log that ends with
+  // zeros is equivalent to a shorter one.
   found.pool.resize(cached.pool.size());
   found.log.resize(cached.log.size());
   const bool nothing = choices.one_in(6);
@@ -106,7 +107,7 @@ void frozen_disk::cut(random& choices, disk_image& found) const {
   write_back_parts(found.log, cached.log, choices);
 }
 
-/// The device as domain::logged_file sees it.
+/// The device of domain::logged_file.
 class lossy_disk::under_log final : public pool_detail::log_device {
  public:
   explicit under_log(lossy_disk& disk) : disk_(disk) {}
@@ -185,7 +186,7 @@ void lossy_disk::restore(const disk_image& found) {
   for (std::size_t at = 0; at + page <= pool.size(); at += page) {
     if (std::memcmp(&pool[at], &present_.pool[at], page) == 0) continue;
     const auto where = static_cast<off_t>(at);
-    // What was never written is a hole again, as the kernel leaves it.
+    // A page that was never written becomes a hole again, as in the kernel.
     if (is_zero(&pool[at]) &&
         ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, where, page) == 0) {
       continue;
@@ -224,12 +225,12 @@ void lossy_disk::sync_page(std::uint64_t offset) {
   }
 }
 
-/// What fsync and fdatasync do.
+/// Simulates fsync and fdatasync.
 void lossy_disk::sync_everything() {
   if (!faults.postpones_all_but_header) read_file(path_, fd_, durable_.pool);
 }
 
-/// The same where a log is in use. The file may not have its name yet.
+/// Simulates a sync with a log in use. The file may not have its name yet.
 void lossy_disk::sync_file(const std::string& path, int fd) {
   if (path == path_) {
     if (!faults.forgets_pages_in_place) read_file(path, fd, durable_.pool);

@@ -1,3 +1,4 @@
+// The observer of the lossy file domains.
 #include <outlast/verify/machine/lossy_file.hpp>
 
 #include <utility>

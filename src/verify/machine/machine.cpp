@@ -1,3 +1,4 @@
+// The simulated machine: its threads, accesses, fences and faults.
 #include <outlast/verify/machine/machine.hpp>
 
 #include <outlast/base/hash.hpp>
@@ -11,7 +12,7 @@
 namespace outlast::verify {
 namespace {
 
-/// Of a step that touches nothing: a fence with nothing to wait for.
+/// The footprint of a step that touches nothing: a fence with nothing to complete.
 constexpr std::uint64_t no_line = ~std::uint64_t{0};
 
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
@@ -64,10 +65,10 @@ void machine::install_signal_handlers() {
   for (const int number : watched_signals) ::sigaction(number, &action, nullptr);
 }
 
-/// A subject that faults ends its fiber. Anything else dies as it would have without us.
+/// Ends the fiber of a subject that faults. Other code ends as it would without this handler.
 void machine::on_signal(int number) {
   machine* const self = current();
-  if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != nobody)) {
+  if (self != nullptr && (self->alone_depth_ > 0 || self->running_thread_ != no_thread)) {
     guarded& runner = self->running();
     runner.signal = number;
     self->leave_for_good(runner);
@@ -76,7 +77,7 @@ void machine::on_signal(int number) {
   ::raise(number);
 }
 
-mishap machine::ending_of(const guarded& runner) {
+fault machine::ending_of(const guarded& runner) {
   if (runner.signal == 0) return runner.ended;
   return std::string("was ended by a signal: ") + ::strsignal(runner.signal);
 }
@@ -111,30 +112,30 @@ std::string machine::name_of_thread(unsigned number) const {
 }
 
 unsigned machine::thread_number() const noexcept {
-  return alone_depth_ > 0 || running_thread_ == nobody ? alone_number() : running_thread_;
+  return alone_depth_ > 0 || running_thread_ == no_thread ? alone_number() : running_thread_;
 }
 
 void machine::look_as_running() {
   if (buffers_stores_) memory_.look_as(thread_number());
 }
 
-void machine::catch_mishap(guarded& runner, const std::function<void()>& body) {
+void machine::catch_fault(guarded& runner, const std::function<void()>& body) {
   try {
     body();
   } catch (const std::exception& problem) {
     runner.ended = sentence_of(problem);
   } catch (...) {
-    runner.ended = "threw something that is no std::exception";
+    runner.ended = "threw an object that is not a std::exception";
   }
 }
 
 // --- alone ---
 
-mishap machine::run_alone(const std::function<void()>& body) {
-  if (alone_depth_ == deepest) return "nests too deep";
-  if (alone_depth_ == 0 && running_thread_ == nobody) drain_all(alone_number());
+fault machine::run_alone(const std::function<void()>& body) {
+  if (alone_depth_ == deepest) return "nests too deeply";
+  if (alone_depth_ == 0 && running_thread_ == no_thread) drain_all(alone_number());
   fiber* const caller =
-      alone_depth_ > 0 || running_thread_ != nobody ? running().stack.get() : &main_;
+      alone_depth_ > 0 || running_thread_ != no_thread ? running().stack.get() : &main_;
   guarded& runner = *alone_[alone_depth_];
   runner.alone_body = &body;
   if (mutated_) postponed_[threads_.size()] = {};
@@ -147,7 +148,7 @@ mishap machine::run_alone(const std::function<void()>& body) {
   }
   fiber::switch_between(*caller, *runner.stack);
   alone_depth_ = depth;
-  const mishap ended = ending_of(runner);
+  const fault ended = ending_of(runner);
   if (buffers_stores_) end_alone(ended.has_value());
   return ended;
 }
@@ -160,15 +161,15 @@ void machine::end_alone(bool wrecked) {
 fiber& machine::alone_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   guarded& runner = me.running();
-  me.catch_mishap(runner, *runner.alone_body);
+  me.catch_fault(runner, *runner.alone_body);
   runner.finished = true;
   return *runner.caller;
 }
 
 // --- threads ---
 
-mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)>& body,
-                            strategy& order) {
+fault machine::run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                           strategy& order) {
   thread_count_ = threads;
   thread_body_ = &body;
   order_ = &order;
@@ -182,14 +183,14 @@ mishap machine::run_threads(unsigned threads, const std::function<void(unsigned)
   }
   order.begin(decision_source_, buffers_stores_ ? 2 * threads : threads, horizon_);
   looks_ahead_ = order.looks_ahead();
-  const unsigned first = decide(nobody);
+  const unsigned first = decide(no_thread);
   running_thread_ = first;
   look_as_running();
   fiber::switch_between(main_, *threads_[first]->stack);
-  const unsigned last = std::exchange(running_thread_, nobody);
+  const unsigned last = std::exchange(running_thread_, no_thread);
   alone_depth_ = 0;
   looks_ahead_ = false;
-  mishap ended = ending_of(*threads_[last]);
+  fault ended = ending_of(*threads_[last]);
   if (ended) memory_.discard_buffers();
   look_as_running();
   if (ended) ended = "thread " + std::to_string(last) + ' ' + *ended;
@@ -200,10 +201,10 @@ fiber& machine::thread_entry(void* self) {
   machine& me = *static_cast<machine*>(self);
   const unsigned number = me.running_thread_;
   guarded& runner = *me.threads_[number];
-  me.catch_mishap(runner, [&me, number] { (*me.thread_body_)(number); });
+  me.catch_fault(runner, [&me, number] { (*me.thread_body_)(number); });
   runner.finished = true;
-  const unsigned next = runner.ended ? nobody : me.decide(nobody);
-  if (next == nobody) return *runner.caller;
+  const unsigned next = runner.ended ? no_thread : me.decide(no_thread);
+  if (next == no_thread) return *runner.caller;
   me.running_thread_ = next;
   me.look_as_running();
   return *me.threads_[next]->stack;
@@ -222,7 +223,7 @@ void machine::abandon(std::string what) {
 
 void machine::list_runnable(unsigned current) {
   runnable_.clear();
-  if (current != nobody && !threads_[current]->finished && !threads_[current]->waiting) {
+  if (current != no_thread && !threads_[current]->finished && !threads_[current]->waiting) {
     runnable_.push_back(current);
   }
   for (unsigned t = 0; t < thread_count_; ++t) {
@@ -243,11 +244,11 @@ void machine::list_drains() {
   }
 }
 
-/// The thread that goes on; nobody's number if all have finished and nothing is buffered.
+/// Returns the thread that continues, or no_thread if all have finished and all buffers are empty.
 unsigned machine::decide(unsigned current) {
   for (;;) {
     list_runnable(current);
-    if (runnable_.empty()) return nobody;
+    if (runnable_.empty()) return no_thread;
     const unsigned next = choose(current);
     if (next < thread_count_) return next;
     drain_one(next - thread_count_);
@@ -281,7 +282,7 @@ void machine::go_on(unsigned thread) {
 }
 
 void machine::end_stuck() {
-  abandon("made no end within " + std::to_string(bounds_.steps) + " steps");
+  abandon("did not end within " + std::to_string(bounds_.steps) + " steps");
 }
 
 void machine::end_starved() {
@@ -289,7 +290,7 @@ void machine::end_starved() {
 }
 
 void machine::begin_operation(std::uint32_t most) {
-  if (running_thread_ == nobody) return;
+  if (running_thread_ == no_thread) return;
   guarded& me = *threads_[running_thread_];
   me.operation_ends = most == 0 ? no_bound : me.steps + most + 1;
   access_boundary();
@@ -304,12 +305,12 @@ void machine::spare(bool spared) noexcept { running().spared = spared; }
 
 bool machine::parked_one() const noexcept { return to_park_ && threads_[*to_park_]->parked; }
 
-/// Stops the running thread for good if that is its fate.
+/// Stops the running thread for good if that was decided.
 void machine::stop_if_parked(guarded& me) {
   if (to_park_ != me.number || me.steps < park_at_ || me.spared) return;
   me.parked = true;
-  const unsigned next = decide(nobody);
-  if (next == nobody) leave_for_good(me);
+  const unsigned next = decide(no_thread);
+  if (next == no_thread) leave_for_good(me);
   go_on(next);
 }
 
@@ -320,7 +321,7 @@ void machine::yield(const intent& next) {
     if (buffers_stores_) drain_now_and_then(runner);
     return;
   }
-  if (running_thread_ == nobody) return;
+  if (running_thread_ == no_thread) return;
   guarded& me = *threads_[running_thread_];
   count_step(me);
   wake_waiting();
@@ -333,7 +334,7 @@ void machine::yield(const intent& next) {
   go_on(decide(running_thread_));
 }
 
-/// The running thread goes on, and a replay is told so.
+/// Continues the running thread, and records the decision for a replay.
 void machine::pass_silently() {
   list_runnable(running_thread_);
   if (runnable_.size() > 1) decisions_.push_back(static_cast<std::uint8_t>(running_thread_));
@@ -372,7 +373,7 @@ void machine::locked_access(const void* address, domain::code_line where) {
 }
 
 void machine::relax() {
-  if (alone_depth_ > 0 || running_thread_ == nobody) {
+  if (alone_depth_ > 0 || running_thread_ == no_thread) {
     yield({});
     return;
   }
@@ -388,7 +389,7 @@ void machine::relax() {
 // --- states ---
 
 void machine::remember_seen(const void* value, std::size_t size) {
-  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  if (alone_depth_ > 0 || running_thread_ == no_thread) return;
   std::uint64_t bits = 0;
   std::memcpy(&bits, value, std::min(size, sizeof bits));
   std::uint64_t& seen = threads_[running_thread_]->seen;
@@ -396,7 +397,7 @@ void machine::remember_seen(const void* value, std::size_t size) {
 }
 
 std::uint64_t machine::state_hash() const {
-  std::uint64_t hash = base::mix64(memory_.state_hash() + twins_.hash());
+  std::uint64_t hash = base::mix64(memory_.state_hash() + shadows_.hash());
   for (unsigned t = 0; t < thread_count_; ++t) {
     const guarded& each = *threads_[t];
     const std::uint64_t flags = (each.finished ? 1U : 0U) | (each.waiting ? 2U : 0U);
@@ -408,7 +409,7 @@ std::uint64_t machine::state_hash() const {
 
 // --- footprints ---
 
-/// Whether the order of this step and the other threads' may make a difference.
+/// Returns true if the order of this step and the other threads' steps can matter.
 bool machine::may_matter(const intent& next) {
   if (next.boundary) return true;
   if (next.line == no_line) return false;
@@ -417,7 +418,7 @@ bool machine::may_matter(const intent& next) {
 }
 
 void machine::record_footprint(std::uint32_t line, bool writes) {
-  if (alone_depth_ > 0 || running_thread_ == nobody) return;
+  if (alone_depth_ > 0 || running_thread_ == no_thread) return;
   if (footprints_.empty()) forget_footprints();
   std::uint16_t& seen = footprints_[line];
   if (seen == 0) touched_lines_.push_back(line);
@@ -467,7 +468,7 @@ void machine::drain() {
   if (buffers_stores_) drain_all(thread_number());
 }
 
-/// Word by word, but for 16 bytes that are one store.
+/// Stores word by word, except 16 bytes that are one store.
 void machine::buffer_store(void* destination, const void* source, std::size_t size, store_kind kind,
                            site_id site, bool untorn) {
   const unsigned thread = thread_number();
@@ -486,12 +487,12 @@ void machine::buffer_store(void* destination, const void* source, std::size_t si
 
 // --- blocks ---
 
-/// The byte of the memory that the address names, by itself or as its twin; null if it names none.
+/// Returns the byte of the memory at the address or at its shadow, or nullptr if there is none.
 const std::byte* machine::in_memory(const void* address) const noexcept {
   if (memory_.contains(address)) return static_cast<const std::byte*>(address);
-  const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - twins_.distance();
+  const std::uintptr_t original = reinterpret_cast<std::uintptr_t>(address) - shadows_.distance();
   const auto* const byte = reinterpret_cast<const std::byte*>(original);
-  return twins_.distance() != 0 && memory_.contains(byte) ? byte : nullptr;
+  return shadows_.distance() != 0 && memory_.contains(byte) ? byte : nullptr;
 }
 
 void machine::block_given(const void* begin, std::size_t bytes) {
@@ -515,8 +516,8 @@ void machine::tolerate_freed(bool wanted) noexcept {
   if (anybody_runs()) running().tolerant += wanted ? 1 : ~0U;
 }
 
-/// An address inside of the line is one of the bytes that are meant. The first address of the line
-/// stands for any of them, and blocks may share the line.
+/// Requires that the line is in use. An address inside of the line is one of the flushed bytes. The
+/// first address of the line represents any of them, and blocks can share the line.
 void machine::require_line_in_use(const void* address, domain::code_line where) {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (number % memory::line_size != 0) return require_in_use(address, 1, "flushed", where);
@@ -526,7 +527,7 @@ void machine::require_line_in_use(const void* address, domain::code_line where) 
   require_in_use(address, 1, "flushed", where);
 }
 
-void machine::require_in_use(const void* address, std::size_t bytes, const char* deed,
+void machine::require_in_use(const void* address, std::size_t bytes, const char* use,
                              domain::code_line where) {
   const freed_blocks& freed = memory_.freed();
   if (freed.empty() || !anybody_runs() || running().tolerant != 0) return;
@@ -536,7 +537,7 @@ void machine::require_in_use(const void* address, std::size_t bytes, const char*
   if (found == nullptr) return;
   const std::byte* const memory = memory_.bytes().data();
   const auto begin = reinterpret_cast<const std::byte*>(found->begin) - memory;
-  std::string what = deed;
+  std::string what = use;
   what += " a block that is free: offset " + std::to_string(first - memory) + ", in the block of " +
           std::to_string(found->bytes) + " bytes at offset " + std::to_string(begin) +
           "; accessed at " + to_text(where) + "; freed at " + to_text(found->freed) + " (" +
@@ -545,13 +546,13 @@ void machine::require_in_use(const void* address, std::size_t bytes, const char*
   abandon(std::move(what));  // the stack is left as it is, with what it holds
 }
 
-// --- the seam ---
+// --- the interface of the domain ---
 
 void machine::store(void* destination, const void* source, std::size_t size, store_kind kind,
                     const domain::site& where, bool untorn) {
   if (!untorn) require_in_use(destination, size, "stored to", domain::code_line::of(where));
   const bool inside = memory_.contains(destination);
-  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != nobody)) {
+  if (!inside && !(buffers_stores_ && alone_depth_ == 0 && running_thread_ != no_thread)) {
     std::memcpy(destination, source, size);
     return;
   }
@@ -565,8 +566,8 @@ void machine::store(void* destination, const void* source, std::size_t size, sto
   store_over();
 }
 
-void machine::store_at_once(void* destination, const void* source, std::size_t size,
-                            store_kind kind, const domain::site& where) {
+void machine::store_unbuffered(void* destination, const void* source, std::size_t size,
+                               store_kind kind, const domain::site& where) {
   if (!memory_.contains(destination)) {
     std::memcpy(destination, source, size);
     return;
@@ -588,7 +589,7 @@ void machine::write_back(const void* address, const domain::site& where) {
   memory_.write_back(thread_number(), address);
 }
 
-/// A fence that came late comes now.
+/// Executes a postponed fence.
 void machine::store_over() {
   if (mutated_ && std::exchange(postponed_[thread_number()].fence, false)) {
     complete_fence(thread_number());
@@ -612,7 +613,7 @@ void machine::complete_fence(unsigned thread) {
   if (late != nullptr) memory_.write_back(thread, late);
 }
 
-/// The scheduling point of a fence. False if it is defective.
+/// Is the scheduling point of a fence. Returns false if the fence is defective.
 bool machine::begin_fence(const domain::site& where) {
   if (memory_.fence_matters(thread_number())) {
     access_boundary();

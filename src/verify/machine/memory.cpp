@@ -1,3 +1,4 @@
+// The simulated memory: pending stores, crash images and frames.
 #include <outlast/verify/machine/memory.hpp>
 
 #include <outlast/base/error.hpp>
@@ -11,8 +12,8 @@
 namespace outlast::verify {
 namespace {
 
-/// Free under every sanitizer and left alone by address randomisation. Several explorers in one
-/// process take one each.
+/// Addresses that are free under every sanitizer and not used by address randomisation. Each
+/// explorer of a process uses one.
 constexpr std::uintptr_t first_base = 0x5530'0000'0000;
 constexpr std::uintptr_t base_stride = 0x0000'4000'0000;
 constexpr unsigned bases = 16;
@@ -216,7 +217,7 @@ void memory::write_media(std::uint32_t line, const pending_store& entry) {
   }
 }
 
-/// Moves what is guaranteed to the media and drops what it overwrites.
+/// Moves guaranteed stores to the media and drops the stores that they overwrite.
 template <class Guaranteed>
 void memory::move_to_media(std::uint32_t line, Guaranteed&& guaranteed) {
   std::vector<pending_store>& entries = lines_[line];
@@ -321,8 +322,8 @@ void memory::drain_flushes(unsigned thread) {
   }
 }
 
-/// The CPU goes on with what a dead process had issued. Its own memory is gone: the words that
-/// stand for it here belong to threads that go on when the crash has been examined.
+/// Completes the instructions that an ended process had issued. Its own memory is gone: the words
+/// that represent it here belong to threads that continue after the crash has been examined.
 void memory::drain_dead(unsigned thread) {
   const buffered& oldest = buffers_.of(thread).front();
   if (oldest.what != buffered::instruction::store || !oldest.outside) {
@@ -333,7 +334,7 @@ void memory::drain_dead(unsigned thread) {
   drain_flushes(thread);
 }
 
-/// The fence saves every line that it guarantees, as all see it.
+/// Saves every line that the fence guarantees, with the content that all threads see.
 void memory::drain_fence(unsigned thread) {
   buffers_.lift();
   static_cast<void>(buffers_.pop(thread));
@@ -369,7 +370,7 @@ bool memory::ordered(std::span<const pending_store> entries) const noexcept {
   });
 }
 
-/// A store survives only with those of its line that the machine keeps before it.
+/// Returns true if each store of the set has the earlier stores of its line that must precede it.
 bool memory::may_survive(std::span<const pending_store> entries, std::uint64_t set) const {
   std::uint64_t ordinary = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -382,7 +383,7 @@ bool memory::may_survive(std::span<const pending_store> entries, std::uint64_t s
   return true;
 }
 
-/// Of the sets that differ in stores alone that recovery clears, the one that has all it can have.
+/// Returns true for the largest of the sets that differ only in stores that recovery clears.
 bool memory::represents_its_like(std::span<const pending_store> entries, std::uint64_t set) const {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i;
@@ -536,7 +537,7 @@ void memory::clear(std::byte content) {
   ++version_;
 }
 
-/// What the running thread has in its buffer for `line`, over the content that all see.
+/// Applies the running thread's buffered stores to `line` over the content that all threads see.
 void memory::lay_over(std::uint32_t line, std::byte* content) const {
   const std::byte* const begin = live_ + std::size_t{line} * line_size;
   for (const buffered& e : buffers_.of(buffers_.viewer())) {
@@ -545,7 +546,7 @@ void memory::lay_over(std::uint32_t line, std::byte* content) const {
   }
 }
 
-const void* memory::stranger_in(std::uint32_t line) const {
+const void* memory::foreign_store_in(std::uint32_t line) const {
   std::uint64_t expected[8];
   std::memcpy(expected, media_word(line, 0), line_size);
   for (const pending_store& e : lines_[line]) {
@@ -557,18 +558,18 @@ const void* memory::stranger_in(std::uint32_t line) const {
   return difference == seen + 8 ? nullptr : difference;
 }
 
-const void* memory::stranger_in_touched_lines() const {
+const void* memory::foreign_store_in_touched_lines() const {
   if (depth_ == 0) return nullptr;
   for (const saved_line& saved : frames_[depth_ - 1].undo) {
-    if (const void* const found = stranger_in(saved.line)) return found;
+    if (const void* const found = foreign_store_in(saved.line)) return found;
   }
   return nullptr;
 }
 
-const void* memory::stranger_anywhere() const {
+const void* memory::foreign_store_anywhere() const {
   for (std::uint32_t line = 0; line < lines_.size(); ++line) {
     if (std::memcmp(live_word(line, 0), media_word(line, 0), line_size) == 0) continue;
-    if (const void* const found = stranger_in(line)) return found;
+    if (const void* const found = foreign_store_in(line)) return found;
   }
   return nullptr;
 }

@@ -1,3 +1,4 @@
+// The check that the named replica has no store at risk.
 #include <outlast/verify/machine/replicas_at_risk.hpp>
 
 namespace outlast::verify {

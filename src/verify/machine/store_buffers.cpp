@@ -1,3 +1,4 @@
+// The store buffers of the simulated threads.
 #include <outlast/verify/machine/store_buffers.hpp>
 
 #include <outlast/base/cache_line.hpp>
@@ -11,7 +12,7 @@ namespace {
 
 using instruction = buffered::instruction;
 
-/// Words are the rule.
+/// Words are the common case.
 void transfer(std::byte* to, const std::byte* from, std::size_t size) {
   if (size == 8) {
     std::memcpy(to, from, 8);

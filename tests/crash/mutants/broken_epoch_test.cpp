@@ -1,6 +1,5 @@
-// Goal: no sentence of the protocol of epochs can be left out without the verifier noticing.
-// Method: the real headers with one sentence switched off (mutate_epoch.cmake), and with none; the
-// seeds are fixed.
+// Goal: the verifier detects each omitted step of the protocol of epochs. Method: the real headers
+// with one step disabled (mutate_epoch.cmake), and with none. The seeds are fixed.
 #include <broken_epoch/baselines/one_lock_queue.hpp>
 #include <outlast/verify/explorer/buffered_subject.hpp>
 #include <outlast/verify/explorer/explorer.hpp>

@@ -17,7 +17,7 @@ namespace {
 
 template <flit_defect Defect>
 verify::report explore(std::uint64_t executions) {
-  using list = lockfree::harris_list<std::uint64_t, lockfree::no_value, broken_flit<Defect>,
+  using list = lockfree::harris_list<std::uint64_t, roots::no_value, broken_flit<Defect>,
                                      std::less<std::uint64_t>, verify::eager_epochs>;
   verify::map_subject<list> tested("harris_list");
   verify::options how;

@@ -1,5 +1,5 @@
-// Goal: link-and-persist is right with the owner's number as its mark, and the verifier finds what
-// is wrong with other marks, the single bit of the literature among them.
+// Goal: link-and-persist is right with the owner's number as its mark, and the verifier finds the
+// defects of other marks, including the single bit of the literature.
 // Method: two registers that hold a handful of values, so that values come back; hand-written words
 // with one defect each, and the library's cell.
 #include <outlast/domain/persist.hpp>

@@ -1,5 +1,5 @@
-// Goal: of what a placement persists at the end of a traversal nothing can be left out, and the
-// verifier notices where it is. Method: the real list under placements with one defect each, and
+// Goal: the verifier detects each omission in the data that a placement persists at the end of a
+// traversal. Method: the real list under placements with one defect each, and
 // under the two that have none; the seeds are fixed.
 #include <tests/crash/mutants/broken_placements.hpp>
 

@@ -1,6 +1,6 @@
-// Goal: of what queue and stack persist, and of the order in which they do, nothing can be left
-// out, and the verifier notices where it is. Method: the real structures under placements and
-// reclaimers with one defect each, and under those that have none; the seeds are fixed.
+// Goal: the verifier detects each omission in the data that queue and stack persist, and in the
+// order in which they persist it. Method: the real structures under placements and reclaimers with
+// one defect each, and under those that have none; the seeds are fixed.
 #include <tests/crash/mutants/broken_placements.hpp>
 #include <tests/crash/mutants/hasty_epochs.hpp>
 

@@ -1,6 +1,6 @@
-// Goal: no sentence of the protocols of link-free and SOFT sets can be left out, and the verifier
-// notices where it is. Method: the real headers with one sentence switched off (mutate_sets.cmake),
-// and with none; the seeds are fixed.
+// Goal: the verifier detects each omitted step of the protocols of link-free and SOFT sets.
+// Method: the real headers with one step disabled (mutate_sets.cmake), and with none. The seeds are
+// fixed.
 #include <broken_sets/baselines/soft_in_place.hpp>
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>

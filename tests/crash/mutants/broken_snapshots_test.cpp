@@ -1,7 +1,6 @@
-// Goal: no sentence on which snapshots, strings and hash maps in transactions rest can be left out
-// without the verifier noticing.
-// Method: the real headers with one sentence switched off (mutate_tx_seq.cmake), and with none; the
-// seeds are fixed.
+// Goal: the verifier detects each omitted step of snapshots, strings and hash maps in transactions.
+// Method: the real headers with one step disabled (mutate_tx_seq.cmake), and with none. The seeds
+// are fixed.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>
 #include <outlast/verify/explorer/snapshots_of.hpp>

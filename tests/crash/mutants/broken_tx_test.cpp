@@ -1,6 +1,6 @@
-// Goal: no sentence of the protocol of transactions can be left out without the verifier noticing.
-// Method: the real headers with one sentence switched off (mutate_tx.cmake), and with none; the
-// seeds are fixed.
+// Goal: the verifier detects each omitted step of the protocol of transactions.
+// Method: the real headers with one step disabled (mutate_tx.cmake), and with none. The seeds are
+// fixed.
 #include <outlast/verify/explorer/explorer.hpp>
 #include <outlast/verify/explorer/map_subject.hpp>
 #include <outlast/verify/machine/simulated.hpp>
@@ -35,7 +35,7 @@ enum class scenarios {
   many_batches,         ///< of three threads, so that a replica misses several
   a_reader,             ///< one who reads while the other updates several times
   an_overtaken_reader,  ///< the same with crashes
-  lives,                ///< short ones that end in crashes, or in good order
+  incarnations,         ///< short ones that end in crashes, or in good order
 };
 
 using standard_map =
@@ -79,7 +79,7 @@ verify::report explore(verify::subject& tested, int defect, scenarios which,
       options.within = {.threads = 2, .operations = 3, .keys = 2, .prefill = 2};
       options.pct_depth = 4;
       break;
-    case scenarios::lives:
+    case scenarios::incarnations:
       options.within = {.threads = 1, .operations = 2, .keys = 2, .prefill = 1};
       options.nested_one_in = 1;
       options.operations_after = 1;
@@ -112,7 +112,7 @@ verify::report explore<standard_map>(int defect, scenarios which, std::uint64_t 
 
 TEST(unbroken_transactions, are_found_right) {
   using enum scenarios;
-  for (const scenarios which : {two_threads, three_threads, a_reader, lives}) {
+  for (const scenarios which : {two_threads, three_threads, a_reader, incarnations}) {
     const verify::report blocking = explore<left_right>(0, which, 20);
     EXPECT_FALSE(blocking.found) << to_text(*blocking.found);
     const verify::report helping = explore<redo>(0, which, 8);
@@ -252,17 +252,17 @@ INSTANTIATE_TEST_SUITE_P(
         mutant{52, scenarios::two_threads, "where objects lie is not written back"},
         mutant{53, scenarios::two_threads, "objects are not written back"},
         mutant{54, scenarios::two_threads, "the durable word does not wait"},
-        mutant{55, scenarios::lives, "a copy keeps what the replica held"},
+        mutant{55, scenarios::incarnations, "a copy keeps what the replica held"},
         mutant{56, scenarios::three_threads, "what an operation wrote first stays"},
         mutant{57, scenarios::three_threads, "a page that changed is not noted"},
         mutant{58, scenarios::many_batches, "pages are noted late"},
-        mutant{59, scenarios::lives, "what a killed process wrote is not written back"},
+        mutant{59, scenarios::incarnations, "what a killed process wrote is not written back"},
         mutant{60, scenarios::three_threads, "a copy leaves the first transition out"},
         mutant{61, scenarios::two_threads, "what was repeated is not written back"},
         mutant{62, scenarios::three_threads, "a page that changed is not noted"},
         mutant{63, scenarios::three_threads, "a copy leaves the first operation out"},
         mutant{64, scenarios::three_threads, "what preceded a copy is not written back"},
-        mutant{65, scenarios::lives, "what was copied is not written back"}),
+        mutant{65, scenarios::incarnations, "what was copied is not written back"}),
     number_of);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Goal: reuse of a node must wait until its unlinking is durable, and the verifier notices if it
-// does not. Method: reclaimers with one mistake each, under the real list and policies.
+// Goal: reuse of a node must wait until its unlinking is durable, and the verifier detects a reuse
+// that does not. Method: reclaimers with one mistake each, under the real list and policies.
 #include <tests/crash/mutants/hasty_epochs.hpp>
 
 #include <outlast/durable/policy.hpp>

@@ -4,8 +4,8 @@
 // every member: atomic_interface_test.
 #include "tests/support/costs.hpp"
 #include "tests/support/reasons.hpp"
+#include "tests/support/shadowed_memory.hpp"
 #include "tests/support/temp_pool.hpp"
-#include "tests/support/twinned_memory.hpp"
 
 #include <outlast/domain.hpp>
 #include <outlast/durable/mirror.hpp>
@@ -65,8 +65,8 @@ class mirrored : public ::testing::Test {
  protected:
   void SetUp() override { base::this_thread().flush_pending = false; }
 
-  static test::twinned_memory& memory() {
-    static test::twinned_memory the_only;
+  static test::shadowed_memory& memory() {
+    static test::shadowed_memory the_only;
     return the_only;
   }
   template <class Cell = cell>

@@ -7,8 +7,8 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mortal_device.hpp>
 #include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include <outlast/domain.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mixed_moments.hpp>
-#include <tests/support/mortal_device.hpp>
+#include <tests/support/mixed_snapshots.hpp>
 #include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ class LogMoments : public testing::Test {
 };
 
 TEST_F(LogMoments, of_all_steps_do_not_pass_for_one) {
-  EXPECT_EQ(test::complaint_of_mixed_moments(path()), "");
+  EXPECT_EQ(test::complaint_of_mixed_snapshots(path()), "");
 }
 
 TEST_F(LogMoments, a_log_that_was_copied_after_a_checkpoint_does_not_fit_an_earlier_file) {

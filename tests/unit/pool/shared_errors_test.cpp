@@ -4,8 +4,8 @@
 #include <outlast/pool/any_domain.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/pool.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mortal_device.hpp>
 
 #include <gtest/gtest.h>
 

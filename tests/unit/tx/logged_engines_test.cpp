@@ -8,8 +8,8 @@
 #include <outlast/tx/baselines/redo.hpp>
 #include <outlast/tx/left_right.hpp>
 #include <outlast/tx/redo_opt.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mortal_device.hpp>
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/commit_records.hpp>
 #include <outlast/tx/redo_opt.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/memory_folder.hpp>
-#include <tests/support/mortal_device.hpp>
 #include <tests/support/whole_file.hpp>
 
 #include <gtest/gtest.h>

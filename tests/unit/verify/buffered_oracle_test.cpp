@@ -1,7 +1,7 @@
-// Goal: the judge of buffered structures accepts a state after a prefix of the history, the prefix
-// that was promised, and nothing else; and it can be made to fail. Method: hand-written histories,
-// each known-bad one also before a judge with a seeded fault; and thousands of random ones, whose
-// orders are enumerated without the judge's search.
+// Goal: the checker of buffered structures accepts the state after the guaranteed prefix of the
+// history and nothing else, and it can fail. Method: hand-written histories, of which a checker
+// with a rule disabled must accept each bad one, and thousands of random histories, whose orders
+// are enumerated without the checker's search.
 #include "random_history.hpp"
 
 #include <outlast/verify/checkers/buffered_oracle.hpp>
@@ -17,10 +17,10 @@ namespace {
 using verify::abstract_state;
 using verify::buffered_oracle;
 using verify::call;
+using verify::checker_rules;
 using verify::epoch_operation;
 using verify::event;
 using verify::history;
-using verify::judging;
 using verify::map_operation;
 using verify::map_oracle;
 using verify::outcome;
@@ -44,16 +44,16 @@ outcome replaced_in(std::uint64_t epoch) { return {false, 0, epoch}; }
 /// Operations of one thread, one after the other.
 history serial(const std::vector<std::pair<call, outcome>>& steps) {
   history h;
-  for (const auto& [what, answer] : steps) h.respond(h.invoke(0, what), answer);
+  for (const auto& [what, result] : steps) h.respond(h.invoke(0, what), result);
   return h;
 }
 
-bool after_crash(const history& h, const abstract_state& found, judging rules = {},
+bool after_crash(const history& h, const abstract_state& found, checker_rules rules = {},
                  const abstract_state& initial = {}) {
   return buffered_oracle(map(), 3, rules).explains_after_crash(initial, h, found);
 }
 
-bool without_crash(const history& h, const abstract_state& found, judging rules = {}) {
+bool without_crash(const history& h, const abstract_state& found, checker_rules rules = {}) {
   return buffered_oracle(map(), 3, rules).explains({}, h, found);
 }
 
@@ -69,7 +69,7 @@ TEST(BufferedOracle, demands_the_epochs_that_the_image_names) {
 
 TEST(BufferedOracle, refuses_a_state_of_another_epoch) {
   const history h = serial({{put(1, 10), added_in(1)}, {put(2, 20), added_in(2)}});
-  constexpr judging any_prefix{.keeps_boundary = false};
+  constexpr checker_rules any_prefix{.keeps_boundary = false};
   for (const abstract_state& wrong :
        {abstract_state{2, 1, 10}, abstract_state{1, 1, 10, 2, 20}, abstract_state{1}}) {
     EXPECT_FALSE(after_crash(h, wrong));
@@ -180,11 +180,11 @@ TEST(BufferedOracle, demands_a_prefix_with_the_synced_of_subjects_without_stamps
   EXPECT_FALSE(after_crash(h, {0, 2, 20}));
 }
 
-TEST(BufferedOracle, judges_any_specification) {
+TEST(BufferedOracle, checks_any_specification) {
   using verify::sequence_operation;
   using verify::sequence_oracle;
   const auto queue = std::make_shared<sequence_oracle>(sequence_oracle::discipline::queue);
-  const buffered_oracle judge(queue);
+  const buffered_oracle checker(queue);
   history h;
   for (const std::uint64_t value : {7U, 8U, 9U}) {
     const call add{static_cast<std::uint8_t>(sequence_operation::add), 0, value};
@@ -192,17 +192,17 @@ TEST(BufferedOracle, judges_any_specification) {
   }
   const call take{static_cast<std::uint8_t>(sequence_operation::take), 0, 0};
   h.respond(h.invoke(0, take), {true, 7, 3});
-  EXPECT_TRUE(judge.explains_after_crash({}, h, {2, 7, 8}));
-  EXPECT_TRUE(judge.explains_after_crash({}, h, {3, 8, 9}));
-  EXPECT_FALSE(judge.explains_after_crash({}, h, {2, 8}));
-  EXPECT_FALSE(judge.explains_after_crash({}, h, {3, 7, 8, 9}));
+  EXPECT_TRUE(checker.explains_after_crash({}, h, {2, 7, 8}));
+  EXPECT_TRUE(checker.explains_after_crash({}, h, {3, 8, 9}));
+  EXPECT_FALSE(checker.explains_after_crash({}, h, {2, 8}));
+  EXPECT_FALSE(checker.explains_after_crash({}, h, {3, 7, 8, 9}));
 }
 
 TEST(BufferedOracle, describes_epochs_and_their_operations) {
-  const buffered_oracle judge(map());
-  EXPECT_EQ(judge.describe(sync()), "sync()");
-  EXPECT_EQ(judge.describe(put(1, 10)), "put(1, 10)");
-  EXPECT_EQ(judge.describe(abstract_state{4, 1, 10}), "{1: 10} up to epoch 4");
+  const buffered_oracle checker(map());
+  EXPECT_EQ(checker.describe(sync()), "sync()");
+  EXPECT_EQ(checker.describe(put(1, 10)), "put(1, 10)");
+  EXPECT_EQ(checker.describe(abstract_state{4, 1, 10}), "{1: 10} up to epoch 4");
 }
 
 /// All orders of a history, one after the other: the definition, spelt out.
@@ -279,7 +279,7 @@ abstract_state behind(std::uint64_t epoch, const abstract_state& content) {
 
 TEST(BufferedOracle, agrees_with_the_enumeration_of_all_orders) {
   verify::random source(2021);
-  const buffered_oracle judge(map(), 1'000);
+  const buffered_oracle checker(map(), 1'000);
   unsigned accepted = 0;
   unsigned refused = 0;
   for (unsigned round = 0; round < 20'000; ++round) {
@@ -293,7 +293,8 @@ TEST(BufferedOracle, agrees_with_the_enumeration_of_all_orders) {
     const std::uint64_t content = source.one_in(2) ? epoch : source.below(run.epoch_ends.size());
     const abstract_state& found = run.epoch_ends[content];
     const bool right = enumeration(run.seen, initial, epoch).explains(found);
-    ASSERT_EQ(judge.explains_after_crash(behind(0, initial), run.seen, behind(epoch, found)), right)
+    ASSERT_EQ(checker.explains_after_crash(behind(0, initial), run.seen, behind(epoch, found)),
+              right)
         << "round " << round;
     ++(right ? accepted : refused);
   }

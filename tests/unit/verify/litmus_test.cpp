@@ -1,8 +1,7 @@
-// Goal: the simulated machine allows exactly the outcomes that the machines do.
-// Method: a table of small programs of one or two threads. For each and each machine, what a crash
-// may leave at any moment, or what the threads have read at the end, is collected over some hundred
-// interleavings and compared with the set that theory allows: nothing else may be seen, and all of
-// it must be.
+// Goal: the simulated machine permits exactly the outcomes of the real machines. Method: a table of
+// small programs of one or two threads. For each program and machine, some hundred interleavings
+// yield the possible crash images, or the values that the threads have read. This set must be
+// exactly the set that theory permits.
 #include <outlast/domain/persist.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 
@@ -382,7 +381,7 @@ const std::vector<litmus> together{
 };
 
 /// When the world may be told: r[0] is the answer.
-const std::vector<litmus> answers{
+const std::vector<litmus> results{
     {"an_answer_outruns_a_store_that_nobody_waits_for",
      {[](cells& c, registers& r) { set(c.x), D::schedule_point(), r[0] = 1; }},
      x_r,
@@ -589,7 +588,7 @@ class collector final : public verify::crash_observer {
     if (what_.when == at_any_crash) crash_point();
     machine_.prepare_decisions(verify::random(seed), 20);
     const auto body = [&](unsigned t) { what_.threads[t](memory(), registers_); };
-    const verify::mishap ended =
+    const verify::fault ended =
         machine_.run_threads(static_cast<unsigned>(what_.threads.size()), body, order);
     EXPECT_FALSE(ended) << *ended;
     if (what_.when == at_the_end) {
@@ -632,7 +631,7 @@ void PrintTo(const trial& one, std::ostream* out) { *out << one.what.name << " o
 
 std::vector<trial> every_trial() {
   std::vector<trial> trials;
-  for (const auto& part : {alone, special, together, answers, visibility}) {
+  for (const auto& part : {alone, special, together, results, visibility}) {
     for (const litmus& what : part) {
       for (const verdict& each : what.verdicts) {
         std::istringstream models(each.models);

@@ -1,4 +1,4 @@
-// Goal: the machine survives whatever a subject does, repeats itself exactly, and undoes crashes.
+// Goal: the machine survives every fault of a subject, is deterministic, and undoes crashes.
 #include <outlast/domain/persist.hpp>
 #include <outlast/verify/machine/simulated.hpp>
 
@@ -18,8 +18,8 @@ namespace outlast::test {
 namespace {
 
 using D = domain::simulated;
+using verify::fault;
 using verify::machine;
-using verify::mishap;
 constexpr auto relaxed = std::memory_order_relaxed;
 
 machine::limits small() { return {.steps = 2000}; }
@@ -32,7 +32,7 @@ std::atomic<std::uint64_t>& word(machine& m, std::size_t index = 0) {
 std::string interleaving(machine& m, verify::strategy& order, std::uint64_t seed) {
   std::string trace;
   m.prepare_decisions(verify::random(seed), 10);
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         for (int i = 0; i < 5; ++i) {
@@ -63,7 +63,7 @@ TEST(Machine, replays_recorded_decisions) {
 TEST(Machine, gives_each_thread_its_own_context) {
   machine m(4096, 2, {}, small());
   std::vector<const void*> contexts(2);
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         contexts[t] = &base::this_thread();
@@ -81,7 +81,7 @@ TEST(Machine, switches_threads_inside_catch_blocks) {
   const auto order = verify::random_strategy();
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     m.prepare_decisions(verify::random(seed), 10);
-    const mishap ended = m.run_threads(
+    const fault ended = m.run_threads(
         2,
         [&](unsigned t) {
           for (int i = 0; i < 3; ++i) {
@@ -105,7 +105,7 @@ TEST(Machine, switches_threads_inside_catch_blocks) {
 
 TEST(Machine, reports_exceptions) {
   machine m(4096, 2, {}, small());
-  const mishap ended = m.run_alone([] { throw std::runtime_error("no luck"); });
+  const fault ended = m.run_alone([] { throw std::runtime_error("no luck"); });
   ASSERT_TRUE(ended);
   EXPECT_NE(ended->find("no luck"), std::string::npos);
 }
@@ -120,7 +120,7 @@ TEST(Machine, ends_what_follows_a_wild_pointer) {
 #endif
   machine m(4096, 2, {}, small());
   for (int i = 0; i < 3; ++i) {
-    const mishap ended = m.run_alone([] {
+    const fault ended = m.run_alone([] {
       // Not null: the sanitizer would stop a store to null before the machine can.
       auto* volatile nowhere = reinterpret_cast<volatile int*>(std::uintptr_t{64});
       *nowhere = 1;
@@ -133,11 +133,11 @@ TEST(Machine, ends_what_follows_a_wild_pointer) {
 
 TEST(Machine, ends_what_never_ends) {
   machine m(4096, 2, {}, small());
-  const mishap alone = m.run_alone([&] {
+  const fault alone = m.run_alone([&] {
     while (D::load(word(m), relaxed) == 0) D::relax();
   });
   EXPECT_TRUE(alone);
-  const mishap threads = m.run_threads(
+  const fault threads = m.run_threads(
       2,
       [&](unsigned) {
         while (D::load(word(m), relaxed) == 0) D::relax();
@@ -152,7 +152,7 @@ TEST(Machine, lets_a_spinning_thread_wait_for_another_under_any_priorities) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     m.memory().enter_checkpoint();
     m.prepare_decisions(verify::random(seed), 10);
-    const mishap ended = m.run_threads(
+    const fault ended = m.run_threads(
         2,
         [&](unsigned t) {
           if (t == 0) {
@@ -169,12 +169,12 @@ TEST(Machine, lets_a_spinning_thread_wait_for_another_under_any_priorities) {
 
 TEST(Machine, runs_a_recovery_while_threads_are_suspended) {
   machine m(4096, 2, {}, small());
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         D::store(word(m, t), 1, relaxed);
         m.memory().enter(verify::crash_choice(m.memory().dirty_lines().size(), 0));
-        const mishap inner = m.run_alone([&] {
+        const fault inner = m.run_alone([&] {
           EXPECT_EQ(D::load(word(m, t), relaxed), 0U);
           D::store(word(m, t), 7, relaxed);
         });
@@ -204,7 +204,7 @@ TEST(Memory, undoes_a_crash_completely) {
   EXPECT_EQ(D::load(word(m, 2), relaxed), 0U);
   EXPECT_EQ(m.memory().image_hash({1, 1}), hash);
   EXPECT_TRUE(m.memory().fence_matters(1));
-  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+  EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr);
 }
 
 TEST(Memory, tells_images_apart_by_content_alone) {
@@ -220,11 +220,11 @@ TEST(Memory, tells_images_apart_by_content_alone) {
 
 TEST(Memory, notices_stores_that_go_around_the_domain) {
   machine m(4096, 1, {}, small());
-  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+  EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr);
   word(m, 3).store(5, relaxed);
-  EXPECT_EQ(m.memory().stranger_anywhere(), &word(m, 3));
+  EXPECT_EQ(m.memory().foreign_store_anywhere(), &word(m, 3));
   word(m, 3).store(0, relaxed);
-  EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+  EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr);
 }
 
 TEST(Memory, takes_images_for_alike_that_differ_in_counters_that_recovery_clears) {
@@ -254,7 +254,7 @@ std::string seen_by_another(machine& m, verify::strategy& order, std::uint64_t s
   std::string seen;
   m.memory().enter_checkpoint();
   m.prepare_decisions(verify::random(seed), 10);
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         for (int i = 0; i < 3; ++i) {
@@ -296,7 +296,7 @@ TEST(StoreBuffers, hide_stores_from_others_but_not_from_plain_reads_of_their_own
   machine m(4096, 2, with_buffers, small());
   std::vector<std::uint64_t> seen;
   lazy order;
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         if (t == 0) D::store(word(m), 1, relaxed);
@@ -315,7 +315,7 @@ TEST(StoreBuffers, drain_their_oldest_store_when_they_are_full) {
   constexpr std::uint64_t stores = verify::store_buffers::capacity + 2;
   std::uint64_t seen = 0;
   lazy order;
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         if (t == 1) seen = D::load(word(m), relaxed);
@@ -329,18 +329,19 @@ TEST(StoreBuffers, drain_their_oldest_store_when_they_are_full) {
 TEST(StoreBuffers, are_lost_in_a_crash_and_return_with_what_it_interrupted) {
   machine m(4096, 2, with_buffers, small());
   lazy order;
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       1,
       [&](unsigned) {
         D::store(word(m), 1, relaxed);
-        EXPECT_EQ(m.memory().stranger_anywhere(), nullptr) << "a buffered store is no stranger";
+        EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr)
+            << "a buffered store is no stranger";
         m.memory().enter({});
-        const mishap inner = m.run_alone([&] {
+        const fault inner = m.run_alone([&] {
           EXPECT_EQ(D::load(word(m), relaxed), 0U);
           D::store(word(m, 1), 7, relaxed);
         });
         EXPECT_FALSE(inner);
-        EXPECT_EQ(m.memory().stranger_anywhere(), nullptr);
+        EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr);
         m.memory().leave();
         EXPECT_EQ(word(m).load(relaxed), 1U);
         EXPECT_EQ(word(m, 1).load(relaxed), 0U);
@@ -355,7 +356,7 @@ TEST(StoreBuffers, hold_stores_to_volatile_memory_as_well) {
   std::atomic<std::uint64_t> outside{0};
   std::vector<std::uint64_t> seen;
   lazy order;
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       2,
       [&](unsigned t) {
         if (t == 0) D::store(outside, 1, relaxed);
@@ -369,7 +370,7 @@ TEST(StoreBuffers, hold_stores_to_volatile_memory_as_well) {
 
 TEST(StoreBuffers, of_a_thread_that_met_a_mishap_are_dropped) {
   machine m(4096, 2, with_buffers, small());
-  const mishap ended = m.run_threads(
+  const fault ended = m.run_threads(
       1,
       [&](unsigned) {
         D::store(word(m), 1, relaxed);

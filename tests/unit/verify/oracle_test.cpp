@@ -1,6 +1,5 @@
-// Goal: the judges accept what is durably linearizable and nothing else, and can be made to fail.
-// Method: hand-written histories; each known-bad one must be accepted by a judge with a seeded
-// fault.
+// Goal: the checkers accept durably linearizable histories and nothing else, and can fail.
+// Method: hand-written histories. A checker with a rule disabled must accept each bad one.
 #include <outlast/verify/checkers/oracle.hpp>
 
 #include <gtest/gtest.h>
@@ -13,16 +12,16 @@ namespace {
 
 using verify::abstract_state;
 using verify::call;
+using verify::checker_rules;
 using verify::history;
-using verify::judging;
 using verify::map_operation;
 using verify::map_oracle;
 using verify::outcome;
 using verify::sequence_operation;
 using verify::sequence_oracle;
 
-constexpr judging no_real_time{.keeps_real_time = false};
-constexpr judging forgets_completed{.keeps_completed = false};
+constexpr checker_rules no_real_time{.keeps_real_time = false};
+constexpr checker_rules forgets_completed{.keeps_completed = false};
 
 call on(map_operation kind, std::uint64_t key, std::uint64_t value = 0) {
   return {static_cast<std::uint8_t>(kind), key, value};
@@ -35,20 +34,20 @@ call take() { return {static_cast<std::uint8_t>(sequence_operation::take), 0, 0}
 /// Operations of one thread, one after the other.
 history serial(const std::vector<std::pair<call, outcome>>& steps) {
   history h;
-  for (const auto& [what, answer] : steps) h.respond(h.invoke(0, what), answer);
+  for (const auto& [what, result] : steps) h.respond(h.invoke(0, what), result);
   return h;
 }
 
 bool map_explains(const history& h, const abstract_state& found, const abstract_state& initial = {},
-                  judging rules = {}) {
+                  checker_rules rules = {}) {
   return map_oracle({}, true, rules).explains(initial, h, found);
 }
 
-bool stack_explains(const history& h, const abstract_state& found, judging rules = {}) {
+bool stack_explains(const history& h, const abstract_state& found, checker_rules rules = {}) {
   return sequence_oracle(sequence_oracle::discipline::stack, rules).explains({}, h, found);
 }
 
-bool queue_explains(const history& h, const abstract_state& found, judging rules = {}) {
+bool queue_explains(const history& h, const abstract_state& found, checker_rules rules = {}) {
   return sequence_oracle(sequence_oracle::discipline::queue, rules).explains({}, h, found);
 }
 
@@ -139,7 +138,7 @@ TEST(StackOracle, refuses_histories_that_it_cannot_search) {
   EXPECT_THROW(static_cast<void>(stack_explains(h, {})), std::length_error);
 }
 
-TEST(StackOracle, judges_long_histories_that_add_no_value_twice) {
+TEST(StackOracle, checks_long_histories_that_add_no_value_twice) {
   history h;
   abstract_state all;
   for (unsigned i = 0; i < 65; ++i) {

@@ -1,4 +1,4 @@
-// Goal: the program knows its persistence sites, those included that nothing has ever passed.
+// Goal: program_sites() finds all persistence sites, including those that no run has passed.
 // Method: planted functions with sites, one called and one never; names of functions as the two
 // compilers spell them.
 #include <outlast/domain/adr.hpp>

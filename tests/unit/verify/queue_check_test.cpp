@@ -1,6 +1,6 @@
-// Goal: the judge of long histories of queues says what the searching judge says. Method: both
-// judge thousands of small random histories, right and wrong; long ones are judged by it alone.
-#include "sequence_judging.hpp"
+// Goal: the checker of long histories of queues agrees with the searching checker. Method: both
+// check thousands of small random histories, right and wrong. It alone checks long histories.
+#include "sequence_checks.hpp"
 
 #include <outlast/verify/checkers/queue_check.hpp>
 
@@ -14,8 +14,8 @@ namespace outlast::test {
 namespace {
 
 using verify::abstract_state;
+using verify::checker_rules;
 using verify::history;
-using verify::judging;
 using verify::queue_linearizable;
 using verify::sequence_oracle;
 
@@ -47,13 +47,13 @@ history long_history(std::uint64_t count) {
     open.emplace_back(seen.invoke(turn, add(1 + i)), verify::outcome{true});
     if (i >= 3) open.emplace_back(seen.invoke(3 + turn, take()), verify::outcome{true, i - 2});
     if (i % 3 != 2) continue;
-    for (const auto& [number, answer] : open) seen.respond(number, answer);
+    for (const auto& [number, result] : open) seen.respond(number, result);
     open.clear();
   }
   return seen;
 }
 
-TEST(QueueCheck, judges_a_hundred_thousand_operations) {
+TEST(QueueCheck, checks_a_hundred_thousand_operations) {
   constexpr std::uint64_t count = 51'000;
   const history seen = long_history(count);
   EXPECT_GT(seen.events().size(), 100'000U);
@@ -70,7 +70,7 @@ TEST(QueueCheck, refuses_a_lost_value_in_a_long_history) {
   EXPECT_TRUE(searching().explains({}, seen, all));
   abstract_state shorter(all.begin(), all.end() - 1);
   EXPECT_FALSE(searching().explains({}, seen, shorter));
-  const judging forgets{.keeps_completed = false};
+  const checker_rules forgets{.keeps_completed = false};
   EXPECT_TRUE(queue_linearizable({}, seen, shorter, forgets)) << "the fault must be able to show";
 }
 
@@ -81,7 +81,7 @@ TEST(QueueCheck, refuses_swapped_values_in_a_long_history) {
   std::iota(swapped.begin(), swapped.end(), 1);
   std::swap(swapped[10], swapped[20]);
   EXPECT_FALSE(searching().explains({}, seen, swapped));
-  const judging careless{.keeps_real_time = false};
+  const checker_rules careless{.keeps_real_time = false};
   EXPECT_TRUE(queue_linearizable({}, seen, swapped, careless)) << "the fault must be able to show";
 }
 

@@ -47,7 +47,7 @@ class history_player {
  private:
   struct thread {
     std::optional<std::size_t> event_number;
-    std::optional<verify::outcome> answer;
+    std::optional<verify::outcome> result;
   };
 
   void move(unsigned number) {
@@ -56,41 +56,41 @@ class history_player {
       if (invoked_ == shape_.operations) return;
       const verify::call what = meaning_.draw(source_, {.keys = 2}, invoked_++);
       mine.event_number = done_.seen.invoke(number, what);
-    } else if (!mine.answer) {
-      mine.answer = take_effect(done_.seen.events()[*mine.event_number]);
+    } else if (!mine.result) {
+      mine.result = take_effect(done_.seen.events()[*mine.event_number]);
     } else {
-      done_.seen.respond(*mine.event_number, *mine.answer);
+      done_.seen.respond(*mine.event_number, *mine.result);
       mine = {};
     }
   }
 
   /// The answer is the one that the specification accepts.
   verify::outcome take_effect(verify::event e) {
-    std::vector<verify::outcome> answers{{false}, {true}};
-    for (const std::uint64_t word : done_.last) answers.push_back({true, word});
+    std::vector<verify::outcome> results{{false}, {true}};
+    for (const std::uint64_t word : done_.last) results.push_back({true, word});
     e.responded = e.invoked + 1;
-    for (verify::outcome answer : answers) {
-      e.result = answer;
+    for (verify::outcome result : results) {
+      e.result = result;
       const auto after = meaning_.step(done_.last, e);
       if (!after) continue;
-      if (shape_.stamped && *after != done_.last) answer.stamp = done_.epoch_ends.size();
+      if (shape_.stamped && *after != done_.last) result.stamp = done_.epoch_ends.size();
       done_.last = *after;
-      return lies() ? falsified(answer) : answer;
+      return lies() ? falsified(result) : result;
     }
     return {};
   }
 
   bool lies() { return shape_.lie_one_in != 0 && source_.one_in(shape_.lie_one_in); }
 
-  verify::outcome falsified(verify::outcome answer) {
-    if (answer.stamp != 0 && source_.one_in(2)) {
-      answer.stamp += 1 + source_.below(2);
-    } else if (answer.ok && source_.one_in(2)) {
-      answer.value = 100 + source_.below(shape_.operations);
+  verify::outcome falsified(verify::outcome result) {
+    if (result.stamp != 0 && source_.one_in(2)) {
+      result.stamp += 1 + source_.below(2);
+    } else if (result.ok && source_.one_in(2)) {
+      result.value = 100 + source_.below(shape_.operations);
     } else {
-      answer.ok = !answer.ok;
+      result.ok = !result.ok;
     }
-    return answer;
+    return result;
   }
 
   const verify::stepwise_oracle& meaning_;

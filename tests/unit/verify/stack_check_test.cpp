@@ -1,6 +1,6 @@
-// Goal: the judge of long histories of stacks says what the searching judge says. Method: both
-// judge thousands of small random histories, right and wrong; long ones are judged by it alone.
-#include "sequence_judging.hpp"
+// Goal: the checker of long histories of stacks agrees with the searching checker. Method: both
+// check thousands of small random histories, right and wrong. It alone checks long histories.
+#include "sequence_checks.hpp"
 
 #include <outlast/verify/checkers/stack_check.hpp>
 
@@ -16,8 +16,8 @@ namespace outlast::test {
 namespace {
 
 using verify::abstract_state;
+using verify::checker_rules;
 using verify::history;
-using verify::judging;
 using verify::sequence_oracle;
 using verify::stack_linearizable;
 
@@ -72,7 +72,7 @@ history long_history(std::uint64_t rounds) {
   return seen;
 }
 
-TEST(StackCheck, judges_a_hundred_thousand_operations) {
+TEST(StackCheck, checks_a_hundred_thousand_operations) {
   constexpr std::uint64_t rounds = 17'000;
   const history seen = long_history(rounds);
   EXPECT_GT(seen.events().size(), 100'000U);
@@ -93,7 +93,7 @@ TEST(StackCheck, refuses_a_lost_value_in_a_long_history) {
   EXPECT_TRUE(searching().explains({}, seen, all));
   const abstract_state shorter(all.begin(), all.end() - 1);
   EXPECT_FALSE(searching().explains({}, seen, shorter));
-  const judging forgets{.keeps_completed = false};
+  const checker_rules forgets{.keeps_completed = false};
   EXPECT_TRUE(stack_linearizable({}, seen, shorter, forgets)) << "the fault must be able to show";
 }
 
@@ -103,7 +103,7 @@ TEST(StackCheck, refuses_swapped_values_in_a_long_history) {
   add_all(seen, swapped);
   std::swap(swapped[10], swapped[20]);
   EXPECT_FALSE(searching().explains({}, seen, swapped));
-  const judging careless{.keeps_real_time = false};
+  const checker_rules careless{.keeps_real_time = false};
   EXPECT_TRUE(stack_linearizable({}, seen, swapped, careless)) << "the fault must be able to show";
 }
 

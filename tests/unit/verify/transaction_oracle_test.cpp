@@ -1,6 +1,6 @@
-// Goal: the judge of transactions accepts the state after a prefix of them that contains every
-// update which had responded, and nothing else; and it can be made to fail. Method: hand-written
-// histories; each known-bad one must be accepted by a judge with a seeded fault.
+// Goal: the checker of transactions accepts the state after a prefix of them that contains every
+// update which had responded, and nothing else, and it can fail. Method: hand-written histories. A
+// checker with a rule disabled must accept each bad one.
 #include <outlast/verify/checkers/prefix_search.hpp>
 #include <outlast/verify/checkers/transaction_oracle.hpp>
 
@@ -13,8 +13,8 @@ namespace {
 
 using verify::abstract_state;
 using verify::accounts_oracle;
+using verify::checker_rules;
 using verify::history;
-using verify::judging;
 using verify::reader_promise;
 using verify::transaction_oracle;
 
@@ -31,7 +31,7 @@ verify::call read(std::uint64_t first, std::uint64_t second) {
 }
 
 bool after_crash(const history& h, const abstract_state& found, const abstract_state& initial = {},
-                 judging rules = {}, reader_promise readers = reader_promise::durable) {
+                 checker_rules rules = {}, reader_promise readers = reader_promise::durable) {
   return transaction_oracle(std::make_shared<accounts_oracle>(), readers, rules)
       .explains_after_crash(initial, h, found);
 }

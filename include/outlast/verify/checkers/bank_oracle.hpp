@@ -1,4 +1,4 @@
-// Judges atomic variables: does each behave as one std::atomic does, and survive?
+// The checker of atomic variables: each must behave as one std::atomic does, and survive.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -11,15 +11,15 @@ namespace outlast::verify {
 
 /// Operations of a bank of atomic 64-bit variables; the key of a call is the variable's number.
 enum class bank_operation : std::uint8_t {
-  load,              ///< answers the value
+  load,              ///< returns the value
   store,             ///< stores the argument
-  exchange,          ///< stores the argument, answers what was there
-  compare_exchange,  ///< strong: from expected_of(argument) to desired_of(argument); ok if it did,
-                     ///< otherwise answers what was there
-  fetch_add,         ///< adds the argument, answers what was there
+  exchange,          ///< stores the argument, returns the old value
+  compare_exchange,  ///< strong: from expected_of(argument) to desired_of(argument); ok if it
+                     ///< did, otherwise returns the old value
+  fetch_add,         ///< adds the argument, returns the old value
 };
 
-/// The argument of a compare_exchange between small values.
+/// Returns the argument of a compare_exchange between small values.
 [[nodiscard]] constexpr std::uint64_t exchange_of(std::uint32_t expected,
                                                   std::uint32_t desired) noexcept {
   return std::uint64_t{expected} << 32 | desired;
@@ -32,10 +32,11 @@ enum class bank_operation : std::uint8_t {
 }
 
 /// A bank of `within.keys` variables, all 0 at first. Its state is a map from numbers to values
-/// that are not 0. Values are small, so that a variable often holds again what it held before.
+/// that are not 0. Values are small, so that a variable often has an earlier value again.
 class bank_oracle final : public stepwise_oracle {
  public:
-  /// `fixed`: what exhaustive explorations explore; without any, each pair of operations.
+  /// Exhaustive explorations explore the programs of `fixed`. If `fixed` is empty, they explore
+  /// each pair of operations.
   explicit bank_oracle(std::vector<program> fixed = {}) : programs_(std::move(fixed)) {}
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
                                                    const event& e) const override;

@@ -1,12 +1,13 @@
-// The judge of structures that are durable later than at return: epochs [Wen21].
+// The checker of buffered structures, whose operations are durable later than at return [Wen21].
 //
-// Buffered durable linearizability: there is one order of all operations of the history, and what
-// recovery found is the state after a prefix of it. Which prefix, the image says: a clock is in it,
-// and the clock names an epoch up to which everything survived. (A clock that reads e names e - 2
-// in [Wen21].) That alone would allow a structure to lose everything for ever, so there are lower
-// bounds too: what had responded before a sync that returned, and what is `lag` epochs old.
+// Buffered durable linearizability: there is one order of all operations of the history, and
+// recovery found the state after a prefix of it. The clock in the image determines the prefix: it
+// names an epoch up to which everything survived. (A clock that reads e names e - 2 in [Wen21].)
+// This condition alone would permit a structure to lose everything. There are therefore two lower
+// bounds: operations that had responded before a sync that returned must survive, and so must
+// operations that are `lag` epochs old.
 //
-// Not decomposable by keys: the prefix is one for all.
+// The check cannot be decomposed by keys, because the prefix is one for all keys.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -22,42 +23,42 @@
 
 namespace outlast::verify {
 
-/// What a buffered subject does besides the operations of its specification.
+/// The operations of a buffered subject that its specification does not contain.
 enum class epoch_operation : std::uint8_t {
-  advance = 254,  ///< a tick of the clock; promises nothing
-  sync = 255,     ///< at return everything is durable that had responded when it was invoked
+  advance = 254,  ///< a tick of the clock, without a guarantee
+  sync = 255,     ///< makes all operations durable that had responded at its invocation
 };
 
-/// Buffered durable linearizability after a crash, linearizability in the order of the epochs
-/// without one.
+/// Checks buffered durable linearizability after a crash, and linearizability in the order of the
+/// epochs without a crash.
 ///
-/// Contract of the subject: `observe` begins with the epoch that the image named when the subject
-/// was opened, then the state as the specification encodes it. (After a recovery that was cut off
-/// when it had set the clock, that is the epoch which that recovery kept.) `apply` stamps what it
-/// answers with the epoch in which the operation took effect; 0, allowed for what has changed
-/// nothing, lets it stand wherever real time and its answer do.
+/// Contract of the subject: `observe` returns the epoch that the image named when the subject was
+/// opened, followed by the state as the specification encodes it. If a recovery was interrupted
+/// after it had set the clock, this is the epoch that the recovery kept. `apply` stamps its result
+/// with the epoch in which the operation took effect. The stamp 0 is permitted for an operation
+/// without effect; such an operation can have any place that real time and its result permit.
 /// Thread-safety: immutable, any number of threads.
 class buffered_oracle final : public oracle {
  public:
-  /// An operation with the stamp e proves that all epochs up to e - `lag` are durable: 2 if nothing
-  /// begins in an epoch whose tick is not durable, else 3.
+  /// An operation with the stamp e proves that all epochs up to e - `lag` are durable. `lag` is 2
+  /// if no operation begins in an epoch whose tick is not durable, and 3 otherwise.
   explicit buffered_oracle(std::shared_ptr<const stepwise_oracle> meaning, std::uint64_t lag = 3,
-                           judging rules = {})
+                           checker_rules rules = {})
       : meaning_(std::move(meaning)), lag_(lag), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] bool explains_after_crash(const abstract_state& initial, const history& seen,
                                           const abstract_state& found) const override;
-  /// A sync: what a closed subject held survives.
+  /// Returns a sync, because the content of a closed subject survives.
   [[nodiscard]] std::optional<call> closing() const override;
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
-  /// What the specification knows, and a tick.
+  /// Returns the operations of the specification, and a tick.
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
-  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
+  [[nodiscard]] std::string describe_result(const call& what, const outcome& result) const override;
 
  private:
   [[nodiscard]] prefix_demand demanded(std::span<const event> events, const history& seen,
@@ -65,7 +66,7 @@ class buffered_oracle final : public oracle {
 
   std::shared_ptr<const stepwise_oracle> meaning_;
   std::uint64_t lag_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 }  // namespace outlast::verify

@@ -1,4 +1,4 @@
-// What the threads asked for and what they were told.
+// The history of an execution: the invocations and the responses of the threads.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace outlast::verify {
 
-/// One operation on a subject; what `kind` means is the oracle's business.
+/// One operation on a subject. The oracle defines the meaning of `kind`.
 struct call {
   std::uint8_t kind = 0;
   std::uint64_t key = 0;
   std::uint64_t argument = 0;
 };
 
-/// What an operation answered.
+/// The result of an operation.
 struct outcome {
   bool ok = false;
   std::uint64_t value = 0;
-  /// Where the subject says the operation stands in its own order: the epoch in which it took
-  /// effect, the number of a transaction. 0: it does not say. No part of the answer.
+  /// The position of the operation in the subject's own order: the epoch in which it took effect,
+  /// or the number of a transaction. 0: unknown. The stamp is not a part of the result.
   std::uint64_t stamp = 0;
 
   friend bool operator==(const outcome& a, const outcome& b) {
@@ -38,7 +38,7 @@ struct event {
   [[nodiscard]] bool pending() const noexcept { return responded == never; }
 };
 
-/// Invocations and responses with a logical clock.
+/// A sequence of invocations and responses with a logical clock.
 class history {
  public:
   /// Returns the event's number, for `respond`.
@@ -47,7 +47,7 @@ class history {
   void clear();
 
   [[nodiscard]] const std::vector<event>& events() const noexcept { return events_; }
-  /// Equal for equal histories; a function of content and order.
+  /// Returns a hash of content and order, which is equal for equal histories.
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
  private:

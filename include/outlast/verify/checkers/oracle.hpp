@@ -1,11 +1,11 @@
-// The judges: does a recovered state agree with what the threads were told?
+// The checkers of recovered states: a state must agree with the results that the threads received.
 //
-// Durable linearizability: there is an order of the operations that respects real time, contains
-// every operation that responded before the crash with its answer, contains or leaves out each that
-// was still pending, and ends in exactly the state that recovery found.
+// Durable linearizability: there is an order of the operations that respects real time and ends in
+// exactly the state that recovery found. It contains every operation that responded before the
+// crash, with its result. It contains or omits each operation that was still pending.
 //
-// Judges of other promises: buffered_oracle.hpp (epochs) and transaction_oracle.hpp. They are built
-// on a `stepwise_oracle`, which says what the operations mean.
+// buffered_oracle.hpp (epochs) and transaction_oracle.hpp check other guarantees. They use a
+// `stepwise_oracle`, which defines the meaning of the operations.
 #pragma once
 
 #include <outlast/verify/checkers/history.hpp>
@@ -23,11 +23,11 @@
 
 namespace outlast::verify {
 
-/// What a subject holds, as its oracle encodes it: a map as key, value, key, value, ... by
-/// ascending key; a stack as its values from the bottom; a queue from the front.
+/// The content of a subject, as its oracle encodes it. A map is a sequence key, value, key, value,
+/// ... by ascending key. A stack is its values from the bottom, a queue its values from the front.
 using abstract_state = std::vector<std::uint64_t>;
 
-/// How far a scenario reaches.
+/// The size of a scenario.
 struct scope {
   unsigned threads = 2;
   unsigned operations = 3;  ///< per thread
@@ -35,99 +35,102 @@ struct scope {
   unsigned prefill = 2;  ///< operations before the exploration begins
 };
 
-/// A scenario that somebody has written down: what leads to its beginning, and what each thread
-/// does.
+/// A scenario that was written by hand: the operations before it begins, and the operations of each
+/// thread.
 struct program {
   std::vector<call> beginning;
   std::vector<std::vector<call>> threads;
 };
 
-/// Deliberate defects of a judge, for the tests that prove a judge can fail.
-struct judging {
+/// The rules that a checker enforces. Tests switch one off to prove that the checker can fail.
+struct checker_rules {
   bool keeps_real_time = true;
   bool keeps_completed = true;
-  bool keeps_prefix = true;    ///< nothing is missing that came before what survived
-  bool keeps_boundary = true;  ///< those epochs survived that the image names, and no later one
-  bool keeps_synced = true;    ///< what had responded before a sync that returned survived
-  bool keeps_lag = true;       ///< what survived is not older than the epochs that were reached
+  bool keeps_prefix = true;    ///< no operation is missing before one that survived
+  bool keeps_boundary = true;  ///< exactly the epochs survived that the image names
+  bool keeps_synced = true;    ///< operations that responded before a completed sync survived
+  bool keeps_lag = true;       ///< the surviving state is not older than the reached epochs permit
 };
 
-/// A specification: what operations there are, what they mean, how to name them.
+/// A specification: the operations, their meaning and their names.
 /// Thread-safety: immutable, any number of threads.
 class oracle {
  public:
   virtual ~oracle() = default;
-  /// Whether `found` explains `seen`, begun in state `initial`.
+  /// Returns true if the state `found` can result from the history `seen`, begun in `initial`.
   [[nodiscard]] virtual bool explains(const abstract_state& initial, const history& seen,
                                       const abstract_state& found) const = 0;
-  /// The same for a state that recovery found after a crash. Durable linearizability asks no other
-  /// question.
+  /// Does the same for a state that recovery found after a crash. The two differ only for
+  /// conditions other than durable linearizability.
   [[nodiscard]] virtual bool explains_after_crash(const abstract_state& initial,
                                                   const history& seen,
                                                   const abstract_state& found) const {
     return explains(initial, seen, found);
   }
-  /// What closing a subject amounts to as an operation, where that matters: where not all that has
-  /// responded is durable. A scenario then begins with a closed subject.
+  /// Returns the operation to which closing a subject is equivalent, if an operation that has
+  /// responded need not be durable. A scenario then begins with a closed subject.
   [[nodiscard]] virtual std::optional<call> closing() const { return std::nullopt; }
-  /// The next operation of a random scenario. `serial` differs from call to call: use it for
-  /// values.
+  /// Returns the next operation of a random scenario. `serial` differs from call to call; the
+  /// oracle uses it for values.
   [[nodiscard]] virtual call draw(random& source, const scope& within,
                                   std::uint64_t serial) const = 0;
-  /// Every operation of the scope, for exhaustive scenarios; `serial` as above. Empty: the oracle
-  /// knows no exhaustive scenarios.
+  /// Returns every operation of the scope, for exhaustive scenarios. `serial` is as above. An empty
+  /// result means that the oracle has no exhaustive scenarios.
   [[nodiscard]] virtual std::vector<call> alphabet(const scope& within,
                                                    std::uint64_t serial) const {
     static_cast<void>(within);
     static_cast<void>(serial);
     return {};
   }
-  /// The operations that lead to each of the states in which exhaustive scenarios begin.
+  /// Returns, for each state in which exhaustive scenarios begin, the operations that lead to it.
   [[nodiscard]] virtual std::vector<std::vector<call>> beginnings(const scope& within) const {
     static_cast<void>(within);
     return {{}};
   }
-  /// What exhaustive explorations explore instead of each pair of operations, if there is any; with
-  /// every number of preemptions where it has more than two threads.
+  /// Returns the programs that exhaustive explorations explore instead of each pair of operations,
+  /// if there are any. A program of more than two threads is explored with every number of
+  /// preemptions.
   [[nodiscard]] virtual std::vector<program> programs(const scope& within) const {
     static_cast<void>(within);
     return {};
   }
   [[nodiscard]] virtual std::string describe(const call& what) const = 0;
   [[nodiscard]] virtual std::string describe(const abstract_state& state) const = 0;
-  /// What the operation answered, for people: "yes" or "no", and the value. An operation that has
-  /// nothing to answer is "done".
-  [[nodiscard]] virtual std::string describe_answer(const call& what, const outcome& answer) const;
+  /// Returns the text of a result: "yes" or "no", and the value. It is "done" for an operation
+  /// without a result.
+  [[nodiscard]] virtual std::string describe_result(const call& what, const outcome& result) const;
 };
 
-/// A specification whose operations act one at a time on the whole state.
+/// A specification whose operations apply one at a time to the whole state.
 /// Thread-safety: immutable, any number of threads.
 class stepwise_oracle : public oracle {
  public:
-  /// By a search for an order of the operations, step by step.
+  /// Searches an order of the operations, step by step.
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
-  /// The state after `e`; none where its answer contradicts. What is pending contradicts nothing.
+  /// Returns the state after `e`, or nothing if the result of `e` contradicts it. A pending
+  /// operation has no result that could contradict.
   [[nodiscard]] virtual std::optional<abstract_state> step(const abstract_state& before,
                                                            const event& e) const = 0;
-  /// Whether the operation may leave another state behind than it found.
+  /// Returns true if the operation can change the state.
   [[nodiscard]] virtual bool changes(const call& what) const = 0;
 };
 
-/// The value of `key` in a state that is a map.
+/// Returns the value of `key` in a state that is a map.
 [[nodiscard]] std::optional<std::uint64_t> value_of(const abstract_state& map, std::uint64_t key);
-/// A state that is a map, with `key` bound to `value`, or without it.
+/// Returns a state that is a map, with `key` bound to `value`, or without `key`.
 [[nodiscard]] abstract_state bound(abstract_state map, std::uint64_t key,
                                    std::optional<std::uint64_t> value);
-/// A state that is a map, for people.
+/// Returns the text of a state that is a map.
 [[nodiscard]] std::string map_to_text(const abstract_state& map);
 
-/// Searches an order of `events` that leads from `initial` to `found`, remembering dead ends
+/// Searches an order of `events` that leads from `initial` to `found`, and records dead ends
 /// [Wing and Gong 1993, Lowe 2017]. `step(state, event) -> optional<State>` applies one operation,
-/// or refuses it where its answer contradicts. At most 64 events: throws `std::length_error`.
+/// or returns nothing if the result of the event contradicts the state. Throws `std::length_error`
+/// if there are more than 64 events.
 template <class State, class Step>
 [[nodiscard]] bool linearizable(std::span<const event* const> events, const State& initial,
-                                const State& found, Step&& step, judging rules = {}) {
+                                const State& found, Step&& step, checker_rules rules = {}) {
   if (events.size() > 64) throw std::length_error("a history of more than 64 events");
   std::uint64_t required = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -168,11 +171,11 @@ enum class map_operation : std::uint8_t {
   update,    ///< replaces if present; ok if it did
 };
 
-/// Sets and maps, judged key by key.
+/// The specification of sets and maps. Each key is checked separately.
 class map_oracle final : public stepwise_oracle {
  public:
-  /// Scenarios are drawn from `offered`, with values or (a set) without.
-  explicit map_oracle(std::vector<map_operation> offered, bool has_values, judging rules = {})
+  /// Draws scenarios from `offered`. `has_values` is false for a set.
+  explicit map_oracle(std::vector<map_operation> offered, bool has_values, checker_rules rules = {})
       : offered_(std::move(offered)), has_values_(has_values), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
@@ -182,7 +185,7 @@ class map_oracle final : public stepwise_oracle {
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
-  /// Each set of keys, inserted in ascending order.
+  /// Returns each set of keys, inserted in ascending order.
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
@@ -192,7 +195,7 @@ class map_oracle final : public stepwise_oracle {
 
   std::vector<map_operation> offered_;
   bool has_values_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 enum class sequence_operation : std::uint8_t {
@@ -200,12 +203,14 @@ enum class sequence_operation : std::uint8_t {
   take,  ///< pop or dequeue; ok and the value if there was one
 };
 
-/// Stacks (last in, first out) and queues (first in, first out). Long histories are left to
-/// `stack_linearizable` and `queue_linearizable` where no value is added twice.
+/// The specification of stacks (last in, first out) and queues (first in, first out). Long
+/// histories in which no value is added twice are checked by `stack_linearizable` and
+/// `queue_linearizable`.
 class sequence_oracle final : public stepwise_oracle {
  public:
   enum class discipline { stack, queue };
-  explicit sequence_oracle(discipline order, judging rules = {}) : order_(order), rules_(rules) {}
+  explicit sequence_oracle(discipline order, checker_rules rules = {})
+      : order_(order), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
@@ -214,15 +219,15 @@ class sequence_oracle final : public stepwise_oracle {
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
-  /// None, one, and two elements.
+  /// Returns no, one and two elements.
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;
-  [[nodiscard]] std::string describe_answer(const call& what, const outcome& answer) const override;
+  [[nodiscard]] std::string describe_result(const call& what, const outcome& result) const override;
 
  private:
   discipline order_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 }  // namespace outlast::verify

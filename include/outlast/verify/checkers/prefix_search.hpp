@@ -1,8 +1,8 @@
-// The search under the judges of prefixes: buffered_oracle.hpp, transaction_oracle.hpp.
+// The search that the checkers of prefixes use: buffered_oracle.hpp, transaction_oracle.hpp.
 //
-// What a crash leaves of a history need not be all of it, but a beginning: there is one order of
-// all operations that respects real time, the answers and the stamps; and the recovered state is
-// the state after the first so many of them.
+// A crash may leave only a prefix of a history. There is one order of all operations that respects
+// real time, the results and the stamps. The recovered state is the state after a number of
+// operations from the beginning of this order.
 #pragma once
 
 #include <outlast/verify/checkers/history.hpp>
@@ -13,22 +13,24 @@
 
 namespace outlast::verify {
 
-/// Which events the prefix contains and which it does not, as bits of their numbers; of the others
-/// either is allowed.
+/// The events that the prefix must contain and those that it must not contain, as bits of their
+/// numbers. Both are permitted for the other events.
 struct prefix_demand {
   std::uint64_t inside = 0;
   std::uint64_t outside = 0;
 };
 
-/// Whether there is an order of `events`, with all that responded and any that are pending, which
-///   * respects real time and answers, and in which stamps never fall (0 stands anywhere),
-///   * has a prefix that meets `demand` and leads from `initial` to `found`.
-/// Remembers dead ends, as `linearizable` does. At most 64 events: throws `std::length_error`.
+/// Returns true if there is an order of `events`, with all events that responded and any pending
+/// ones, which
+///   * respects real time and results, and in which stamps never decrease (0 can be anywhere),
+///   * has a prefix that satisfies `demand` and leads from `initial` to `found`.
+/// Records dead ends, as `linearizable` does. Throws `std::length_error` if there are more than 64
+/// events.
 [[nodiscard]] bool has_prefix(const stepwise_oracle& meaning, std::span<const event> events,
                               const abstract_state& initial, const abstract_state& found,
-                              prefix_demand demand, judging rules = {});
+                              prefix_demand demand, checker_rules rules = {});
 
-/// The demand that everything survived that responded.
+/// Returns the demand that each operation that responded has survived.
 [[nodiscard]] prefix_demand all_that_responded(std::span<const event> events);
 
 }  // namespace outlast::verify

@@ -1,10 +1,10 @@
-// The judge of queues for long histories: no search, but rules that a history of a queue breaks if
-// and only if it is none [Henzinger, Sezgin and Vafeiadis, CONCUR 2013], provided that no value is
-// added twice:
-//   * what is taken was added, before or meanwhile, and is taken once;
-//   * two values that were added one after the other are not taken the other way round;
-//   * who finds nothing has a moment at which no value must be in the queue.
-// The content at the beginning counts as added before the history, that at the end as taken, in
+// The checker of long histories of queues. It does not search. If no value is added twice, a
+// history is a history of a queue if and only if it satisfies these rules [Henzinger, Sezgin and
+// Vafeiadis, CONCUR 2013]:
+//   * a taken value was added, before or concurrently, and is taken once;
+//   * two values that were added one after the other are not taken in the opposite order;
+//   * an operation that finds the queue empty overlaps a moment at which no value must be in it.
+// The initial content counts as added before the history. The final content counts as taken, in
 // order, after it.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace outlast::verify {
 
-/// Whether no value is added twice, the content at the beginning included.
+/// Returns true if no value is added twice. The initial content counts as added.
 [[nodiscard]] bool adds_unique_values(const abstract_state& initial, const history& seen);
 
-/// What `sequence_oracle` says of a queue, in O(n log n) and for any number of operations.
-/// Demands that `adds_unique_values(initial, seen)`.
+/// Returns the result of `sequence_oracle` for a queue, in O(n log n) and for any number of
+/// operations. Requires: `adds_unique_values(initial, seen)`.
 [[nodiscard]] bool queue_linearizable(const abstract_state& initial, const history& seen,
-                                      const abstract_state& found, judging rules = {});
+                                      const abstract_state& found, checker_rules rules = {});
 
 }  // namespace outlast::verify

@@ -1,4 +1,4 @@
-// Judges stores: maps whose changes answer nothing, and may be of two keys at once.
+// The checker of stores: maps whose changes have no result and can affect two keys atomically.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -10,16 +10,17 @@
 
 namespace outlast::verify {
 
-/// `call::key` is the first key, and the second one 32 bits above it.
+/// The operations of a store. `call::key` contains the first key in its lower 32 bits, and the
+/// second key above them.
 enum class store_operation : std::uint8_t {
-  put,       ///< the first key has the value
-  erase,     ///< the first key is gone
-  replace,   ///< the first key is gone, and the second one has the value, at once
-  get,       ///< the first key's value
-  get_both,  ///< the values of both at one moment
+  put,       ///< sets the value of the first key
+  erase,     ///< removes the first key
+  replace,   ///< removes the first key and sets the value of the second one, atomically
+  get,       ///< returns the value of the first key
+  get_both,  ///< returns the values of both keys at one moment
 };
 
-/// The specification. States are maps. Keys and values are below 2^32.
+/// The specification of a store. States are maps. Keys and values are below 2^32.
 class store_oracle final : public stepwise_oracle {
  public:
   [[nodiscard]] static std::uint64_t first(const call& what) noexcept {
@@ -30,8 +31,8 @@ class store_oracle final : public stepwise_oracle {
                                  std::uint64_t value) noexcept {
     return {static_cast<std::uint8_t>(kind), first | second << 32, value};
   }
-  /// The answer of a read that found these.
-  [[nodiscard]] static outcome answer(std::optional<std::uint64_t> first,
+  /// Returns the result of a read that found these values.
+  [[nodiscard]] static outcome result(std::optional<std::uint64_t> first,
                                       std::optional<std::uint64_t> second) noexcept {
     return {first.has_value(), first.value_or(0) | second.value_or(0) << 32};
   }
@@ -42,7 +43,7 @@ class store_oracle final : public stepwise_oracle {
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
-  /// Nothing, one key, three keys.
+  /// Returns no key, one key, and three keys.
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;
   [[nodiscard]] std::string describe(const call& what) const override;
   [[nodiscard]] std::string describe(const abstract_state& state) const override;

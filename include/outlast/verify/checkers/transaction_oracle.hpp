@@ -1,9 +1,9 @@
-// The judge of transactions, and a specification whose transactions touch several words.
+// The checker of transactions, and a specification whose transactions touch several words.
 //
-// There is one order of all transactions; what recovery found is the state after a prefix of it
-// that contains every update that had responded; every answer is what its transaction reads at its
-// place in the order. All or nothing follows: a state with half a transaction is the state after
-// none.
+// There is one order of all transactions. Recovery found the state after a prefix of it that
+// contains every update that had responded. Each result is the value that the transaction reads at
+// its place in the order. Atomicity follows: a state with half a transaction is the state after no
+// prefix.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -16,21 +16,22 @@
 
 namespace outlast::verify {
 
-/// What a crash may do to transactions that have only read.
+/// The guarantee for transactions that have only read.
 enum class reader_promise {
-  /// What an answer depends on survives (durable linearizability): [Cor20].
+  /// The updates that a result depends on survive (durable linearizability): [Cor20].
   durable,
-  /// A reader may have seen an update that a crash then takes back, before that update responded.
+  /// A reader may have seen an update that had not responded and that a crash then reverts.
   may_see_the_lost,
 };
 
-/// Durable transactions. A subject that numbers its updates reports the numbers as stamps; then
-/// their order is the order of the numbers.
+/// Checks durable transactions. If a subject numbers its updates, it reports the numbers as stamps,
+/// and the order of the updates is the order of the numbers.
 /// Thread-safety: immutable, any number of threads.
 class transaction_oracle final : public oracle {
  public:
   explicit transaction_oracle(std::shared_ptr<const stepwise_oracle> meaning,
-                              reader_promise readers = reader_promise::durable, judging rules = {})
+                              reader_promise readers = reader_promise::durable,
+                              checker_rules rules = {})
       : meaning_(std::move(meaning)), readers_(readers), rules_(rules) {}
   [[nodiscard]] bool explains(const abstract_state& initial, const history& seen,
                               const abstract_state& found) const override;
@@ -53,15 +54,15 @@ class transaction_oracle final : public oracle {
   [[nodiscard]] std::string describe(const abstract_state& state) const override {
     return meaning_->describe(state);
   }
-  [[nodiscard]] std::string describe_answer(const call& what,
-                                            const outcome& answer) const override {
-    return meaning_->describe_answer(what, answer);
+  [[nodiscard]] std::string describe_result(const call& what,
+                                            const outcome& result) const override {
+    return meaning_->describe_result(what, result);
   }
 
  private:
   std::shared_ptr<const stepwise_oracle> meaning_;
   reader_promise readers_;
-  judging rules_;
+  checker_rules rules_;
 };
 
 enum class account_operation : std::uint8_t {
@@ -77,10 +78,10 @@ class accounts_oracle final : public stepwise_oracle {
   [[nodiscard]] static call deposit(std::uint64_t account, std::uint64_t amount);
   [[nodiscard]] static call move(std::uint64_t from, std::uint64_t to, std::uint64_t amount);
   [[nodiscard]] static call read(std::uint64_t first, std::uint64_t second);
-  /// The accounts of a call, which are smaller than 2^32.
+  /// Return the accounts of a call, which are smaller than 2^32.
   [[nodiscard]] static std::uint64_t first(const call& what) { return what.key & 0xffffffff; }
   [[nodiscard]] static std::uint64_t second(const call& what) { return what.key >> 32; }
-  /// What `read` answers.
+  /// Returns the result of a `read`.
   [[nodiscard]] static outcome both(std::uint64_t first, std::uint64_t second) {
     return {true, first << 32 | second};
   }
@@ -90,9 +91,9 @@ class accounts_oracle final : public stepwise_oracle {
   [[nodiscard]] std::optional<abstract_state> step(const abstract_state& before,
                                                    const event& e) const override;
   [[nodiscard]] bool changes(const call& what) const override;
-  /// Two accounts at least, numbered from 1.
+  /// Uses at least two accounts, numbered from 1.
   [[nodiscard]] call draw(random& source, const scope& within, std::uint64_t serial) const override;
-  /// Of two accounts.
+  /// Returns the operations of two accounts.
   [[nodiscard]] std::vector<call> alphabet(const scope& within,
                                            std::uint64_t serial) const override;
   [[nodiscard]] std::vector<std::vector<call>> beginnings(const scope& within) const override;

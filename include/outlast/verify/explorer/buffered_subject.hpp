@@ -1,14 +1,14 @@
-// Verifies buffered structures that live in a pool: what a crash leaves is the state at the end of
-// the epoch that the clock in the image names.
+// Verifies buffered structures in a pool. A crash leaves the state at the end of the epoch that the
+// clock in the image names.
 //
 //   using map = outlast::epoch::hash_map<std::uint64_t, std::uint64_t, outlast::domain::simulated>;
 //   outlast::verify::buffered_map_subject<map> tested("my_map");
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is as map_subject.hpp or sequence_subject.hpp want it, has pool_clock(), and begins
-// an epoch::operation for what changes it and for nothing else. Ticks and syncs are operations of
-// the scenarios.
+// The structure satisfies the requirements of map_subject.hpp or sequence_subject.hpp and has
+// pool_clock(). It begins an epoch::operation for each change and for nothing else. Ticks and syncs
+// are operations of the scenarios.
 #pragma once
 
 #include <outlast/verify/checkers/buffered_oracle.hpp>
@@ -27,7 +27,8 @@
 
 namespace outlast::verify {
 
-/// `World` with a clock: an epoch in front of what it observes, stamps on what has changed it.
+/// A `World` with a clock. The observed state begins with the epoch, and results of changes have a
+/// stamp.
 template <class World>
 class buffered_world final : public World {
  public:
@@ -40,9 +41,9 @@ class buffered_world final : public World {
       case epoch_operation::sync: spared([&] { clock.sync(); }); return {true};
     }
     static_cast<void>(clock.take_last_epoch());
-    outcome answer = World::apply(what);
-    answer.stamp = clock.take_last_epoch();
-    return answer;
+    outcome result = World::apply(what);
+    result.stamp = clock.take_last_epoch();
+    return result;
   }
 
   abstract_state observe() override {
@@ -52,7 +53,7 @@ class buffered_world final : public World {
   }
 
  private:
-  /// Who ticks waits for who ticks: a thread that stops for good stops elsewhere.
+  /// A tick waits for a concurrent tick, so a thread must not be stopped for good inside one.
   template <class Work>
   static void spared(Work&& work) {
     machine::current()->spare(true);
@@ -61,7 +62,8 @@ class buffered_world final : public World {
   }
 };
 
-/// While a sync runs operations begin in an epoch whose tick is not durable: see buffered_oracle.
+/// The lag of buffered_oracle: during a sync, operations begin in an epoch whose tick is not
+/// durable.
 inline constexpr std::uint64_t epochs_lost = 3;
 
 /// A buffered map in a pool.
@@ -73,9 +75,9 @@ class buffered_map_subject final : public structure_subject<Structure> {
   explicit buffered_map_subject(std::string name, parts how = {},
                                 std::vector<map_operation> operations = default_operations())
       : structure_subject<Structure>(std::move(name), std::move(how)),
-        judge_(std::make_shared<map_oracle>(std::move(operations), true), epochs_lost) {}
+        checker_(std::make_shared<map_oracle>(std::move(operations), true), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<map_world<Structure>>>(memory, fresh, how.make,
@@ -88,7 +90,7 @@ class buffered_map_subject final : public structure_subject<Structure> {
     return {insert, put, put, update, erase, erase, get, contains};
   }
 
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 /// A buffered graph in a pool.
@@ -99,9 +101,9 @@ class buffered_graph_subject final : public structure_subject<Graph> {
 
   explicit buffered_graph_subject(std::string name, parts how = {})
       : structure_subject<Graph>(std::move(name), std::move(how)),
-        judge_(std::make_shared<graph_oracle>(), epochs_lost) {}
+        checker_(std::make_shared<graph_oracle>(), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<graph_world<Graph>>>(memory, fresh, how.make,
@@ -109,7 +111,7 @@ class buffered_graph_subject final : public structure_subject<Graph> {
   }
 
  private:
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 /// A buffered stack or queue in a pool.
@@ -122,9 +124,9 @@ class buffered_sequence_subject final : public structure_subject<Structure> {
   buffered_sequence_subject(std::string name, discipline order, parts how = {})
       : structure_subject<Structure>(std::move(name), std::move(how)),
         order_(order),
-        judge_(std::make_shared<sequence_oracle>(order), epochs_lost) {}
+        checker_(std::make_shared<sequence_oracle>(order), epochs_lost) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<buffered_world<sequence_world<Structure>>>(order_, memory, fresh,
@@ -133,7 +135,7 @@ class buffered_sequence_subject final : public structure_subject<Structure> {
 
  private:
   discipline order_;
-  buffered_oracle judge_;
+  buffered_oracle checker_;
 };
 
 }  // namespace outlast::verify

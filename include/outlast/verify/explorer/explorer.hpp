@@ -4,10 +4,11 @@
 //   execution   (from seed and number) one interleaving of them
 //   crash point before every fence that guarantees something, every invocation and response, and at
 //               the end; also inside recovery
-//   image       one choice of what survived; those met before with the same history are skipped
+//   image       one choice of surviving stores; known images with the same history are skipped
 //
-// For each image: the subject is opened on it, read, judged; then a few more operations run and the
-// power is cut again. Afterwards everything is undone and the interrupted execution goes on.
+// For each image, the explorer opens the subject on it, reads it and checks it. Then a few more
+// operations run and the power is cut again. Afterwards the explorer undoes all changes and
+// continues the interrupted execution.
 #pragma once
 
 #include <outlast/verify/explorer/report.hpp>
@@ -37,46 +38,46 @@ struct options {
   strategy_kind strategy = strategy_kind::pct;
   unsigned pct_depth = 3;
   unsigned preemptions = 2;        ///< of an exhaustive exploration
-  bool only_one_scenario = false;  ///< the one that the seed names
-  bool reduced = true;  ///< an exhaustive exploration leaves out equivalent interleavings
-  /// An exhaustive exploration goes on once from each state of memory and threads, with any number
-  /// of preemptions. For subjects that keep all that their threads share in the memory that they
-  /// are given and in its twin, and reach it through the domain alone: bare ones.
+  bool only_one_scenario = false;  ///< explores only the scenario of the seed
+  bool reduced = true;             ///< an exhaustive exploration omits equivalent interleavings
+  /// If true, an exhaustive exploration continues once from each state of memory and threads, with
+  /// any number of preemptions. Requires a bare subject: its threads share only the memory that it
+  /// receives and the shadow copy of that memory, and access both only through the domain.
   bool by_states = false;
   scope within = {};  ///< scenarios are of this size or smaller
   memory_model model = {};
-  unsigned eviction_cap = 64;      ///< images of one crash point that are all considered
-  unsigned eviction_samples = 16;  ///< random ones where there are more
-  unsigned nested = 1;             ///< crashes in and after recovery, within one another
-  /// Every image is recovered and judged; one in so many is also crashed during its recovery and
-  /// lives on. 1: all.
+  unsigned eviction_cap = 64;      ///< up to this number, all images of a point are considered
+  unsigned eviction_samples = 16;  ///< random images of a crash point with more images
+  unsigned nested = 1;             ///< depth of crashes during and after recovery
+  /// Each image is recovered and checked. One image in `nested_one_in` is also crashed during its
+  /// recovery, and operations follow the recovery. 1: all images.
   unsigned nested_one_in = 24;
   unsigned operations_after = 3;  ///< after such a recovery
-  /// At one crash point in so many the process alone dies: what was not durable is still visible to
-  /// the next one, whose life a power cut then ends. 0: never.
+  /// At one crash point in `killed_one_in` only the process ends. Stores that are not durable
+  /// remain visible to the next process, which a power cut then ends. 0: never.
   unsigned killed_one_in = 4;
-  bool close_at_end = true;         ///< some executions end in good order, under crash points
-  bool minimise = true;             ///< shorten a counterexample: fewer operations, fewer switches
-  bool crash_after_stores = false;  ///< crash points after every store too; slower
-  /// In one execution of so many a thread stops for good in the middle of an operation, and the
-  /// others must come to their end: what a non-blocking structure promises. 0: never.
+  bool close_at_end = true;         ///< some executions end with a close, under crash points
+  bool minimise = true;             ///< shortens a counterexample: fewer operations and switches
+  bool crash_after_stores = false;  ///< adds a crash point after each store; slower
+  /// In one execution in `parked_one_in` a thread stops for good in the middle of an operation, and
+  /// the others must complete, as a non-blocking structure guarantees. 0: never.
   unsigned parked_one_in = 0;
-  /// An operation that takes more accesses than this is a failure: for wait-free claims. 0: no
-  /// bound.
+  /// Maximum number of accesses of one operation, for structures that are wait-free. An operation
+  /// with more accesses is a failure. 0: no bound.
   std::uint32_t operation_steps = 0;
   threading threads = threading::fibers;
   std::optional<mutation> mutated = {};  ///< a flush or fence that is defective
-  /// What a failure's `replay` begins with: a command that takes a replay_text() as its options and
-  /// chooses the subject and the scope by itself. "": a call of replay() is printed.
+  /// The beginning of a failure's `replay`: a command that takes a replay_text() as its options and
+  /// chooses the subject and the scope. If it is empty, a call of replay() is printed.
   std::string replay_command = {};
 };
 
-/// The place of one execution in the space explored: what a replay needs.
+/// Identifies one execution. A replay needs all of it.
 struct coordinates {
   std::uint64_t seed = 0;
   std::uint64_t execution = 0;
   std::optional<schedule> decisions;
-  std::vector<operation_place> without = {};  ///< operations left out of the scenario
+  std::vector<operation_place> without = {};  ///< operations omitted from the scenario
 };
 
 /// Thread-safety: none. One explorer per operating-system thread at a time.
@@ -88,24 +89,24 @@ class explorer final : private crash_observer {
 
   /// Explores until the limits of the options, or the first counterexample.
   [[nodiscard]] report run();
-  /// Runs one execution again: the one that a failure names by its seed, execution, decisions and
-  /// operations left out, under the options of the run that found it. Without decisions the
-  /// execution's own, which are drawn from seed and number. What is found is the same failure, as
-  /// long as the subject is the same. By the text that a failure prints: replay.hpp.
+  /// Runs one execution again. A failure identifies it by seed, execution, decisions and omitted
+  /// operations, and the options must be those of the run that found the failure. Without
+  /// decisions, they are drawn from seed and number again. The result is the same failure if the
+  /// subject is the same. replay.hpp takes the text that a failure prints.
   [[nodiscard]] report replay(const coordinates& where);
-  /// The flushes, fences and stores that were passed.
+  /// Returns the flushes, fences and stores that were passed.
   [[nodiscard]] const site_table& sites() noexcept { return machine_.sites(); }
 
  private:
-  /// A life of the subject between two crashes.
-  struct life {
+  /// A run of the subject between two crashes.
+  struct incarnation {
     const abstract_state* initial;
     const history* seen;
-    const world* opened = nullptr;  // null: it is being opened
+    const world* opened = nullptr;  // nullptr while it is being opened
     std::uint64_t last_version = 0;
     std::uint64_t last_history = 0;
   };
-  /// What there is when an execution begins.
+  /// The state in which an execution begins.
   enum class start { prefilled, formatted, nothing };
   struct scenario {
     std::uint64_t seed = 0;
@@ -130,12 +131,12 @@ class explorer final : private crash_observer {
   void consider(const crash_choice& choice);
   void consider_kill(const std::vector<std::vector<std::uint64_t>>& sets);
   template <class Enter>
-  void crash(Enter&& enter, const life& before, std::uint64_t key, bool crashes_again);
-  void live_again(const life& before, std::uint64_t key, bool crashes_again);
+  void crash(Enter&& enter, const incarnation& before, std::uint64_t key, bool crashes_again);
+  void recover_on_image(const incarnation& before, std::uint64_t key, bool crashes_again);
   [[nodiscard]] bool nests(std::uint64_t key) const;
-  void go_on_living(world& recovered, const abstract_state& state, std::uint64_t seed);
-  void judge(world& opened, const life& lived, abstract_state& state, const char* when,
-             bool directly_after_opening);
+  void run_after_recovery(world& recovered, const abstract_state& state, std::uint64_t seed);
+  void check_state(world& opened, const incarnation& ended, abstract_state& state, const char* when,
+                   bool directly_after_opening);
 
   bool build_scenario(std::uint64_t seed, const std::vector<operation_place>& without = {});
   void choose_start(random& source);
@@ -151,14 +152,14 @@ class explorer final : private crash_observer {
   void open_for_execution();
   [[nodiscard]] std::unique_ptr<world> open();
   void run_thread(unsigned thread);
-  void park_somebody(random& source);
+  void park_a_thread(random& source);
   void finish_execution(std::uint64_t number);
   void check_seam(bool everywhere);
   [[nodiscard]] bool time_is_up() const;
   [[nodiscard]] std::unique_ptr<strategy> chosen_strategy() const;
 
   void fail(const std::string& what);
-  void fail_if(const mishap& ended, const char* when);
+  void fail_if(const fault& ended, const char* when);
   void describe_crash(const crash_choice& choice);
   void describe_kill();
   void describe_history();
@@ -176,29 +177,29 @@ class explorer final : private crash_observer {
   machine machine_;
   scenario scene_;
   history history_;
-  std::vector<life> lives_;
+  std::vector<incarnation> incarnations_;
   std::unique_ptr<world> world_;
-  bool wrecked_ = false;  // a thread of the execution stands in the middle of an operation
+  bool wrecked_ = false;  // a thread of the execution has stopped in the middle of an operation
   const exhaustive_strategy* everything_ = nullptr;  // while an exhaustive exploration runs
   std::unique_ptr<image_set> images_;
   report counts_;
   bool armed_ = false;
   std::uint64_t execution_ = 0;
   double started_ = 0;
-  bool late_ = false;  // the time is up: what runs is brought to its end without further crashes
+  bool late_ = false;  // the time is up: the execution ends without further crashes
 };
 
 /// A flush or fence that was made defective, and whether the explorer noticed.
 struct mutant {
   mutation made;
   bool killed = false;
-  std::uint64_t executions = 0;  ///< until it was noticed, or in vain
+  std::uint64_t executions = 0;  ///< until it was noticed, or in total
   double seconds = 0;
-  std::string why;  ///< the first counterexample, in a sentence
+  std::string why;  ///< the first counterexample, as a sentence
 };
 
-/// Makes each of `places` defective in turn, in both ways. A survivor is either redundant or a hole
-/// in the verifier: survival proves nothing.
+/// Makes each of `places` defective in turn, in both ways. A surviving mutant is redundant or shows
+/// a gap of the verifier. Survival proves nothing.
 [[nodiscard]] std::vector<mutant> try_mutants(subject& tested, const options& how,
                                               const std::vector<place>& places);
 

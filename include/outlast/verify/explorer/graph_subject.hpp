@@ -1,4 +1,4 @@
-// Judges and opens directed graphs whose vertices and edges have numbers as attributes.
+// Checks and opens directed graphs whose vertices and edges have numbers as attributes.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -13,21 +13,20 @@
 
 namespace outlast::verify {
 
-/// Operations of graphs. The key of a call is edge_key() of the edge that it is about, or of a
-/// vertex twice.
+/// Operations of graphs. The key of a call is edge_key() of its edge. For a vertex, both arguments
+/// of edge_key() are the vertex.
 enum class graph_operation : std::uint8_t {
-  add_vertex,     ///< ok if it was not there
-  remove_vertex,  ///< with all its edges; ok if it was there
-  set_vertex,     ///< ok if it was there
-  add_edge,       ///< ok if it was not there and both ends are
-  remove_edge,    ///< ok if it was there
-  set_edge,       ///< ok if it was there
-  edge,           ///< ok and the attribute if it is there
+  add_vertex,     ///< ok if the vertex was absent
+  remove_vertex,  ///< removes the vertex and its edges; ok if the vertex was present
+  set_vertex,     ///< ok if the vertex was present
+  add_edge,       ///< ok if the edge was absent and both vertices are present
+  remove_edge,    ///< ok if the edge was present
+  set_edge,       ///< ok if the edge was present
+  edge,           ///< ok and the attribute if the edge is present
 };
 
-/// Graphs of `within.keys` vertices and fewer. A state is a map from vertex_key() and edge_key() to
-/// attributes.
-/// Thread-safety: immutable, any number of threads.
+/// The specification of graphs of up to `within.keys` vertices. A state is a map from vertex_key()
+/// and edge_key() to attributes. Thread-safety: immutable, any number of threads.
 class graph_oracle final : public stepwise_oracle {
  public:
   static constexpr std::uint64_t max_vertices = 16;
@@ -40,7 +39,7 @@ class graph_oracle final : public stepwise_oracle {
   [[nodiscard]] static constexpr std::uint64_t to_of(std::uint64_t key) {
     return key % max_vertices;
   }
-  /// Of a vertex in a state.
+  /// Returns the key of a vertex in a state.
   [[nodiscard]] static constexpr std::uint64_t vertex_key(std::uint64_t id) {
     return max_vertices * max_vertices + id;
   }

@@ -1,4 +1,4 @@
-// Verifies a set or map that lives in a pool, in a few lines:
+// Verifies a set or map in a pool:
 //
 //   using table = my_table<std::uint64_t, std::uint64_t, outlast::durable::flit<
 //       outlast::durable::tag::adjacent, outlast::durable::automatic, outlast::domain::simulated>>;
@@ -6,10 +6,11 @@
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is constructed as Structure(pool, name, options...), recovers in its constructor,
-// and has insert, erase and contains; get, put and update if they make sense; for_each(visit(key,
-// value)); the types pool_type, mapped_type and policy_type. If it has arena(), the allocator is
-// examined too; if it has check(), that says what is wrong in it.
+// The structure is constructed as Structure(pool, name, options...) and recovers in its
+// constructor. It has insert, erase and contains, for_each(visit(key, value)), and the types
+// pool_type, mapped_type and policy_type. It can have get, put and update. If it has arena(), the
+// allocator is examined too. If it has check(), which returns the first defect or an empty string,
+// that is called.
 #pragma once
 
 #include <outlast/verify/explorer/structure_subject.hpp>
@@ -67,7 +68,7 @@ class map_world : public structure_world<Structure> {
   }
 
  private:
-  // What a structure need not have is not drawn for it either.
+  // A function that the structure does not have is not drawn for it.
   outcome put(std::uint64_t key, const value& to) {
     if constexpr (requires { structure_->put(key, to); }) return {structure_->put(key, to)};
     return {};
@@ -93,20 +94,21 @@ class map_subject final : public structure_subject<Structure> {
   static constexpr bool is_set = std::is_same_v<value, roots::no_value>;
 
  public:
-  /// As structure_parts, and what is done.
+  /// The members of structure_parts, and the operations.
   struct parts {
     typename structure_parts<Structure>::maker make = structure_parts<Structure>().make;
     typename structure_parts<Structure>::own_blocks blocks = {};
-    /// What scenarios are drawn from; more often what is listed more often.
+    /// The operations from which scenarios are drawn. An operation that is listed twice is drawn
+    /// twice as often.
     std::vector<map_operation> operations = all_operations();
     std::size_t memory_bytes = structure_parts<Structure>().memory_bytes;
   };
 
   explicit map_subject(std::string name, parts how = {})
       : structure_subject<Structure>(std::move(name), {how.make, how.blocks, how.memory_bytes}),
-        judge_(how.operations, !is_set) {}
+        checker_(how.operations, !is_set) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const auto& how = this->how();
     return std::make_unique<map_world<Structure>>(memory, fresh, how.make, how.blocks);
@@ -123,7 +125,7 @@ class map_subject final : public structure_subject<Structure> {
     return all;
   }
 
-  map_oracle judge_;
+  map_oracle checker_;
 };
 
 }  // namespace outlast::verify

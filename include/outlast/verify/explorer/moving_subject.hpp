@@ -1,5 +1,6 @@
-// A subject that lies elsewhere whenever it is opened, as a pool file does that another process has
-// mapped at another address: what it stores about addresses must be made right, under crashes.
+// A subject that is at another address whenever it is opened, like a pool file that another process
+// maps at another address. The open must correct the addresses that the subject stores, and crashes
+// can interrupt it.
 #pragma once
 
 #include <outlast/verify/explorer/subject.hpp>
@@ -11,9 +12,9 @@
 
 namespace outlast::verify {
 
-/// Gives the subject another of three places in its memory at each opening: copies what is there,
-/// durably, then has it opened. Three, so that what a crash left half moved is moved on to a place
-/// that no address in it names.
+/// Gives the subject another of three places in its memory at each opening: it copies the content
+/// durably and then opens the copy. There are three places so that a half-relocated image is moved
+/// to a place that no address in it names.
 ///
 /// Thread-safety: used by one thread.
 class moving_subject final : public subject {
@@ -24,7 +25,7 @@ class moving_subject final : public subject {
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return moved_->policy(); }
-  [[nodiscard]] const oracle& judge() const override { return moved_->judge(); }
+  [[nodiscard]] const oracle& checker() const override { return moved_->checker(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] std::span<std::byte> volatile_globals() const override {
     return moved_->volatile_globals();
@@ -34,7 +35,7 @@ class moving_subject final : public subject {
 
  private:
   [[nodiscard]] std::span<std::byte> place(std::span<std::byte> memory, std::size_t number) const;
-  /// Where the subject lies now.
+  /// Returns the present place of the subject.
   [[nodiscard]] std::span<std::byte> move(std::span<std::byte> memory) const;
 
   std::string name_;

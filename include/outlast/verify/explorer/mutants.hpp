@@ -1,5 +1,5 @@
-// Sites and mutants: every flush and fence that a run passes has a number, and can be switched off
-// without recompiling. A verifier that finds nothing wrong after that has proved nothing.
+// Sites and mutants. Each flush and fence that a run passes has a number and can be disabled
+// without recompilation. A verifier that accepts the mutant has not verified that site.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -19,10 +19,10 @@ struct place {
   site_kind kind;
 };
 
-/// What is wrong with a mutant.
+/// The kind of defect of a mutant.
 enum class defect : std::uint8_t {
-  missing,  ///< it does not happen
-  late,     ///< a flush: behind its thread's next fence; a fence: behind its thread's next store
+  missing,  ///< the instruction is omitted
+  late,     ///< a flush takes effect after its thread's next fence, a fence after the next store
 };
 
 struct mutation {
@@ -30,7 +30,7 @@ struct mutation {
   defect what = defect::missing;
 };
 
-/// The places in the source that a run has passed. Numbers are given in order of appearance.
+/// The places in the source that a run has passed. They are numbered in order of appearance.
 class site_table {
  public:
   struct entry {
@@ -40,7 +40,7 @@ class site_table {
   };
 
   site_table();
-  /// The number of the site, counting the passage.
+  /// Counts a passage of the site and returns the number of the site.
   [[nodiscard]] site_id pass(const domain::site& where, site_kind kind) {
     const std::size_t h = slot_of(where, kind);
     const site_id id = slots_[h] != 0 ? static_cast<site_id>(slots_[h] - 1) : add(h, where, kind);
@@ -48,11 +48,11 @@ class site_table {
     return id;
   }
   [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
-  /// The number of a place, without passing it.
+  /// Returns the number of a place without counting a passage.
   [[nodiscard]] site_id number_of(const place& at);
-  /// Flushes and fences that were passed.
+  /// Returns the flushes and fences that were passed.
   [[nodiscard]] std::vector<place> passed() const;
-  /// "harris_list.hpp:123 flush"; a step other than 0 is appended as "/1".
+  /// Returns a text such as "harris_list.hpp:123 flush". A step other than 0 is appended: "/1".
   [[nodiscard]] std::string describe(site_id id) const;
 
  private:
@@ -63,9 +63,9 @@ class site_table {
   std::vector<std::uint16_t> slots_;
 };
 
-/// "harris_list.hpp:123 flush".
+/// Returns a text such as "harris_list.hpp:123 flush".
 [[nodiscard]] std::string to_text(const place& at);
-/// "harris_list.hpp:123 flush missing".
+/// Returns a text such as "harris_list.hpp:123 flush missing".
 [[nodiscard]] std::string to_text(const mutation& at);
 
 }  // namespace outlast::verify

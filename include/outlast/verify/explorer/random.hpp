@@ -1,4 +1,4 @@
-// The only source of randomness of the verifier: a pure function of its seed.
+// The only source of randomness of the verifier, a pure function of its seed.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -11,14 +11,14 @@ namespace outlast::verify {
 class random {
  public:
   explicit random(std::uint64_t seed) noexcept : state_(seed) {}
-  /// A stream of its own for each (seed, number): what one stream draws never moves another.
+  /// Each pair (seed, number) has a stream of its own. Draws from one stream do not affect another.
   random(std::uint64_t seed, std::uint64_t number) noexcept
       : state_(base::mix64(seed + 0x9e3779b97f4a7c15ULL) ^ base::mix64(number + 1)) {}
 
   [[nodiscard]] std::uint64_t next() noexcept {
     return base::mix64(state_ += 0x9e3779b97f4a7c15ULL);
   }
-  /// Uniform in [0, bound); 0 if `bound` is 0.
+  /// Returns a number that is uniform in [0, bound), or 0 if `bound` is 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept {
     return bound == 0 ? 0 : ((next() >> 32) * bound) >> 32;
   }

@@ -1,4 +1,4 @@
-// What an exploration did, and what it found.
+// The report of an exploration: its counts, and the counterexample.
 #pragma once
 
 #include <outlast/verify/explorer/strategy.hpp>
@@ -16,12 +16,12 @@ struct operation_place {
   std::uint8_t operation = 0;
   friend bool operator==(const operation_place&, const operation_place&) = default;
 };
-/// "0.2 1.0".
+/// Returns a text such as "0.2 1.0".
 [[nodiscard]] std::string to_text(const std::vector<operation_place>& places);
-/// The reverse. Throws error{bad_argument}.
+/// Returns the places of such a text. Throws error{bad_argument} if the text is malformed.
 [[nodiscard]] std::vector<operation_place> operations_from_text(const std::string& text);
 
-/// A counterexample, in words and as what replays it.
+/// A counterexample, as a description and as coordinates that replay it.
 struct failure {
   std::string what;        ///< one sentence
   std::uint64_t seed = 0;  ///< of the scenario
@@ -29,8 +29,8 @@ struct failure {
   schedule decisions;
   std::vector<operation_place> without;  ///< operations that do not matter
   std::vector<std::string> history;      ///< one line per operation
-  std::vector<std::string> crashes;      ///< which stores survived which crash, outermost first
-  std::string replay;                    ///< what shows it again: a command, or a call
+  std::vector<std::string> crashes;      ///< the stores that survived each crash, outermost first
+  std::string replay;                    ///< a command or a call that replays it
 };
 
 /// Counts of one exploration.
@@ -42,22 +42,22 @@ struct report {
   std::uint64_t executions = 0;
   std::uint64_t crash_points = 0;
   std::uint64_t crash_images = 0;    ///< considered
-  std::uint64_t images_checked = 0;  ///< distinct for their history: recovered and judged
+  std::uint64_t images_checked = 0;  ///< distinct for their history: recovered and checked
   std::uint64_t kills_checked = 0;   ///< kills after which power was cut
   std::uint64_t nested_checked = 0;  ///< of these, crashes during or after a recovery
   std::uint64_t sampled_points = 0;  ///< crash points at which not every image was considered
   std::uint64_t forced_write_backs = 0;
   std::uint64_t sites = 0;   ///< flushes and fences passed
   std::uint64_t parked = 0;  ///< executions in which a thread stopped for good
-  /// Exhaustive explorations: every scenario with every interleaving was explored.
+  /// True if an exhaustive exploration explored every scenario with every interleaving.
   bool exhausted = false;
   double seconds = 0;
   std::optional<failure> found;
 };
 
-/// The counterexample for people.
+/// Returns a description of the counterexample.
 [[nodiscard]] std::string to_text(const failure& found);
-/// One line of counts for people.
+/// Returns one line with the counts.
 [[nodiscard]] std::string to_text(const report& done);
 
 }  // namespace outlast::verify

@@ -1,4 +1,4 @@
-// Verifies a stack or queue that lives in a pool, in a few lines:
+// Verifies a stack or queue in a pool:
 //
 //   using queue = my_queue<std::uint64_t, outlast::durable::flit<
 //       outlast::durable::tag::adjacent, outlast::durable::automatic, outlast::domain::simulated>>;
@@ -7,10 +7,10 @@
 //   outlast::verify::report done = outlast::verify::explorer(tested, {}).run();
 //   if (done.found) std::cout << to_text(*done.found);
 //
-// The structure is constructed as Structure(pool, name, options...), recovers in its constructor,
-// and has push(value) and pop() -> optional; for_each(visit(value)), which begins with the value
-// that pop would take; the types pool_type, value_type and policy_type. If it has empty() or
-// arena(), these are examined too.
+// The structure is constructed as Structure(pool, name, options...) and recovers in its
+// constructor. It has push(value), pop() -> optional, and the types pool_type, value_type and
+// policy_type. It has for_each(visit(value)), which begins with the value that pop would return. If
+// it has empty() or arena(), these are examined too.
 #pragma once
 
 #include <outlast/verify/explorer/structure_subject.hpp>
@@ -57,17 +57,17 @@ class sequence_world : public structure_world<Structure> {
   }
 
  private:
-  /// Every other take asks first: an answer "empty" is as good as that of a pop.
+  /// Every other take calls empty() first. A result "empty" is checked like that of a pop.
   bool says_empty() {
     if constexpr (requires { structure_->empty(); }) {
-      return std::exchange(asks_next_, !asks_next_) && structure_->empty();
+      return std::exchange(is_empty_next_, !is_empty_next_) && structure_->empty();
     } else {
       return false;
     }
   }
 
   discipline order_;
-  bool asks_next_ = false;
+  bool is_empty_next_ = false;
 };
 
 /// A stack or queue in a pool.
@@ -78,9 +78,9 @@ class sequence_subject final : public structure_subject<Structure> {
   using discipline = sequence_oracle::discipline;
 
   sequence_subject(std::string name, discipline order, parts how = {})
-      : structure_subject<Structure>(std::move(name), how), order_(order), judge_(order) {}
+      : structure_subject<Structure>(std::move(name), how), order_(order), checker_(order) {}
 
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::unique_ptr<world> open(std::span<std::byte> memory, bool fresh) override {
     const parts& how = this->how();
     return std::make_unique<sequence_world<Structure>>(order_, memory, fresh, how.make, how.blocks);
@@ -88,7 +88,7 @@ class sequence_subject final : public structure_subject<Structure> {
 
  private:
   discipline order_;
-  sequence_oracle judge_;
+  sequence_oracle checker_;
 };
 
 }  // namespace outlast::verify

@@ -1,4 +1,4 @@
-// A map with snapshots, as scenarios see it: some are open whenever it is changed.
+// Adapts a map with snapshots to scenarios: snapshots are open at each change.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace outlast::verify {
 
-/// `Tree` is a containers::managed_tree. Each update happens while two snapshots are open that an
-/// earlier one took, or another thread; each lookup is one in a snapshot of its own. Whether
-/// snapshots are what they were when they were taken, check() says; and whether blocks are in use
-/// that nobody reaches, or kept for snapshots that are gone.
+/// `Tree` is a containers::managed_tree. During each update two snapshots are open that an earlier
+/// update or another thread took. Each lookup uses a snapshot of its own. check() verifies that
+/// snapshots have not changed, that no unreachable blocks are in use, and that no blocks are kept
+/// for closed snapshots.
 ///
-/// Thread-safety: as the tree's, but for check().
+/// Thread-safety: that of the tree, except for check().
 template <class Tree>
 class snapshots_of : public Tree {
  public:
@@ -88,7 +88,8 @@ class snapshots_of : public Tree {
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(made));
   }
-  /// None or one, which is no other thread's any more; the oldest and the newest by turns.
+  /// Removes one snapshot, if there are enough, and returns it: alternately the newest and the
+  /// oldest.
   [[nodiscard]] std::vector<kept> take_one() {
     std::vector<kept> taken;
     const std::lock_guard lock(mutex_);

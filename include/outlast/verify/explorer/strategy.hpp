@@ -1,4 +1,4 @@
-// Who runs next.
+// The strategies that choose which thread runs next.
 #pragma once
 
 #include <outlast/verify/explorer/random.hpp>
@@ -14,61 +14,62 @@
 
 namespace outlast::verify {
 
-/// The decisions of one execution, where there was a choice: thread numbers.
+/// The decisions of one execution with more than one choice, as thread numbers.
 using schedule = std::vector<std::uint8_t>;
 
-/// "0*12 1*3 0": each thread with the number of decisions in a row that it won.
+/// Returns a text such as "0*12 1*3 0": each thread with its number of consecutive decisions.
 [[nodiscard]] std::string to_text(const schedule& choices);
-/// The reverse. Throws error{bad_argument}.
+/// Returns the schedule of such a text. Throws error{bad_argument} if the text is malformed.
 [[nodiscard]] schedule schedule_from_text(const std::string& text);
 
-/// What a thread does next when it goes on: enough to know what does not depend on it.
+/// The next step of a thread, with enough detail to determine which other steps do not depend on
+/// it.
 struct intent {
-  std::uint64_t line = 0;  ///< address / 64 of what it touches; 0: several volatile places
+  std::uint64_t line = 0;  ///< address / 64 of the access; 0: several volatile places
   bool writes = true;
   bool persistent = false;  ///< the line is one of the simulated memory
-  /// An invocation, or a fence that guarantees something: what other threads did before makes a
-  /// difference to the judges or to a crash, whatever lines they touched.
+  /// An invocation, or a fence that guarantees something. Earlier steps of other threads affect the
+  /// checkers or a crash, whatever lines they touched.
   bool boundary = false;
 };
 
-/// Decides, at each scheduling point with more than one runnable thread, which one goes on.
+/// Decides, at each scheduling point with more than one runnable thread, which thread continues.
 class strategy {
  public:
   virtual ~strategy() = default;
-  /// A new execution of `threads` threads that takes about `horizon` decisions.
+  /// Begins a new execution of `threads` threads that takes about `horizon` decisions.
   virtual void begin(random source, unsigned threads, std::uint32_t horizon) = 0;
-  /// One of `runnable`. `current` is the running thread, or none's number.
+  /// Returns one of `runnable`. `current` is the running thread, or a number that is no thread's.
   [[nodiscard]] virtual unsigned choose(std::span<const unsigned> runnable, unsigned current) = 0;
 
-  /// True if it wants to be asked only where the choice can matter, and told what the threads are
-  /// about to do.
+  /// Returns true if the strategy needs the next steps of the threads, and decisions only where the
+  /// choice can matter.
   [[nodiscard]] virtual bool looks_ahead() const { return false; }
-  /// What each thread does next, before `choose`; only if it looks ahead.
+  /// Receives the next step of each thread before `choose`. Called only if looks_ahead().
   virtual void look(std::span<const intent> next) { static_cast<void>(next); }
 };
 
-/// Each runnable thread with equal probability, at each point.
+/// Returns a strategy that chooses each runnable thread with equal probability at each point.
 [[nodiscard]] std::unique_ptr<strategy> random_strategy();
-/// Probabilistic concurrency testing [Burckhardt et al. 2010]: random priorities, `depth - 1`
-/// random points at which the running thread falls behind all others.
+/// Returns probabilistic concurrency testing [Burckhardt et al. 2010]: random priorities, and
+/// `depth - 1` random points at which the running thread receives the lowest priority.
 [[nodiscard]] std::unique_ptr<strategy> pct_strategy(unsigned depth);
-/// The decisions given; then the running thread goes on as long as it can.
+/// Returns a strategy that repeats `choices`. Then the running thread continues while it can.
 [[nodiscard]] std::unique_ptr<strategy> replay_strategy(schedule choices);
 
-/// All interleavings with at most so many preemptions, one after the other; of those that differ
-/// only in the order of independent steps, one (sleep sets [Godefroid 1996]; complete for two
+/// Enumerates all interleavings up to a number of preemptions. Of interleavings that differ only in
+/// the order of independent steps it explores one (sleep sets [Godefroid 1996]; complete for two
 /// threads).
 ///
-/// A preemption takes the processor from a thread that could go on; bounding their number keeps the
-/// search finite and misses little [Musuvathi and Qadeer 2007].
+/// A preemption takes the processor from a thread that could continue. A bound on their number
+/// keeps the search finite and misses few errors [Musuvathi and Qadeer 2007].
 class exhaustive_strategy final : public strategy {
  public:
-  /// Without `reduced`: all of them, equivalent ones too, for tests of the reduction.
+  /// If `reduced` is false, explores equivalent interleavings too, for tests of the reduction.
   explicit exhaustive_strategy(unsigned preemptions, bool reduced = true)
       : bound_(preemptions), reduced_(reduced) {}
-  /// From each state that `state` tells, each thread goes on once: any number of preemptions. For
-  /// subjects whose whole state `state` knows.
+  /// Continues each thread once from each state that `state` returns, with any number of
+  /// preemptions. Requires: `state` depends on the whole state of the subject.
   explicit exhaustive_strategy(std::function<std::uint64_t()> state)
       : bound_(~0U), reduced_(false), state_(std::move(state)) {}
 
@@ -77,14 +78,14 @@ class exhaustive_strategy final : public strategy {
   [[nodiscard]] bool looks_ahead() const override { return reduced_; }
   void look(std::span<const intent> next) override { next_.assign(next.begin(), next.end()); }
 
-  /// After an execution: prepares the next one. False if there is none left.
+  /// Prepares the next execution after one has ended. Returns false if none is left.
   [[nodiscard]] bool advance();
-  /// Forgets everything: for a new scenario.
+  /// Clears all state, for a new scenario.
   void restart() {
     path_.clear();
     met_.clear();
   }
-  /// The rest of this execution repeats another one: it need not be examined.
+  /// Returns true if the rest of this execution repeats another one.
   [[nodiscard]] bool repeats() const noexcept { return repeats_; }
 
  private:

@@ -1,5 +1,5 @@
-// What verifies a structure that lives in a pool, whatever it is: map_subject.hpp for sets and
-// maps, sequence_subject.hpp for stacks and queues.
+// The common part of subjects that are structures in a pool. map_subject.hpp has sets and maps,
+// sequence_subject.hpp has stacks and queues.
 #pragma once
 
 #include <outlast/algorithm/value_slot.hpp>
@@ -27,14 +27,14 @@
 
 namespace outlast::verify {
 
-/// A value larger than a word: torn halves are recognised.
+/// A value larger than a word, in which torn halves are recognised.
 struct wide_value {
   std::uint64_t number = 0;
   std::uint64_t complement = 0;
   friend bool operator==(const wide_value&, const wide_value&) = default;
 };
 
-/// Values as the oracle knows them: one number each.
+/// Converts values to the numbers that the oracle uses, and back.
 template <class Value>
 struct value_code {
   static Value encode(std::uint64_t number) { return static_cast<Value>(number); }
@@ -45,7 +45,7 @@ struct value_code<roots::no_value> {
   static roots::no_value encode(std::uint64_t) { return {}; }
   static std::uint64_t decode(roots::no_value) { return 0; }
 };
-/// Bytes that say themselves whether they are whole.
+/// Converts strings from whose bytes a torn value is recognised.
 template <>
 struct value_code<std::string> {
   static constexpr std::size_t words = 12;
@@ -69,7 +69,7 @@ struct value_code<wide_value> {
   }
 };
 
-/// Fills the free pages with what no structure expects there: nothing promises that they are zero.
+/// Fills the free pages with bytes that no structure expects, because free pages need not be zero.
 template <domain::persistence_domain D>
 void poison(page_space<D>& pages) {
   std::array<std::byte, 4096> pattern;
@@ -79,14 +79,14 @@ void poison(page_space<D>& pages) {
   }
 }
 
-/// Whether a pool was formatted in the memory, to its end.
+/// Returns true if the formatting of a pool in the memory was completed.
 [[nodiscard]] inline bool holds_pool(std::span<const std::byte> memory) {
   std::uint64_t first = 0;
   std::memcpy(&first, memory.data(), sizeof first);
   return first == pool_format::magic;
 }
 
-/// The first error that a check has found; "" if there is none.
+/// Returns the first error that a check has found, or "" if there is none.
 [[nodiscard]] inline std::string first_error(const std::vector<pool_format::finding>& findings) {
   for (const pool_format::finding& one : findings) {
     if (one.level == pool_format::severity::error) return one.sentence;
@@ -94,7 +94,7 @@ void poison(page_space<D>& pages) {
   return "";
 }
 
-/// A pool whose volatile tables are as small as its memory. It fills `size_bytes` of that at first.
+/// Opens a pool whose volatile tables are as small as its memory. It initially uses `size_bytes`.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh,
                                               std::size_t size_bytes) {
@@ -104,7 +104,7 @@ template <class Pool>
   return Pool::in_memory(memory.data(), memory.size(), fresh, chosen);
 }
 
-/// A pool that fills its memory.
+/// Opens a pool that uses all of its memory.
 template <class Pool>
 [[nodiscard]] std::unique_ptr<Pool> open_pool(std::span<std::byte> memory, bool fresh) {
   return open_pool<Pool>(memory, fresh, memory.size());
@@ -120,23 +120,24 @@ struct domain_of_pool<basic_pool<D>> {
 template <class Pool>
 using domain_of = typename domain_of_pool<Pool>::type;
 
-/// How a structure is put into its pool.
+/// The construction of a structure in its pool.
 template <class Structure>
 struct structure_parts {
   using pool_type = typename Structure::pool_type;
   using maker = std::function<std::unique_ptr<Structure>(pool_type&)>;
-  /// Blocks that the structure holds besides one per element, if it is known.
+  /// Returns the number of blocks of a structure in addition to one per element.
   using own_blocks = std::function<std::size_t(Structure&)>;
 
-  /// How it is made; without it, as Structure(pool, "subject").
+  /// Constructs the structure. The default is Structure(pool, "subject").
   maker make = [](auto& pool) { return std::make_unique<Structure>(pool, "subject"); };
-  /// Blocks that it holds besides one per element; without it, leaks are not looked for.
+  /// The number of its blocks in addition to one per element. Without it, leaks are not detected.
   own_blocks blocks = {};
   std::size_t memory_bytes = std::size_t{256} << 10;
 };
 
-/// One opened structure in its pool. Its `for_each` begins each visit with a reference into the
-/// block that holds the element. If it has check(), that says what is wrong in it, or nothing.
+/// One opened structure in its pool. The first argument of each visit of its `for_each` is a
+/// reference into the block of the element. If it has check(), that returns the first defect, or
+/// "".
 template <class Structure>
 class structure_world : public world {
   using pool_type = typename Structure::pool_type;
@@ -148,7 +149,7 @@ class structure_world : public world {
   structure_world(std::span<std::byte> memory, bool fresh, const maker& make,
                   const own_blocks& blocks)
       : structure_world(open_pool<pool_type>(memory, fresh), make, blocks) {}
-  /// In a pool of any kind. `blocks` must outlive the world.
+  /// Constructs the structure in a pool of any kind. Requires: `blocks` outlives the world.
   structure_world(std::unique_ptr<pool_type> pool, const maker& make, const own_blocks& blocks)
       : pool_(std::move(pool)), structure_(make(*pool_)), blocks_(blocks) {}
 
@@ -173,7 +174,7 @@ class structure_world : public world {
  private:
   using address = const std::byte*;
 
-  /// Where the elements are, ascending. What is visited may be in the pool's twin.
+  /// Returns the addresses of the elements, ascending. A visited element can be in the shadow copy.
   std::vector<address> elements() {
     std::vector<address> all;
     structure_->for_each([&](const auto& first, const auto&...) {
@@ -184,8 +185,8 @@ class structure_world : public world {
     return all;
   }
 
-  /// At rest the estimate is exact. (At the end of an execution a thread may have stopped for
-  /// good.)
+  /// Checks that the estimate is exact, as it must be at rest. (At the end of an execution a thread
+  /// may have stopped for good.)
   std::string check_estimate() {
     if constexpr (requires { structure_->size_estimate(); }) {
       const std::size_t there = elements().size();
@@ -198,8 +199,8 @@ class structure_world : public world {
     }
   }
 
-  /// Nothing reachable is free; directly after opening, nothing is in use but what is reachable.
-  /// Where elements are visited as copies, outside the pool, blocks are as many as they.
+  /// Checks that no reachable block is free and that, directly after opening, only reachable blocks
+  /// are in use. Elements that are visited as copies, outside the pool, have one block each.
   std::string check_blocks(bool directly_after_opening) {
     const std::vector<address> reachable = elements();
     std::size_t blocks = 0;
@@ -233,7 +234,7 @@ class structure_world : public world {
   const own_blocks& blocks_;
 };
 
-/// A structure in a pool of its own. The judge and the world are the heir's.
+/// A structure in a pool of its own. A derived class adds the checker and the world.
 template <class Structure>
 class structure_subject : public subject {
   using pool_type = typename Structure::pool_type;

@@ -1,4 +1,4 @@
-// Verifies a transaction manager by accounts that its operations move amounts between.
+// Verifies a transaction manager. Its operations move amounts between accounts.
 #pragma once
 
 #include <outlast/pool/pool.hpp>
@@ -22,11 +22,11 @@
 
 namespace outlast::verify {
 
-/// Replicas as small as they may be: recovery copies them.
+/// The smallest permitted replicas, because recovery copies them.
 inline constexpr tx::options small_replicas{
     .replica_bytes = 8192, .page_bytes = 256, .replicas = 6};
 
-/// Balances in lines of their own, the serial number of the last change in another one.
+/// Balances in lines of their own, and the serial number of the last change in another line.
 struct stored_accounts {
   struct alignas(64) account {
     tx::field<std::uint64_t> balance;
@@ -37,7 +37,7 @@ struct stored_accounts {
   alignas(64) tx::field<std::uint64_t> serial;
 };
 
-/// Thrown by a move for which there is not enough, after it has written half of what it would.
+/// Thrown by a move whose first balance is too low, after it has made half of its writes.
 struct not_enough {};
 
 /// A manager in a pool, opened.
@@ -127,7 +127,7 @@ class accounts_world final : public world {
   replicas_at_risk replicas_;
 };
 
-/// `Manager` under the judge of transactions.
+/// A `Manager` with the checker of transactions.
 template <class Manager>
 class accounts_subject final : public subject {
  public:
@@ -135,7 +135,7 @@ class accounts_subject final : public subject {
 
   [[nodiscard]] std::string structure() const override { return name_; }
   [[nodiscard]] std::string policy() const override { return std::string(Manager::engine_name()); }
-  [[nodiscard]] const oracle& judge() const override { return judge_; }
+  [[nodiscard]] const oracle& checker() const override { return checker_; }
   [[nodiscard]] std::size_t memory_bytes() const override { return std::size_t{128} << 10; }
   [[nodiscard]] std::optional<bool> exists(std::span<const std::byte> memory) const override {
     return holds_pool(memory);
@@ -149,7 +149,7 @@ class accounts_subject final : public subject {
 
  private:
   std::string name_;
-  transaction_oracle judge_{std::make_shared<accounts_oracle>()};
+  transaction_oracle checker_{std::make_shared<accounts_oracle>()};
 };
 
 }  // namespace outlast::verify

@@ -1,4 +1,4 @@
-// Reclamation in a hurry: what production does every 64 retirements, here before every operation.
+// Frequent reclamation: the reclaimer collects before every operation, not every 64 retirements.
 #pragma once
 
 #include <outlast/reclaim/epochs.hpp>
@@ -8,10 +8,10 @@
 
 namespace outlast::verify {
 
-/// reclaim::epochs that moves on whenever it can, so that memory is used again within the few
-/// operations of a scenario. Rare things are made frequent.
+/// A reclaim::epochs that advances whenever it can, so that memory is reused within the few
+/// operations of a scenario.
 ///
-/// Thread-safety and progress: as reclaim::epochs.
+/// Thread-safety and progress: those of reclaim::epochs.
 template <domain::persistence_domain D>
 class eager_epochs {
  public:
@@ -20,9 +20,9 @@ class eager_epochs {
   template <class... Ignored>
   explicit eager_epochs(Ignored&&...) {}
 
-  /// Collects first, not last: what an operation leaves to be waited for is still pending when it
-  /// returns, as in production. Every other time without a fence of its own, as in production too:
-  /// then the fences of operations have to be enough.
+  /// Collects before the operation and not after it, so that flushes without a fence are still
+  /// pending when an operation returns, as in production. Every other collection has no fence of
+  /// its own, as in production too; the fences of operations must then suffice.
   [[nodiscard]] session enter() {
     const bool fences = std::exchange(fences_next_, !fences_next_);
     for (int i = 0; i < 2; ++i) fences ? inner_.collect() : inner_.collect_retired();

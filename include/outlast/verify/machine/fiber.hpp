@@ -1,4 +1,4 @@
-// Cooperative threads: a stack and a place to go on.
+// Cooperative threads: a stack and the point at which it continues.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
@@ -9,34 +9,35 @@
 
 namespace outlast::verify {
 
-/// A stack that runs one function at a time, switched to and from explicitly. A default-made fiber
-/// stands for the operating system's thread that makes it.
+/// A stack that runs one function at a time, with explicit switches. A default-constructed fiber
+/// represents the operating system's thread that constructs it.
 ///
-/// Thread-safety: none; fibers never move between operating-system threads.
-/// With `threading::os_threads` the stack is that of a thread of the operating system, which waits
-/// until it is switched to: slower, and a check on the other way.
-/// Each fiber carries the thread context that algorithms see while it runs (`base::this_thread()`),
-/// and its own exception state, so that switching inside a catch block is fine.
+/// With `threading::os_threads` the stack is that of a thread of the operating system, which blocks
+/// until it is switched to. This is slower, and verifies the other implementation. Each fiber has
+/// the thread context that algorithms see while it runs (`base::this_thread()`) and its own
+/// exception state, so a switch inside a catch block is permitted.
+///
+/// Thread-safety: none. Fibers never move between operating-system threads.
 class fiber {
  public:
-  /// Returns the fiber in which to go on.
+  /// Returns the fiber that continues.
   using entry = fiber& (*)(void* argument);
 
-  /// The calling thread itself.
+  /// Represents the calling thread.
   fiber();
-  /// A stack of its own, with a guard page below. Throws std::bad_alloc.
+  /// Allocates a stack with a guard page below it. Throws std::bad_alloc.
   explicit fiber(std::size_t stack_bytes, threading how = threading::fibers);
   ~fiber();
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
-  /// The next switch to this fiber calls `run(argument)`. What the fiber ran before is forgotten;
-  /// nothing is unwound.
+  /// Makes the next switch to this fiber call `run(argument)`. The previous function of the fiber
+  /// is abandoned without unwinding.
   void prepare(entry run, void* argument);
 
-  /// Leaves `from`, which must be the running fiber, and goes on in `to`.
+  /// Leaves `from` and continues in `to`. Requires: `from` is the running fiber.
   static void switch_between(fiber& from, fiber& to);
-  /// The same for good: `from` is only ever prepared anew.
+  /// Leaves `from` and continues in `to`. Requires: `from` is prepared again before its next use.
   [[noreturn]] static void leave(fiber& from, fiber& to);
 
   base::thread_context* context = nullptr;

@@ -1,4 +1,4 @@
-// Which blocks of the simulated memory are free, and where they were freed.
+// The free blocks of the simulated memory, and the places in the source that freed them.
 #pragma once
 
 #include <outlast/domain/watched_blocks.hpp>
@@ -10,22 +10,22 @@
 
 namespace outlast::verify {
 
-/// "stack.hpp:45"; "a place without a name" if it has no file.
+/// Returns a text such as "stack.hpp:45", or "a place without a name" if `where` has no file.
 [[nodiscard]] std::string to_text(const domain::code_line& where);
 
-/// The blocks that one life of the subject has freed and not given out again. Volatile: the next
-/// life begins without any.
+/// The blocks that one incarnation of the subject has freed and not allocated again. They are
+/// volatile: the next incarnation begins without any.
 ///
-/// Thread-safety: none; the simulated memory owns it. Cost: a search in an array of the blocks that
-/// are free.
+/// Thread-safety: none; the simulated memory owns it. Cost: a search in an array of the free
+/// blocks.
 class freed_blocks {
  public:
   struct block {
     std::uintptr_t begin;
     std::size_t bytes;
     domain::code_line freed;
-    domain::code_line retired;  ///< no file: it was not
-    unsigned thread;            ///< that freed it
+    domain::code_line retired;  ///< without a file if the block was not retired
+    unsigned thread;            ///< the thread that freed it
   };
 
   [[nodiscard]] bool empty() const noexcept { return free_.empty(); }
@@ -33,12 +33,12 @@ class freed_blocks {
     free_.clear();
     retired_.clear();
   }
-  /// The block that begins at `begin` will be freed later.
+  /// Records that the block that begins at `begin` was retired at `where`.
   void retire(const void* begin, domain::code_line where);
   void free(const void* begin, std::size_t bytes, domain::code_line where, unsigned thread);
-  /// The bytes are in use: whatever of them was free is so no more.
+  /// Marks the bytes as in use.
   void give(const void* begin, std::size_t bytes);
-  /// A free block that has some of the bytes; null if there is none.
+  /// Returns a free block that contains some of the bytes, or nullptr if there is none.
   [[nodiscard]] const block* find(const void* begin, std::size_t bytes) const noexcept;
 
  private:

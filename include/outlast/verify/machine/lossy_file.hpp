@@ -1,9 +1,9 @@
-// The domains under which pool files lose power: `file` and `logged_file`, whose every fence may be
+// The domains for power cuts of pool files: `file` and `logged_file`, each of whose fences can be
 // the last.
 //
-// Notes, fences and device syncs are those of the domains themselves, which is what is tested; the
-// device below them is a verify::lossy_disk. What is added are the moments: power may be cut before
-// and after each fence, and at each access another thread may go on.
+// Notes, fences and device syncs are those of the domains under test. The device is a
+// verify::lossy_disk. These domains only add the points at which an observer can act: power can be
+// cut before and after each fence, and another thread can continue at each access.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -19,20 +19,20 @@
 
 namespace outlast::verify {
 
-/// Is told what happens under domain::lossy_file and domain::lossy_logged_file.
+/// Receives the events of domain::lossy_file and domain::lossy_logged_file.
 class file_observer {
  public:
   virtual ~file_observer() = default;
-  /// Who is told; null if nobody is.
+  /// Returns the present observer, or nullptr if there is none.
   [[nodiscard]] static file_observer* present() noexcept { return present_; }
-  /// From now on `observer` is told; nobody if it is null. Returns who was told before. Change it
-  /// while no thread is in an operation.
+  /// Makes `observer` the observer, or removes it if `observer` is nullptr. Returns the previous
+  /// one. Requires: no thread is in an operation.
   static file_observer* replace(file_observer* observer) noexcept;
-  /// A fence is about to begin or has ended: power may be cut here, and another thread may go on.
+  /// Called before and after each fence. Power can be cut here, and another thread can continue.
   virtual void at_fence() = 0;
-  /// Persistent memory is about to be accessed: another thread may go on here.
+  /// Called before each access of persistent memory. Another thread can continue here.
   virtual void at_access() = 0;
-  /// The caller waits for another thread.
+  /// Called while the calling thread waits for another thread.
   virtual void at_wait() = 0;
 
  private:
@@ -43,18 +43,18 @@ class file_observer {
 
 namespace outlast::domain {
 
-/// `Disk`, a domain with a device behind it, above a disk that may lose power at any moment. What
-/// it promises to keep is kept; of everything else, what the disk likes.
+/// The domain `Disk` on a disk that can lose power at any moment. The disk keeps all data that the
+/// domain guarantees, and a random part of other data.
 ///
-/// Thread-safety: as `Disk` while nobody observes it. An observer decides which thread may call; a
-/// power cut means what it should only if all threads are fibers of one operating-system thread.
+/// Thread-safety: that of `Disk` without an observer. An observer decides which thread may call. A
+/// power cut is consistent only if all threads are fibers of one operating-system thread.
 template <class Disk>
 struct lossy : Disk {
-  /// An observer is told by one operating-system thread at a time, also while a pool is opened.
+  /// One operating-system thread at a time calls the observer, also while a pool is opened.
   static constexpr bool plays_threads = true;
 
   static void pfence(site where = site::current()) { psync(where); }
-  /// Durable at return. Throws error{io_failure}.
+  /// Makes the data durable before it returns. Throws error{io_failure}.
   static void psync(site where = site::current()) {
     at_fence();
     Disk::psync(where);
@@ -116,25 +116,25 @@ struct lossy : Disk {
   }
 
   static void schedule_point(const void* = nullptr) {
-    if (auto* const told = verify::file_observer::present()) told->at_access();
+    if (auto* const observer = verify::file_observer::present()) observer->at_access();
   }
   static void relax() {
-    if (auto* const told = verify::file_observer::present()) told->at_wait();
+    if (auto* const observer = verify::file_observer::present()) observer->at_wait();
   }
 
  protected:
   static void at_fence() {
-    if (auto* const told = verify::file_observer::present()) told->at_fence();
+    if (auto* const observer = verify::file_observer::present()) observer->at_fence();
   }
 };
 
-/// `file` above a disk that may lose power: what was synced it keeps.
+/// The domain `file` on a disk that can lose power and keeps synced data.
 struct lossy_file : lossy<file> {
   static constexpr std::string_view name() noexcept { return "lossy_file"; }
 };
 static_assert(persistence_domain<lossy_file>);
 
-/// `logged_file` above such a disk.
+/// The domain `logged_file` on such a disk.
 struct lossy_logged_file : lossy<logged_file> {
   static constexpr std::string_view name() noexcept { return "lossy_logged_file"; }
   static void stage(site where = site::current()) {
@@ -145,13 +145,13 @@ struct lossy_logged_file : lossy<logged_file> {
     schedule_point();
     logged_file::write_through(to, from, bytes);
   }
-  /// Durable at return. Throws error{io_failure}.
+  /// Makes the data durable before it returns. Throws error{io_failure}.
   static void sync_through(const void* address, site where = site::current()) {
     at_fence();
     logged_file::sync_through(address, where);
     at_fence();
   }
-  /// Durable at return. Throws error{io_failure}.
+  /// Makes the data durable before it returns. Throws error{io_failure}.
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,
                       site where = site::current()) {
     publish(word, value, {}, where);

@@ -1,21 +1,21 @@
-// The simulated machine: its memory, its threads, and the places where it may lose power.
+// The simulated machine: its memory, its threads, and the points at which it can lose power.
 //
 // `domain::simulated` forwards every access of persistent memory to the machine that is current on
 // the calling operating-system thread. Threads of the machine are fibers: one runs at a time, and
-// another may be chosen at each access. Everything that a subject does runs on a fiber, so that
-// code that loops for ever, throws, or follows a wild pointer ends the fiber, not the exploration.
+// another can be chosen at each access. All code of a subject runs on a fiber. Code that loops for
+// ever, throws, or follows a wild pointer therefore ends the fiber and not the exploration.
 //
-// Where stores are buffered, each thread t has a companion, number `threads` + t, that is runnable
-// while t's buffer holds something; when it is chosen, it drains one instruction. So strategies and
-// schedules deal with buffers as with threads. A body that runs alone drains now and then, as a
-// function of the image that it began on.
+// If stores are buffered, each thread t has a companion, number `threads` + t, that is runnable
+// while the buffer of t is not empty. When it is chosen, it drains one instruction. Strategies and
+// schedules therefore treat buffers like threads. A body that runs alone drains sometimes, as a
+// function of the image on which it began.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
 #include <outlast/domain/watched_blocks.hpp>
 #include <outlast/verify/explorer/mutants.hpp>
+#include <outlast/verify/explorer/shadows.hpp>
 #include <outlast/verify/explorer/strategy.hpp>
-#include <outlast/verify/explorer/twins.hpp>
 #include <outlast/verify/machine/fiber.hpp>
 #include <outlast/verify/machine/memory.hpp>
 #include <outlast/verify/machine/threading.hpp>
@@ -32,8 +32,8 @@
 
 namespace outlast::verify {
 
-/// Told whenever the power may be cut with a result not seen before: before a fence that guarantees
-/// something.
+/// Receives crash points: the points before a fence that guarantees something, at which a power cut
+/// can leave an image not seen before.
 class crash_observer {
  public:
   virtual void crash_point() = 0;
@@ -42,10 +42,12 @@ class crash_observer {
   ~crash_observer() = default;
 };
 
-/// How code that ran on a fiber ended. Empty: it returned.
-using mishap = std::optional<std::string>;
+/// The reason why code on a fiber ended early. It is empty if the code returned.
+using fault = std::optional<std::string>;
 
-/// Thread-safety: none; one operating-system thread makes, drives and destroys it.
+/// The simulated machine.
+///
+/// Thread-safety: none. One operating-system thread constructs, drives and destroys it.
 class machine {
  public:
   struct limits {
@@ -59,7 +61,7 @@ class machine {
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
-  /// The machine of the calling thread; null where none was made.
+  /// Returns the machine of the calling thread, or nullptr if it has none.
   [[nodiscard]] static machine* current() noexcept {
     auto* const state = static_cast<machine*>(base::this_thread().domain_state);
     return state != nullptr && state->mark_ == mark ? state : nullptr;
@@ -67,101 +69,104 @@ class machine {
 
   [[nodiscard]] verify::memory& memory() noexcept { return memory_; }
   [[nodiscard]] bool caches_persist() const noexcept { return memory_.model().cache_persistent; }
-  [[nodiscard]] verify::twins& twins() noexcept { return twins_; }
+  [[nodiscard]] verify::shadows& shadows() noexcept { return shadows_; }
   [[nodiscard]] site_table& sites() noexcept { return sites_; }
-  /// "thread 1"; "alone" stands for what ran alone: opening, recovery, reading, closing.
+  /// Returns a name such as "thread 1". The name "alone" is for code that ran without threads:
+  /// opening, recovery, reading, closing.
   [[nodiscard]] std::string name_of_thread(unsigned number) const;
   void observe_crash_points(crash_observer* observer) noexcept { observer_ = observer; }
   /// Makes the flush or fence of one site defective.
   void mutate(const std::optional<mutation>& wanted);
   /// Offers a crash point after every store, not only before fences that guarantee something.
-  /// Needed where caches are persistent, since fences matter for nothing there.
+  /// Necessary for persistent caches, for which fences guarantee nothing.
   void offer_crash_after_stores(bool wanted) noexcept { after_stores_ = wanted; }
 
   // Driving.
 
-  /// Runs `body` alone to its end, with no thread switches; may be called while threads are
-  /// suspended, and inside itself.
-  [[nodiscard]] mishap run_alone(const std::function<void()>& body);
-  /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`; returns when all have ended,
-  /// or the first met a mishap. Then the others are abandoned where they stand.
-  [[nodiscard]] mishap run_threads(unsigned threads, const std::function<void(unsigned)>& body,
-                                   strategy& order);
-  /// The randomness of the next `run_threads`, and how many decisions it will take, about.
+  /// Runs `body` alone to its end, without thread switches. It can be called while threads are
+  /// suspended, and recursively.
+  [[nodiscard]] fault run_alone(const std::function<void()>& body);
+  /// Runs `body(0)`, ..., `body(threads - 1)` interleaved by `order`. Returns when all have ended
+  /// or the first has ended with a fault. In the latter case the others are abandoned.
+  [[nodiscard]] fault run_threads(unsigned threads, const std::function<void(unsigned)>& body,
+                                  strategy& order);
+  /// Sets the randomness of the next `run_threads` and its approximate number of decisions.
   void prepare_decisions(random source, std::uint32_t horizon) noexcept {
     decision_source_ = source;
     horizon_ = horizon;
   }
   /// Stops `thread` for good at its `at`-th access in the next `run_threads`, which then ends when
-  /// all others have ended. No thread: nobody is stopped.
+  /// all others have ended. Without a thread, none is stopped.
   void park(std::optional<unsigned> thread, std::uint32_t at) noexcept;
-  /// From here on the running thread is stopped only after it is no longer to be `spared`: what it
-  /// does meanwhile others wait for.
+  /// If `spared` is true, postpones a stop of the running thread until a call with false, because
+  /// other threads wait for its present work.
   void spare(bool spared) noexcept;
-  /// Whether a thread was stopped in the last `run_threads`.
+  /// Returns true if a thread was stopped in the last `run_threads`.
   [[nodiscard]] bool parked_one() const noexcept;
-  /// The running thread begins an operation that may take `most` accesses of its own; 0: any
-  /// number.
+  /// Begins an operation of the running thread that may take `most` accesses of its own. 0: no
+  /// bound.
   void begin_operation(std::uint32_t most);
-  /// For strategies that look ahead: forgets which lines threads share, before a new scenario.
+  /// Clears the record of lines that threads share, before a new scenario. For strategies that look
+  /// ahead.
   void forget_footprints();
-  /// The same: takes in which lines the last `run_threads` touched. True if threads share some that
-  /// were not known to be shared: then their interleavings have not been explored.
+  /// Records the lines that the last `run_threads` touched. Returns true if threads share lines
+  /// that were not recorded as shared, whose interleavings have therefore not been explored.
   [[nodiscard]] bool learn_footprints();
-  /// The decisions taken in the last `run_threads`.
+  /// Returns the decisions of the last `run_threads`.
   [[nodiscard]] const schedule& decisions() const noexcept { return decisions_; }
-  /// From the next `run_threads` on: keeps in mind what threads have read.
+  /// Makes the next `run_threads` record the values that threads read.
   void watch_states(bool wanted) noexcept { watches_states_ = wanted; }
-  /// Equal for equal states of the threads that run and of everything that they share, as far as
-  /// that is in the machine's memory and its twin. Only if states are watched.
+  /// Returns a hash that is equal for equal states of the running threads and of the memory that
+  /// they share in the machine and in its shadow copy. Requires: states are watched.
   [[nodiscard]] std::uint64_t state_hash() const;
-  /// Ends the running body here, for good, as a mishap.
+  /// Ends the running body here with the fault `what`.
   [[noreturn]] void abandon(std::string what);
 
   // The seam: called by the simulated domain.
 
-  /// A scheduling point, in front of an access of `address`; null: of several volatile places.
+  /// A scheduling point before an access of `address`. nullptr means several volatile places.
   void access(const void* address, bool writes, domain::code_line where = {});
-  /// The same for an access that may read or write.
+  /// A scheduling point before an access that may read or write.
   void touch(const void* address, domain::code_line where);
-  /// A thread has read `size` bytes, which are at `value`.
+  /// Records that the running thread has read the `size` bytes at `value`.
   void saw(const void* value, std::size_t size) {
     if (watches_states_) [[unlikely]]
       remember_seen(value, size);
   }
-  /// A scheduling point at which the caller cannot go on until another thread has moved.
+  /// A scheduling point at which the caller cannot continue until another thread has run.
   void relax();
   void store(void* destination, const void* source, std::size_t size, store_kind kind,
              const domain::site& where, bool untorn);
-  /// The same, past the thread's buffer, which is empty: the store of a locked instruction.
-  void store_at_once(void* destination, const void* source, std::size_t size, store_kind kind,
-                     const domain::site& where);
+  /// Stores without the thread's buffer, which is empty: the store of a locked instruction.
+  void store_unbuffered(void* destination, const void* source, std::size_t size, store_kind kind,
+                        const domain::site& where);
   void write_back(const void* address, const domain::site& where);
-  /// Orders; where stores are buffered, later loads do not wait for it.
+  /// Orders flushes and stores. If stores are buffered, later loads do not wait for it.
   void fence(const domain::site& where);
-  /// A fence at whose return the thread's buffer is empty.
+  /// A fence that returns when the thread's buffer is empty.
   void sync(const domain::site& where);
-  /// Empties the thread's buffer: what a full barrier does.
+  /// Empties the thread's buffer, like a full barrier.
   void drain();
-  /// A scheduling point in front of a locked instruction, which empties the thread's buffer and on
-  /// some machines completes its write-backs.
+  /// A scheduling point before a locked instruction, which empties the thread's buffer and on some
+  /// machines completes its write-backs.
   void locked_access(const void* address, domain::code_line where);
 
-  // Blocks: what is free is not touched.
+  // Blocks: no thread may touch a free block.
 
   void block_given(const void* begin, std::size_t bytes);
   void block_freed(const void* block, std::size_t bytes, domain::code_line where);
   void block_retired(const void* block, domain::code_line where);
-  /// Ends the running body, as abandon(), if a block that is free has some of the bytes.
-  void require_in_use(const void* address, std::size_t bytes, const char* deed,
+  /// Ends the running body like abandon() if a free block contains some of the bytes.
+  void require_in_use(const void* address, std::size_t bytes, const char* use,
                       domain::code_line where);
-  /// The same for the flush of a line.
+  /// Does the same for the flush of a line.
   void require_line_in_use(const void* address, domain::code_line where);
-  /// The running thread may touch what is free, as often as it was told so more than not.
+  /// Permits the running thread to touch free blocks until it is called with false as often as it
+  /// was called with true.
   void tolerate_freed(bool wanted) noexcept;
 
  private:
-  static constexpr unsigned nobody = ~0U;
+  static constexpr unsigned no_thread = ~0U;
   static constexpr std::uint32_t no_bound = ~std::uint32_t{0};
   static constexpr unsigned deepest = 6;
 
@@ -174,19 +179,19 @@ class machine {
     bool waiting = false;
     bool parked = false;
     bool spared = false;
-    mishap ended;
-    int signal = 0;  // that ended it: put into words outside of the handler
+    fault ended;
+    int signal = 0;  // the signal that ended it; its text is made outside of the handler
     std::uint32_t steps = 0;
     std::uint32_t operation_ends = no_bound;  // after this step it has taken too long
     intent next;
     std::uint64_t drain_seed = 0;
     std::uint64_t seen = 0;  // everything that it has read
-    unsigned tolerant = 0;   // it may touch what is free
+    unsigned tolerant = 0;   // it may touch free blocks
     fiber* caller = nullptr;
   };
 
   [[nodiscard]] bool anybody_runs() const noexcept {
-    return alone_depth_ > 0 || running_thread_ != nobody;
+    return alone_depth_ > 0 || running_thread_ != no_thread;
   }
   void step_at(const void* address, bool writes);
   [[nodiscard]] const std::byte* in_memory(const void* address) const noexcept;
@@ -194,11 +199,11 @@ class machine {
   static fiber& thread_entry(void* self);
   static void on_signal(int number);
   static void install_signal_handlers();
-  [[nodiscard]] static mishap ending_of(const guarded& runner);
-  void catch_mishap(guarded& runner, const std::function<void()>& body);
+  [[nodiscard]] static fault ending_of(const guarded& runner);
+  void catch_fault(guarded& runner, const std::function<void()>& body);
   [[nodiscard]] guarded& running();
   [[nodiscard]] unsigned thread_number() const noexcept;
-  /// What runs alone is none of the threads: it comes after them.
+  /// Code that runs alone has a number after those of the threads.
   [[nodiscard]] unsigned alone_number() const noexcept {
     return static_cast<unsigned>(threads_.size());
   }
@@ -243,7 +248,7 @@ class machine {
   static constexpr std::uint64_t mark = 0x6d616368696e6521ULL;
   std::uint64_t mark_ = mark;
   verify::memory memory_;
-  verify::twins twins_;
+  verify::shadows shadows_;
   site_table sites_;
   limits bounds_;
   bool buffers_stores_;
@@ -261,7 +266,7 @@ class machine {
   std::vector<std::unique_ptr<guarded>> threads_;
   std::array<std::unique_ptr<guarded>, deepest> alone_;
   unsigned alone_depth_ = 0;
-  unsigned running_thread_ = nobody;
+  unsigned running_thread_ = no_thread;
   unsigned thread_count_ = 0;
   const std::function<void(unsigned)>* thread_body_ = nullptr;
   strategy* order_ = nullptr;
@@ -271,7 +276,7 @@ class machine {
   bool looks_ahead_ = false;
   bool watches_states_ = false;
   std::vector<intent> intents_;
-  /// Of each line of the memory: bit t: touched by thread t; bit 8 + t: written by it.
+  /// For each line of the memory: bit t if thread t has touched it, bit 8 + t if t has written it.
   std::vector<std::uint16_t> footprints_;
   std::vector<bool> shared_;
   std::vector<std::uint32_t> touched_lines_;

@@ -1,23 +1,24 @@
-// The simulated memory: what is in the caches, what is on the media, and what a crash may leave.
+// The simulated memory: the content of the caches and of the media, and the possible crash images.
 //
-// Model (Px86 in its synchronous-flush form; ARM by a knob). Of each 64-byte line we keep the media
-// content and the ordered list of stores that are not yet guaranteed to be there. A write-back
-// notes, for the thread that issues it, how far the line's list reached; the thread's next fence
-// moves that much to the media. At a crash every line may have kept any prefix of its list,
-// independently of the other lines: that is what spontaneous eviction does, and it needs no
-// simulation before the crash.
+// Model (Px86 in its synchronous-flush form; ARM by an option). The memory keeps for each 64-byte
+// line the content of the media and the ordered list of stores that are not yet guaranteed to be
+// durable. A write-back records, for the thread that issues it, the present length of the list. The
+// thread's next fence moves the list up to this length to the media. At a crash each line can have
+// kept any prefix of its list, independently of the other lines. This models spontaneous eviction,
+// which needs no simulation before the crash.
 //
 //   granularity   an aligned 8-byte word is never torn; a 16-byte compare-and-swap is one store; a
 //                 copy is one store per word
 //   streamed      (non-temporal) stores are unordered until a fence of the thread that issued them
 //   weak_same_line  a store that is no release may reach the media before earlier ones to its line
-//   cache_persistent  what has left the store buffers survives; streamed stores after a fence
-//   store_buffers  a store becomes visible, and able to survive, some time after it was executed:
-//                  see store_buffers.hpp
+//   cache_persistent  a store survives when it has left its buffer; a streamed one after a fence
+//   store_buffers  a store becomes visible, and can survive, some time after its execution: see
+//                  store_buffers.hpp
 //
 // Crash images are materialised in place: `enter()` replaces the content of the dirty lines,
-// recovery runs on the same addresses, `leave()` undoes everything. Frames nest: a crash inside
-// recovery is the same again. Cost: the lines touched, whatever the size of the memory.
+// recovery runs on the same addresses, and `leave()` undoes all changes. Frames nest, for crashes
+// inside recovery. The cost is proportional to the touched lines and independent of the memory
+// size.
 #pragma once
 
 #include <outlast/verify/machine/freed_blocks.hpp>
@@ -33,7 +34,7 @@
 
 namespace outlast::verify {
 
-/// Which simulated machine: fixed per exploration.
+/// The kind of simulated machine, fixed for an exploration.
 struct memory_model {
   bool rmw_fences = false;        ///< a locked instruction is a fence (x86-64)
   bool weak_same_line = false;    ///< relaxed stores to one line may persist out of order (ARM64)
@@ -43,10 +44,11 @@ struct memory_model {
   friend bool operator==(const memory_model&, const memory_model&) = default;
 };
 
-/// "portable", "x86" or "cache_persistent", with "+store_buffers" (said of the first two alone: the
-/// last one always has them) and "+weak_same_line" where that is on.
+/// Returns "portable", "x86" or "cache_persistent", followed by "+store_buffers" and
+/// "+weak_same_line" if these are set. "+store_buffers" is omitted for "cache_persistent", which
+/// always has them.
 [[nodiscard]] std::string to_text(const memory_model& model);
-/// The reverse. Throws error{bad_argument}.
+/// Returns the model of such a text. Throws error{bad_argument} if the text is malformed.
 [[nodiscard]] memory_model memory_model_from_text(const std::string& text);
 
 /// One store that may be lost.
@@ -60,18 +62,20 @@ struct pending_store {
   site_id site;
 };
 
-/// For each dirty line, in the order of `dirty_lines()`: bit i says that pending store i survived.
+/// For each dirty line, in the order of `dirty_lines()`: bit i is set if pending store i survived.
 using crash_choice = std::vector<std::uint64_t>;
 
+/// The simulated memory.
+///
 /// Thread-safety: none; one explorer owns it.
 class memory {
  public:
   static constexpr std::size_t line_size = 64;
-  /// Longer histories of one line are cut by writing their oldest store back: sound, loses
-  /// coverage, counted by `forced_write_backs()`.
+  /// A longer history of one line is cut by a write-back of its oldest store. This is sound, loses
+  /// coverage, and is counted by `forced_write_backs()`.
   static constexpr std::size_t max_pending = 48;
 
-  /// `bytes` of zeroed memory at an address that is the same in every process, where it is free.
+  /// Maps `bytes` of zeroed memory, at an address that is the same in every process if it is free.
   /// Throws error{address_taken} if no memory can be mapped.
   memory(std::size_t bytes, unsigned threads, memory_model model);
   ~memory();
@@ -82,89 +86,91 @@ class memory {
   [[nodiscard]] bool contains(const void* address) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - live_) < size_;
   }
-  /// The number of the line of `address`, which is in the memory.
+  /// Returns the number of the line of `address`. Requires: `address` is in the memory.
   [[nodiscard]] std::uint32_t line_of(const void* address) const noexcept;
   [[nodiscard]] const memory_model& model() const noexcept { return model_; }
 
-  // What threads do.
+  // Instructions of threads.
 
-  /// Writes `size` bytes, visible at once, pending until written back and fenced. A whole 16-byte
-  /// aligned value is one store if `untorn`.
+  /// Writes `size` bytes. The store is visible immediately, and pending until it is written back
+  /// and fenced. An aligned 16-byte value is one store if `untorn` is true.
   void store(unsigned thread, void* destination, const void* source, std::size_t size,
              store_kind kind, site_id site, bool untorn = false);
   /// Starts the write-back of the line of `address`.
   void write_back(unsigned thread, const void* address);
-  /// True if a fence of `thread` would guarantee a store that is still at risk.
+  /// Returns true if a fence of `thread` would guarantee a store that is still at risk.
   [[nodiscard]] bool fence_matters(unsigned thread) const noexcept;
   /// Completes the thread's write-backs and streamed stores.
   void fence(unsigned thread);
 
-  // What threads do where stores are buffered. Everything above acts at once, on what all threads
-  // see; a flush alone waits for what it has to wait for.
+  // Instructions of threads with buffered stores. The functions above act immediately, on the
+  // memory that all threads see; only a flush waits for the instructions before it.
 
   [[nodiscard]] const store_buffers& buffers() const noexcept { return buffers_; }
-  /// At most 16 bytes, inside the memory or outside of it.
+  /// Buffers a store of at most 16 bytes, inside or outside of the memory.
   void buffer_store(unsigned thread, void* destination, const void* source, std::size_t size,
                     store_kind kind, site_id site, bool untorn);
   void buffer_fence(unsigned thread);
-  /// The oldest instruction of the buffer takes effect, and the flushes right behind it.
+  /// Executes the oldest instruction of the buffer and the flushes directly after it.
   void drain_one(unsigned thread);
-  /// Live memory shows from now on what `thread` sees.
+  /// Makes live memory show the state that `thread` sees.
   void look_as(unsigned thread) { buffers_.look_as(thread); }
-  /// All buffers lose what they hold.
+  /// Discards the content of all buffers.
   void discard_buffers();
 
-  // What a crash leaves.
+  // Crash images.
 
   [[nodiscard]] std::span<const std::uint32_t> dirty_lines() const noexcept { return dirty_; }
   [[nodiscard]] std::span<const pending_store> pending(std::uint32_t line) const noexcept {
     return lines_[line];
   }
-  /// What the media hold of the word at `address`, which is in the memory.
+  /// Returns the word at `address` on the media. Requires: `address` is in the memory.
   [[nodiscard]] std::uint64_t on_media(const void* address) const noexcept;
   [[nodiscard]] const std::byte* address_of(std::uint32_t line) const noexcept {
     return live_ + std::size_t{line} * line_size;
   }
-  /// The sets of pending stores of `line` that may have survived, the empty one first, all last.
-  /// Exact for short lists, a sample of prefixes and singles for long unordered ones. Of sets that
-  /// differ only in counters that recovery clears, one.
+  /// Returns the sets of pending stores of `line` that can survive, the empty one first, the
+  /// complete one last. The result is exact for short lists, and a sample of prefixes and single
+  /// stores for long unordered ones. It has one of the sets that differ only in counters that
+  /// recovery clears.
   [[nodiscard]] std::vector<std::uint64_t> survivor_sets(std::uint32_t line) const;
-  /// Identifies the media content that `choice` leaves, without materialising it.
+  /// Returns a hash of the media content that `choice` leaves, without materialising it.
   [[nodiscard]] std::uint64_t image_hash(const crash_choice& choice) const;
-  /// Equal for equal content, equal stores at risk and equal write-backs under way. What waits in
-  /// store buffers is left out.
+  /// Returns a hash that is equal for equal content, stores at risk and pending write-backs. It
+  /// does not depend on the store buffers.
   [[nodiscard]] std::uint64_t state_hash() const;
-  /// Changes whenever the set of possible crash images may have changed.
+  /// Returns a number that changes whenever the set of possible crash images may have changed.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
-  /// Crashes: live memory becomes the image of `choice`; nothing is pending any more.
+  /// Simulates a crash: live memory becomes the image of `choice`, and no store is pending.
   void enter(const crash_choice& choice);
-  /// The process dies and the machine goes on: what was executed stays visible and at risk as it
-  /// was, and nobody fences what the dead have flushed.
+  /// Simulates the end of the process without a crash of the machine. Executed stores stay visible
+  /// and at risk, and no fence completes the flushes of the ended process.
   void enter_killed();
-  /// Whether the last crash killed the process alone.
+  /// Returns true if the last crash ended only the process.
   [[nodiscard]] bool was_killed() const noexcept { return killed_; }
-  /// Begins a frame without a crash, so that `leave()` returns to this very state.
+  /// Begins a frame without a crash, so that `leave()` returns to this state.
   void enter_checkpoint();
-  /// Undoes everything since the matching `enter()`.
+  /// Undoes all changes since the matching `enter()`.
   void leave();
-  /// Number of frames entered.
+  /// Returns the number of entered frames.
   [[nodiscard]] unsigned depth() const noexcept { return depth_; }
 
-  /// The blocks that are free, of the life that is under way: each frame begins without any.
+  /// Returns the free blocks of the current incarnation. Each frame begins without any.
   [[nodiscard]] freed_blocks& freed() noexcept { return freed_[depth_]; }
 
-  /// Everything pending reaches the media.
+  /// Moves all pending stores to the media.
   void settle();
-  /// Fills live memory and media. Only outside all frames.
+  /// Fills live memory and media. Requires: no frame is entered.
   void clear(std::byte content = {});
 
-  // The seam's guard.
+  // Detection of stores that bypass the domain.
 
-  /// Address of a byte among the lines touched in this frame that was changed behind the seam.
-  [[nodiscard]] const void* stranger_in_touched_lines() const;
-  /// The same for the whole memory: slower.
-  [[nodiscard]] const void* stranger_anywhere() const;
+  /// Returns the address of a word, in the lines touched in this frame, that changed without the
+  /// domain, or nullptr.
+  [[nodiscard]] const void* foreign_store_in_touched_lines() const;
+  /// Does the same for the whole memory; slower.
+  [[nodiscard]] const void* foreign_store_anywhere() const;
 
   [[nodiscard]] std::uint64_t forced_write_backs() const noexcept { return forced_; }
 
@@ -215,7 +221,7 @@ class memory {
   [[nodiscard]] bool ordered(std::span<const pending_store> entries) const noexcept;
   frame& push_frame();
   void lay_over(std::uint32_t line, std::byte* content) const;
-  [[nodiscard]] const void* stranger_in(std::uint32_t line) const;
+  [[nodiscard]] const void* foreign_store_in(std::uint32_t line) const;
 
   std::byte* live_ = nullptr;
   std::unique_ptr<std::byte[]> media_;

@@ -1,4 +1,4 @@
-// Reclamation in a hurry that also spoils what it frees.
+// Frequent reclamation that also overwrites freed nodes.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -10,11 +10,11 @@
 
 namespace outlast::verify {
 
-/// eager_epochs that overwrites each node when its time has come, before its block is free: who
-/// still holds it reads nonsense at once, not only when the block is used again. For nodes of an
+/// An eager_epochs that overwrites each node before its block is freed. A thread that still uses
+/// the node reads invalid data immediately, and not only when the block is reused. For nodes of an
 /// arena, as `durable::operation` retires them.
 ///
-/// Thread-safety and progress: as reclaim::epochs.
+/// Thread-safety and progress: those of reclaim::epochs.
 template <domain::persistence_domain D>
 class poisoning_epochs {
  public:
@@ -46,11 +46,11 @@ class poisoning_epochs {
     std::array<std::byte, 256> pattern;
     pattern.fill(std::byte{0xDB});
     const std::size_t size = blocks.usable_size(node);
-    const std::size_t spoilt = size < pattern.size() ? size : pattern.size();
-    D::write(node, pattern.data(), spoilt);
-    // Where there is a twin, it is what is read.
+    const std::size_t poisoned = size < pattern.size() ? size : pattern.size();
+    D::write(node, pattern.data(), poisoned);
+    // Threads read the shadow copy if there is one.
     if (D::shadow_distance() != 0)
-      D::write(shadow_of<D>(node), pattern.data(), spoilt, domain::site::none());
+      D::write(shadow_of<D>(node), pattern.data(), poisoned, domain::site::none());
     blocks.deallocate(node);
   }
 

@@ -1,4 +1,4 @@
-// What transaction engines promise of the media at every moment.
+// The guarantee of transaction engines about the media at every moment.
 #pragma once
 
 #include <outlast/verify/machine/memory.hpp>
@@ -11,14 +11,14 @@
 
 namespace outlast::verify {
 
-/// An engine's durable word names a replica. Whichever copy of the word survives a crash, of that
-/// replica everything does: nothing in it is at risk. Stronger than what recovery can see, which
-/// reads what the operations look at.
+/// Checks the replica that an engine's durable word names. For each copy of the word that can
+/// survive a crash, no store to the named replica may be at risk. This is stronger than a check
+/// after recovery, which reads only the data that the operations read.
 ///
 /// Thread-safety: used by one thread.
 class replicas_at_risk {
  public:
-  /// `of`: a tx::detail::replica_session, from which no reference is kept.
+  /// `of` is a tx::detail::replica_session. No reference to it is kept.
   template <class Session>
   explicit replicas_at_risk(const Session& of)
       : word_(&of.durable_word()), naming_bits_(of.named_by(~std::uint64_t{0})) {
@@ -27,7 +27,7 @@ class replicas_at_risk {
     }
   }
 
-  /// Empty, or what is wrong.
+  /// Returns the first defect, or "".
   [[nodiscard]] std::string check(const memory& media) const;
 
  private:

@@ -1,4 +1,4 @@
-// The domain under which everything is verified.
+// The domain of all verified code.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -12,14 +12,14 @@
 
 namespace outlast::domain {
 
-/// Memory of the `verify::machine` that the calling operating-system thread has made. Every access
-/// is a place where another of the machine's threads may go on, every fence one where it may lose
-/// power. Without a machine accesses are ordinary ones and flushes do nothing. Where the machine
-/// has store buffers, stores outside of its memory wait in them too, but for those of bodies that
+/// The memory of the `verify::machine` that the calling operating-system thread has constructed. At
+/// each access another of the machine's threads can continue, and at each fence the machine can
+/// lose power. Without a machine, accesses are ordinary ones and flushes do nothing. If the machine
+/// has store buffers, stores outside of its memory also wait in them, except stores of bodies that
 /// run alone.
 ///
-/// On a machine with persistent caches this domain is what domain::cache_persistent is: nothing is
-/// flushed, a pfence orders, a psync empties the store buffer.
+/// On a machine with persistent caches this domain is equivalent to domain::cache_persistent: it
+/// does not flush, a pfence orders, and a psync empties the store buffer.
 struct simulated {
   static constexpr bool rmw_fences = false;
   static constexpr bool watches_blocks = true;
@@ -74,7 +74,7 @@ struct simulated {
       expected = now;
       return false;
     }
-    put_at_once(word, desired, order, where);
+    put_unbuffered(word, desired, order, where);
     return true;
   }
   static bool compare_exchange_pair(base::word_pair& pair, base::pair_value& expected,
@@ -89,9 +89,9 @@ struct simulated {
       return false;
     }
     if (auto* const m = verify::machine::current()) {
-      // Nobody sees one word without the other, but a crash may leave that on the media.
-      m->store_at_once(&pair.first, &desired.first, 8, verify::store_kind::release, where);
-      m->store_at_once(&pair.second, &desired.second, 8, verify::store_kind::release, where);
+      // No thread sees one word without the other, but a crash can leave that on the media.
+      m->store_unbuffered(&pair.first, &desired.first, 8, verify::store_kind::release, where);
+      m->store_unbuffered(&pair.second, &desired.second, 8, verify::store_kind::release, where);
     } else {
       std::memcpy(static_cast<void*>(&pair), &desired, sizeof desired);
     }
@@ -123,13 +123,13 @@ struct simulated {
     return modify(word, order, where, [&](T old) { return static_cast<T>(old ^ value); });
   }
 
-  /// See domain::count().
+  /// Implements domain::count().
   static void count(std::atomic<std::uint64_t>& counter, std::uint64_t change, std::memory_order,
                     site where = site::current()) {
     begin_locked(&counter, where);
     const std::uint64_t value = peek(counter) + change;
     if (auto* const m = verify::machine::current()) {
-      m->store_at_once(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
+      m->store_unbuffered(&counter, &value, sizeof(value), verify::store_kind::cleared, where);
     } else {
       std::memcpy(static_cast<void*>(&counter), &value, sizeof(value));
     }
@@ -159,20 +159,20 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->access(nullptr, true);
     store_visibly(place, static_cast<T>(value), where);
   }
-  /// Locked instructions empty the buffer.
+  /// Stores relaxed, because the locked instruction after it empties the buffer.
   template <class T>
   static void announce_before_exchange(std::atomic<T>& place, std::type_identity_t<T> value,
                                        site where = site::none()) {
     store(place, static_cast<T>(value), std::memory_order_relaxed, where);
   }
-  /// Nobody says whether volatile memory is read or written: the latter is assumed.
+  /// Assumes a write, because the caller does not specify whether it reads or writes.
   static void schedule_point(const void* address = nullptr, code_line where = code_line::here()) {
     if (auto* const m = verify::machine::current()) m->touch(address, where);
   }
   static void relax() {
     if (auto* const m = verify::machine::current()) m->relax();
   }
-  /// See domain::watches_blocks.
+  /// Implements domain::watches_blocks.
   static void block_given(const void* begin, std::size_t bytes) {
     if (auto* const m = verify::machine::current()) m->block_given(begin, bytes);
   }
@@ -197,31 +197,31 @@ struct simulated {
     if (auto* const m = verify::machine::current()) m->tolerate_freed(wanted);
   }
   /// See outlast::keeps_twins.
-  static std::uintptr_t shadow_distance() noexcept { return twins().distance(); }
-  static void open_shadow(std::uintptr_t base, std::size_t bytes) { twins().open(base, bytes); }
-  static void close_shadow(std::size_t used_bytes) { twins().close(used_bytes); }
-  /// What a pool in a file learns from the number of the boot: has the machine run on since the
-  /// last process died? Its caches then hold what nobody has flushed.
+  static std::uintptr_t shadow_distance() noexcept { return shadows().distance(); }
+  static void open_shadow(std::uintptr_t base, std::size_t bytes) { shadows().open(base, bytes); }
+  static void close_shadow(std::size_t used_bytes) { shadows().close(used_bytes); }
+  /// Returns true if the machine has run since the last process ended, so that its caches contain
+  /// stores that were not flushed. A pool in a file derives this from the number of the boot.
   static bool machine_went_on() noexcept {
     auto* const m = verify::machine::current();
     return m != nullptr && m->memory().was_killed();
   }
 
  private:
-  static verify::twins& twins() noexcept {
-    static verify::twins of_pools_without_a_machine;
+  static verify::shadows& shadows() noexcept {
+    static verify::shadows of_pools_without_a_machine;
     auto* const m = verify::machine::current();
-    return m != nullptr ? m->twins() : of_pools_without_a_machine;
+    return m != nullptr ? m->shadows() : of_pools_without_a_machine;
   }
-  /// One machine thread runs at a time, all on one operating-system thread: plain bytes are enough,
-  /// and 16-byte words need no library.
+  /// Reads plain bytes. These suffice because one thread of the machine runs at a time, on one
+  /// operating-system thread, and 16-byte words then need no library.
   template <class T>
   static T peek(const std::atomic<T>& word) {
     T value;
     std::memcpy(static_cast<void*>(&value), static_cast<const void*>(&word), sizeof(T));
     return value;
   }
-  /// What a thread does next depends on what it has read.
+  /// Records a value that the thread has read, because its next steps depend on it.
   template <class T>
   static T seen(T value) {
     if (auto* const m = verify::machine::current()) m->saw(&value, sizeof(T));
@@ -240,27 +240,27 @@ struct simulated {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
   }
-  /// The store of a locked instruction, whose beginning has emptied the buffer.
+  /// Stores as a locked instruction, whose beginning has emptied the buffer.
   template <class T>
-  static void put_at_once(std::atomic<T>& word, const T& value, std::memory_order order,
-                          site where) {
+  static void put_unbuffered(std::atomic<T>& word, const T& value, std::memory_order order,
+                             site where) {
     if (auto* const m = verify::machine::current()) {
-      m->store_at_once(&word, &value, sizeof(T), kind_of(order), where);
+      m->store_unbuffered(&word, &value, sizeof(T), kind_of(order), where);
     } else {
       std::memcpy(static_cast<void*>(&word), static_cast<const void*>(&value), sizeof(T));
     }
   }
-  /// A full barrier for loads and stores; of write-backs it promises nothing.
+  /// Stores with a full barrier for loads and stores, which guarantees nothing about write-backs.
   template <class T>
   static void store_visibly(std::atomic<T>& word, const T& value, site where) {
     if (auto* const m = verify::machine::current()) m->drain();
-    put_at_once(word, value, std::memory_order_seq_cst, where);
+    put_unbuffered(word, value, std::memory_order_seq_cst, where);
   }
   template <class T, class Next>
   static T modify(std::atomic<T>& word, std::memory_order order, site where, Next&& next) {
     begin_locked(&word, where);
     const T old = seen(peek(word));
-    put_at_once(word, static_cast<T>(next(old)), order, where);
+    put_unbuffered(word, static_cast<T>(next(old)), order, where);
     return old;
   }
   static void begin_locked(const void* word, site where) {

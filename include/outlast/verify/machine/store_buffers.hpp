@@ -1,13 +1,14 @@
-// What the threads of the simulated machine have stored and nobody else sees yet.
+// The stores of the simulated machine's threads that are not yet visible to other threads.
 //
-// One first-in, first-out buffer per thread, as x86-TSO has them [Sewell et al. 2010]; the same
-// serves the portable machine, which may do more than that and is not searched for it. The running
-// thread sees its own stores: they are laid over live memory while it runs, and lifted when another
-// runs. So whoever reads, through the domain or by a plain reference, reads what he may see.
+// There is one first-in, first-out buffer per thread, as in x86-TSO [Sewell et al. 2010]. The
+// portable machine uses the same buffers, although weaker machines reorder more. The running thread
+// sees its own stores: they are laid over live memory while it runs, and removed when another
+// thread runs. A read through the domain or by a plain reference therefore returns a permitted
+// value.
 //
-//   store  becomes visible to all when it leaves the buffer
-//   flush  takes effect at the first moment at which the machine allows it: behind the thread's
-//          last earlier store to the line, and behind its fences. Px86 [Raad et al. 2020] also has
+//   store  becomes visible to all threads when it leaves the buffer
+//   flush  takes effect at the first moment that the machine permits: after the thread's last
+//          earlier store to the line, and after its fences. Px86 [Raad et al. 2020] also permits
 //          later moments, which only guarantee more.
 //   fence  completes the flushes before it when it leaves the buffer; loads pass it
 #pragma once
@@ -23,12 +24,12 @@ namespace outlast::verify {
 /// Number of a site in a `site_table`.
 using site_id = std::uint16_t;
 
-/// How a store is ordered behind earlier stores to its line.
+/// The order of a store relative to earlier stores to its line.
 enum class store_kind : std::uint8_t {
   plain,
   release,
   streamed,
-  cleared,  ///< to a counter that recovery clears: images that differ in it alone are alike
+  cleared,  ///< to a counter that recovery clears; images that differ only in it are equal
 };
 
 /// One instruction that waits in a store buffer.
@@ -38,19 +39,20 @@ struct buffered {
   instruction what;
   store_kind kind;    ///< of a store
   bool untorn;        ///< of a store
-  bool outside;       ///< a store to memory that is not the simulated one
+  bool outside;       ///< a store to memory outside of the simulated one
   std::uint8_t size;  ///< of a store: at most 16 bytes
   site_id site;
   std::byte* address;  ///< of a store or flush
   std::array<std::byte, 16> value;
-  std::array<std::byte, 16> covered;  ///< what the store is laid over, while it is
+  std::array<std::byte, 16> covered;  ///< the bytes under the store while it is laid over memory
 };
 
-/// The buffers of all threads. Thread-safety: none; the simulated memory owns it.
-/// Invariant: live memory shows the shared content and, laid over it, what `viewer()` has stored.
+/// The buffers of all threads.
+/// Invariant: live memory shows the shared content and, laid over it, the stores of `viewer()`.
+/// Thread-safety: none; the simulated memory owns it.
 class store_buffers {
  public:
-  /// Longer buffers drain by themselves: sound, loses coverage. Flushes do not count.
+  /// A longer buffer drains by itself. This is sound and loses coverage. Flushes do not count.
   static constexpr std::size_t capacity = 8;
 
   explicit store_buffers(unsigned threads);
@@ -63,26 +65,26 @@ class store_buffers {
   [[nodiscard]] unsigned threads() const noexcept { return static_cast<unsigned>(queues_.size()); }
   [[nodiscard]] unsigned viewer() const noexcept { return viewer_; }
 
-  /// From now on live memory shows what `thread` sees.
+  /// Makes live memory show the state that `thread` sees.
   void look_as(unsigned thread);
   void push(unsigned thread, const buffered& entry);
-  /// Puts a flush where it takes effect first. False if nothing in the buffer delays it.
+  /// Inserts a flush at the first position that is permitted. Returns false if no entry delays it.
   [[nodiscard]] bool push_flush(unsigned thread, std::byte* address);
-  /// Takes the oldest entry out. Lifted, where that matters to the entry.
+  /// Removes the oldest entry and returns it. Requires: the stores that affect it are lifted.
   [[nodiscard]] buffered pop(unsigned thread);
 
-  /// Shows the shared content alone.
+  /// Makes live memory show only the shared content.
   void lift();
-  /// Shows the viewer's stores again.
+  /// Makes live memory show the viewer's stores again.
   void lay();
-  /// The same for the line of `address` alone.
+  /// Do the same for the line of `address` only.
   void lift_line(const std::byte* address);
   void lay_line(const std::byte* address);
-  /// The same for the simulated memory alone, around a crash: it has nothing to do with what
-  /// suspended threads see of theirs.
+  /// Do the same for the simulated memory only, around a crash. Other memory keeps the stores that
+  /// suspended threads see.
   void lift_simulated();
   void lay_simulated();
-  /// Forgets everything that waits. Lifted.
+  /// Discards all entries. Requires: lift() was called.
   void drop();
 
  private:

@@ -1,4 +1,4 @@
-// What every simulated structure uses is compiled once, in the verifier.
+// Templates that every simulated structure uses. They are compiled once, in the verifier.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>

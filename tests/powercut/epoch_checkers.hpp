@@ -1,8 +1,8 @@
-// What survivors of buffered structures are held against: the state at the end of an epoch.
+// The checkers of killed buffered structures: survivors must be the state at the end of an epoch.
 #pragma once
 
 #include <tests/powercut/harness.hpp>
-#include <tests/powercut/sequence_judge.hpp>
+#include <tests/powercut/sequence_checker.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,12 +18,12 @@
 
 namespace outlast::test::powercut {
 
-/// An operation of any thread: everything that has returned survives from now on. Afterwards
+/// An operation of any thread after which all operations that have returned survive. Afterwards
 /// `value` is the epoch in which it began.
 inline constexpr std::uint64_t sync_epochs = 200;
 
-/// An operation that has returned says in `what`, beside its code, in which epoch it took effect;
-/// 0: it changed nothing.
+/// Adds to the code of an operation that has returned the epoch in which it took effect. 0: it
+/// changed nothing.
 [[nodiscard]] constexpr std::uint64_t with_epoch(std::uint64_t what, std::uint64_t epoch) noexcept {
   return what | epoch << 8;
 }
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t sync_epochs = 200;
   return done.what >> 8;
 }
 
-/// Which epochs a crash may have cut at, by what the threads were told.
+/// The epochs at whose end a crash may have cut, according to the results of the threads.
 ///
 /// Invariants that it finds broken: epochs of a thread never decrease; what returned before a sync
 /// of its thread began is of no later epoch than the sync.
@@ -60,11 +60,11 @@ class epoch_bounds {
   std::array<std::uint64_t, 64> newest_of_{};  // by thread
 };
 
-/// The judge of buffered maps, whose keys belong to one thread each. Operations: map_operation.
-/// There must be one epoch whose end explains all survivors, but for what had not returned.
-class buffered_map_judge final : public judge {
+/// The checker of buffered maps, whose keys belong to one thread each. Operations: map_operation.
+/// The end of one epoch must explain all survivors, except for operations that had not returned.
+class buffered_map_checker final : public checker {
  public:
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -92,11 +92,11 @@ class buffered_map_judge final : public judge {
 /// sequence_operation. There must be one epoch at whose end the structure held the survivors, in
 /// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown
 /// in the order in which they would be popped.
-class buffered_sequence_judge : public judge {
+class buffered_sequence_checker : public checker {
  public:
-  explicit buffered_sequence_judge(sequence_order order) : order_(order) {}
+  explicit buffered_sequence_checker(sequence_order order) : order_(order) {}
 
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;
@@ -125,11 +125,11 @@ class buffered_sequence_judge : public judge {
   std::size_t pops_begun_ = 0;  // that have not returned
 };
 
-struct buffered_queue_judge : buffered_sequence_judge {
-  buffered_queue_judge() : buffered_sequence_judge(sequence_order::queue) {}
+struct buffered_queue_checker : buffered_sequence_checker {
+  buffered_queue_checker() : buffered_sequence_checker(sequence_order::queue) {}
 };
-struct buffered_stack_judge : buffered_sequence_judge {
-  buffered_stack_judge() : buffered_sequence_judge(sequence_order::stack) {}
+struct buffered_stack_checker : buffered_sequence_checker {
+  buffered_stack_checker() : buffered_sequence_checker(sequence_order::stack) {}
 };
 
 }  // namespace outlast::test::powercut

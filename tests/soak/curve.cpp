@@ -1,4 +1,4 @@
-#include <tests/soak/judge.hpp>
+#include <tests/soak/curve.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -33,7 +33,7 @@ std::int64_t number_of(std::span<const std::int64_t> quarter, by compared) {
 
 }  // namespace
 
-verdict judge(const curve& of, std::size_t period) {
+verdict check_curve(const curve& of, std::size_t period) {
   const quarters in = quarters_of(of, period);
   verdict made{of.name, number_of(in.third, of.compared), number_of(in.fourth, of.compared), true,
                ""};
@@ -50,7 +50,7 @@ verdict judge(const curve& of, std::size_t period) {
   return made;
 }
 
-verdict judge_zero(const curve& of, std::size_t period) {
+verdict check_zero(const curve& of, std::size_t period) {
   const quarters in = quarters_of(of, period);
   verdict made{of.name, number_of(in.third, by::greatest), number_of(in.fourth, by::greatest), true,
                ""};

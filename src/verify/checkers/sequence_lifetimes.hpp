@@ -1,5 +1,5 @@
-// From when to when each value of a stack or queue was there, as a history tells it: what the
-// judges of both begin with, provided that no value is added twice.
+// The time during which each value of a stack or queue was there, according to a history. The
+// checkers of both begin with it. Requires that no value is added twice.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>
@@ -17,15 +17,15 @@ struct interval {
   std::int64_t to = 0;
 };
 
-/// After every event of a history: pending operations end then. What was found is taken later
-/// still.
+/// A time after every event of a history, at which pending operations end. The final content is
+/// taken even later.
 inline constexpr std::int64_t after_all = std::int64_t{1} << 33;
 
 struct lifetime {
   std::uint64_t value = 0;
   bool add_pending = false;
   interval added;
-  /// Nothing: it is nowhere, or with somebody whose take is pending.
+  /// Empty if the value is missing or was taken by a pending take.
   std::optional<interval> taken;
 };
 
@@ -33,11 +33,11 @@ struct lifetime {
   return static_cast<sequence_operation>(e.what.kind) == sequence_operation::add;
 }
 
-struct sequence_lives {
-  /// The content at the beginning counts as added before the history, and `found`, in the order in
-  /// which it would be taken, as taken after it.
-  sequence_lives(const abstract_state& initial, const history& seen, const abstract_state& found,
-                 bool keeps_real_time) {
+struct sequence_lifetimes {
+  /// The initial content counts as added before the history. `found`, in the order in which it
+  /// would be taken, counts as taken after it.
+  sequence_lifetimes(const abstract_state& initial, const history& seen,
+                     const abstract_state& found, bool keeps_real_time) {
     begin(initial, seen);
     for (const event& e : seen.events()) {
       if (!adds(e)) take(e, keeps_real_time);
@@ -49,10 +49,10 @@ struct sequence_lives {
     }
   }
 
-  bool contradictory = false;  ///< something was taken that was not there
+  bool contradictory = false;  ///< a value was taken that was not there
   std::vector<lifetime> values;
   std::vector<interval> pending_takes;  ///< in the order of their invocations
-  std::vector<interval> empty_answers;
+  std::vector<interval> empty_results;
 
  private:
   [[nodiscard]] static interval span_of(const event& e) {
@@ -78,7 +78,7 @@ struct sequence_lives {
     } else if (e.result.ok) {
       take(e.result.value, span_of(e), keeps_real_time);
     } else {
-      empty_answers.push_back(span_of(e));
+      empty_results.push_back(span_of(e));
     }
   }
 

@@ -15,9 +15,9 @@
 namespace outlast::test {
 
 /// Thread-safety: none. Of any domain are the cells that are made here, not the pool.
-class twinned_memory {
+class shadowed_memory {
  public:
-  twinned_memory() { (void)pool_->service<replica_pair<domain::process>>(); }
+  shadowed_memory() { (void)pool_->service<replica_pair<domain::process>>(); }
 
   /// A new T, where it is seen, in lines of its own; not destroyed.
   template <class T, class... Args>

@@ -6,7 +6,7 @@
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/pool/journal/redo_log.hpp>
 #include <outlast/pool/pool.hpp>
-#include <tests/support/mortal_device.hpp>
+#include <tests/support/failing_device.hpp>
 #include <tests/support/whole_file.hpp>
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace outlast::test {
 
 /// Both files before a step of the device, and the last value that had been acknowledged by then.
-struct moment_of_files {
+struct files_snapshot {
   std::string pool;
   std::string log;
   std::uint64_t acknowledged;
@@ -47,10 +47,10 @@ class copying_device final : public pool_detail::log_device {
   }
   void copy() {
     if (!std::filesystem::exists(log_path_)) return;
-    moments.push_back({whole_file(path_), whole_file(log_path_), acknowledged});
+    snapshots.push_back({whole_file(path_), whole_file(log_path_), acknowledged});
   }
 
-  std::vector<moment_of_files> moments;
+  std::vector<files_snapshot> snapshots;
   std::uint64_t acknowledged = 0;
 
  private:
@@ -61,14 +61,14 @@ class copying_device final : public pool_detail::log_device {
 /// Sets words of several pages in turn, with several checkpoints, and then opens each copy of the
 /// pool's file beside each copy of the log: what opens holds what was acknowledged when the log was
 /// copied, and the copies of one moment open. What is wrong then; "" if nothing.
-inline std::string complaint_of_mixed_moments(const std::string& path) {
+inline std::string complaint_of_mixed_snapshots(const std::string& path) {
   constexpr std::uint64_t values = 14;
   constexpr std::uint64_t pages = 5;
   constexpr pool_options small{
       .size_bytes = 128 << 10, .capacity_bytes = 128 << 10, .log_bytes = 16 << 10};
   const std::string log_path = pool_detail::log_path_of(path);
   basic_pool<domain::process>::create(path, small).close();
-  std::vector<moment_of_files> moments;
+  std::vector<files_snapshot> snapshots;
   {
     copying_device device(path);
     auto pool = basic_pool<domain::logged_file>::open(path, small);
@@ -79,26 +79,26 @@ inline std::string complaint_of_mixed_moments(const std::string& path) {
       device.acknowledged = value;
     }
     device.copy();
-    moments = device.moments;
+    snapshots = device.snapshots;
   }
   const auto put = [](const std::string& file, const std::string& content) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
   };
   std::size_t older_refused = 0;
   std::size_t newer_refused = 0;
-  for (std::size_t i = 0; i < moments.size(); ++i) {
-    for (std::size_t j = 0; j < moments.size(); ++j) {
+  for (std::size_t i = 0; i < snapshots.size(); ++i) {
+    for (std::size_t j = 0; j < snapshots.size(); ++j) {
       const std::string which = " with the pool of moment " + std::to_string(i) +
                                 " and the log of moment " + std::to_string(j);
-      put(path, moments[i].pool);
-      put(log_path, moments[j].log);
+      put(path, snapshots[i].pool);
+      put(log_path, snapshots[j].log);
       try {
         auto found = basic_pool<domain::process>::open(path);
         std::uint64_t newest = 0;
         for (std::uint64_t page = 0; page < pages; ++page) {
           newest = std::max(newest, *word_at(found, page));
         }
-        if (newest < moments[j].acknowledged) return "acknowledged values are lost" + which;
+        if (newest < snapshots[j].acknowledged) return "acknowledged values are lost" + which;
         for (std::uint64_t value = newest; value + pages > newest && value != 0; --value) {
           if (*word_at(found, value % pages) != value) return "values are mixed" + which;
         }

@@ -1,4 +1,4 @@
-#include <tests/powercut/epoch_judges.hpp>
+#include <tests/powercut/epoch_checkers.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -40,23 +40,23 @@ void epoch_bounds::returned(std::uint32_t thread, const operation& done) {
 
 // ---- Maps ----
 
-std::unique_ptr<judge> buffered_map_judge::clone() const {
-  return std::make_unique<buffered_map_judge>(*this);
+std::unique_ptr<checker> buffered_map_checker::clone() const {
+  return std::make_unique<buffered_map_checker>(*this);
 }
 
-void buffered_map_judge::returned(std::uint32_t thread, const operation& done) {
+void buffered_map_checker::returned(std::uint32_t thread, const operation& done) {
   bounds_.returned(thread, done);
   if (code_of(done) == sync_epochs || epoch_of(done) == 0) return;
   const value now = code_of(done) == erase ? value{} : value{done.value};
   since_[done.key].push_back({epoch_of(done), now});
 }
 
-void buffered_map_judge::interrupted(std::uint32_t, const operation& begun) {
+void buffered_map_checker::interrupted(std::uint32_t, const operation& begun) {
   if (code_of(begun) != sync_epochs) pending_[begun.key] = begun;
 }
 
-buffered_map_judge::value buffered_map_judge::at_end_of(std::uint64_t epoch,
-                                                        std::uint64_t key) const {
+buffered_map_checker::value buffered_map_checker::at_end_of(std::uint64_t epoch,
+                                                            std::uint64_t key) const {
   const auto old = before_.find(key);
   value now = old == before_.end() ? value{} : value{old->second};
   const auto changed = since_.find(key);
@@ -67,14 +67,14 @@ buffered_map_judge::value buffered_map_judge::at_end_of(std::uint64_t epoch,
   return now;
 }
 
-bool buffered_map_judge::explained(std::uint64_t epoch, std::uint64_t key, value found) const {
+bool buffered_map_checker::explained(std::uint64_t epoch, std::uint64_t key, value found) const {
   if (found == at_end_of(epoch, key)) return true;
   const auto begun = pending_.find(key);
   if (begun == pending_.end()) return false;
   return found == (code_of(begun->second) == erase ? value{} : value{begun->second.value});
 }
 
-std::string buffered_map_judge::contradiction(std::uint64_t epoch, const content& found) const {
+std::string buffered_map_checker::contradiction(std::uint64_t epoch, const content& found) const {
   const auto about = [&](std::uint64_t key, value now) {
     if (explained(epoch, key, now)) return std::string();
     return "key " + std::to_string(key) + " has " + describe(now) + " instead of " +
@@ -97,7 +97,7 @@ std::string buffered_map_judge::contradiction(std::uint64_t epoch, const content
   return {};
 }
 
-std::string buffered_map_judge::compare(std::span<const entry> survivors) {
+std::string buffered_map_checker::compare(std::span<const entry> survivors) {
   if (!bounds_.complaint().empty()) return bounds_.complaint();
   content found;
   for (const entry& each : survivors) {
@@ -116,11 +116,11 @@ std::string buffered_map_judge::compare(std::span<const entry> survivors) {
 
 // ---- Queues and stacks ----
 
-std::unique_ptr<judge> buffered_sequence_judge::clone() const {
-  return std::make_unique<buffered_sequence_judge>(*this);
+std::unique_ptr<checker> buffered_sequence_checker::clone() const {
+  return std::make_unique<buffered_sequence_checker>(*this);
 }
 
-void buffered_sequence_judge::returned(std::uint32_t thread, const operation& done) {
+void buffered_sequence_checker::returned(std::uint32_t thread, const operation& done) {
   bounds_.returned(thread, done);
   if (code_of(done) == push) {
     since_[thread].push_back(done.value);
@@ -131,26 +131,26 @@ void buffered_sequence_judge::returned(std::uint32_t thread, const operation& do
   }
 }
 
-void buffered_sequence_judge::interrupted(std::uint32_t thread, const operation& begun) {
+void buffered_sequence_checker::interrupted(std::uint32_t thread, const operation& begun) {
   if (code_of(begun) == pop) ++pops_begun_;
   if (code_of(begun) != push) return;
   being_pushed_.insert(begun.value);
   since_[thread].push_back(begun.value);
 }
 
-bool buffered_sequence_judge::was_pushed(std::uint64_t value, std::uint64_t epoch) const {
+bool buffered_sequence_checker::was_pushed(std::uint64_t value, std::uint64_t epoch) const {
   const auto at = pushed_in_.find(value);
   return at != pushed_in_.end() && at->second <= epoch;
 }
 
-bool buffered_sequence_judge::was_popped(std::uint64_t value, std::uint64_t epoch) const {
+bool buffered_sequence_checker::was_popped(std::uint64_t value, std::uint64_t epoch) const {
   const auto at = popped_in_.find(value);
   return at != popped_in_.end() && at->second <= epoch;
 }
 
 /// What is wrong whatever the epoch: survivors of before come first, as they lay; the others as
 /// their threads pushed them, in epochs that never decrease.
-std::string buffered_sequence_judge::disorder(const values& found) const {
+std::string buffered_sequence_checker::disorder(const values& found) const {
   std::array<std::uint64_t, 64> last_of{};
   std::uint64_t epoch = 0;
   auto old = before_.begin();
@@ -176,9 +176,9 @@ std::string buffered_sequence_judge::disorder(const values& found) const {
   return {};
 }
 
-std::string buffered_sequence_judge::walk(const values& source, std::uint64_t epoch,
-                                          const set& found, std::size_t& missing,
-                                          bool& any_is_there) const {
+std::string buffered_sequence_checker::walk(const values& source, std::uint64_t epoch,
+                                            const set& found, std::size_t& missing,
+                                            bool& any_is_there) const {
   for (const std::uint64_t value : source) {
     const bool is_old = &source == &before_;
     const bool is_there = found.contains(value);
@@ -195,7 +195,7 @@ std::string buffered_sequence_judge::walk(const values& source, std::uint64_t ep
   return {};
 }
 
-std::string buffered_sequence_judge::contradiction(std::uint64_t epoch, const set& found) const {
+std::string buffered_sequence_checker::contradiction(std::uint64_t epoch, const set& found) const {
   std::size_t missing = 0;
   bool any_old = false;
   if (std::string wrong = walk(before_, epoch, found, missing, any_old); !wrong.empty())
@@ -209,7 +209,7 @@ std::string buffered_sequence_judge::contradiction(std::uint64_t epoch, const se
   return std::to_string(missing) + " values are gone that nobody took";
 }
 
-std::string buffered_sequence_judge::compare(std::span<const entry> survivors) {
+std::string buffered_sequence_checker::compare(std::span<const entry> survivors) {
   if (!bounds_.complaint().empty()) return bounds_.complaint();
   if (!complaint_.empty()) return complaint_;
   values found;

@@ -1,11 +1,12 @@
-#include <outlast/verify/explorer/twins.hpp>
+// The shadow copies of pools in simulated memory.
+#include <outlast/verify/explorer/shadows.hpp>
 
 #include <algorithm>
 #include <cstring>
 
 namespace outlast::verify {
 
-void twins::open(std::uintptr_t base, std::size_t bytes) {
+void shadows::open(std::uintptr_t base, std::size_t bytes) {
   constexpr std::size_t line = 64;
   const std::size_t level = distances_.size() - 1;
   if (areas_.size() == level) areas_.emplace_back();
@@ -15,12 +16,12 @@ void twins::open(std::uintptr_t base, std::size_t bytes) {
     mine.size = bytes;
     std::fill_n(mine.bytes.get(), bytes + line, poison);
   }
-  // Lines of the twin are lines of the memory, so that what shares one shares the other.
+  // Objects share a line of the shadow copy if and only if they share a line of the memory.
   const auto first = reinterpret_cast<std::uintptr_t>(mine.bytes.get());
   distances_.push_back((first + line - 1) / line * line - base);
 }
 
-std::uint64_t twins::hash() const {
+std::uint64_t shadows::hash() const {
   if (distances_.size() == 1) return 0;
   const area& mine = areas_[distances_.size() - 2];
   std::uint64_t hash = 0;
@@ -33,7 +34,7 @@ std::uint64_t twins::hash() const {
   return hash;
 }
 
-void twins::close(std::size_t used) {
+void shadows::close(std::size_t used) {
   distances_.pop_back();
   area& mine = areas_[distances_.size() - 1];
   std::fill_n(mine.bytes.get(), std::min(used, mine.size) + 64, poison);

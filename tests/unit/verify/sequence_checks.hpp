@@ -1,5 +1,5 @@
-// What the tests of the judges of long histories share: operations, damage, and the comparison with
-// the judge that searches.
+// Shared parts of the tests of checkers of long histories: operations, damage, and the comparison
+// with the checker that searches.
 #pragma once
 
 #include "random_history.hpp"
@@ -21,7 +21,7 @@ inline verify::call take() {
   return {static_cast<std::uint8_t>(verify::sequence_operation::take), 0, 0};
 }
 
-/// What recovery might have found instead.
+/// Returns a state that recovery must not find.
 inline verify::abstract_state damaged(verify::abstract_state found, verify::random& source) {
   if (!found.empty() && source.one_in(2)) {
     std::swap(found.front(), found[source.below(found.size())]);
@@ -33,10 +33,10 @@ inline verify::abstract_state damaged(verify::abstract_state found, verify::rand
   return found;
 }
 
-/// Compares the verdicts on small histories, right and wrong. `judge(initial, history, found)`.
-template <class Judge>
+/// Compares the results for small histories, right and wrong. `check(initial, history, found)`.
+template <class Check>
 void expect_agreement(const verify::sequence_oracle& searching, unsigned threads, unsigned rounds,
-                      std::uint64_t seed, Judge&& judge) {
+                      std::uint64_t seed, Check&& check) {
   verify::random source(seed);
   unsigned accepted = 0;
   unsigned refused = 0;
@@ -48,7 +48,7 @@ void expect_agreement(const verify::sequence_oracle& searching, unsigned threads
     const random_run run = history_player(searching, initial, shape, source).play();
     const verify::abstract_state found = source.one_in(2) ? run.last : damaged(run.last, source);
     const bool right = searching.explains(initial, run.seen, found);
-    ASSERT_EQ(judge(initial, run.seen, found), right) << "round " << round;
+    ASSERT_EQ(check(initial, run.seen, found), right) << "round " << round;
     ++(right ? accepted : refused);
   }
   EXPECT_GT(accepted, rounds / 6);

@@ -1,4 +1,4 @@
-#include <tests/powercut/sequence_judge.hpp>
+#include <tests/powercut/sequence_checker.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -17,23 +17,23 @@ std::string name_of(std::uint64_t value) {
 
 }  // namespace
 
-std::unique_ptr<judge> sequence_judge::clone() const {
-  return std::make_unique<sequence_judge>(*this);
+std::unique_ptr<checker> sequence_checker::clone() const {
+  return std::make_unique<sequence_checker>(*this);
 }
 
-void sequence_judge::returned(std::uint32_t, const operation& done) {
+void sequence_checker::returned(std::uint32_t, const operation& done) {
   if (done.what == push) {
-    // Other threads' operations are told in their own order: it may have been popped already.
+    // Operations are reported thread by thread, so the pop of this value may come first.
     if (unexplained_.erase(done.value) == 0) present_.insert(done.value);
   } else if (done.what != pop) {
-    throw std::invalid_argument("sequence_judge knows no such operation");
+    throw std::invalid_argument("sequence_checker: unknown operation");
   } else if (done.key != 0) {
     if (present_.erase(done.value) == 0) unexplained_.insert(done.value);
     note_gone(done.value);
   }
 }
 
-void sequence_judge::interrupted(std::uint32_t, const operation& begun) {
+void sequence_checker::interrupted(std::uint32_t, const operation& begun) {
   if (begun.what == push) {
     being_pushed_.insert(begun.value);
   } else {
@@ -41,7 +41,7 @@ void sequence_judge::interrupted(std::uint32_t, const operation& begun) {
   }
 }
 
-std::string sequence_judge::compare(std::span<const entry> survivors) {
+std::string sequence_checker::compare(std::span<const entry> survivors) {
   for (const std::uint64_t value : unexplained_) {
     if (being_pushed_.erase(value) == 0) return name_of(value) + " came out twice, or of nowhere";
   }
@@ -59,7 +59,7 @@ std::string sequence_judge::compare(std::span<const entry> survivors) {
   return disorder(survivors);
 }
 
-std::string sequence_judge::disorder(std::span<const entry> survivors) const {
+std::string sequence_checker::disorder(std::span<const entry> survivors) const {
   std::vector<std::uint64_t> pushed;  // in the order in which they must have been
   for (const entry& each : survivors) pushed.push_back(each.key);
   if (order_ == sequence_order::stack) std::reverse(pushed.begin(), pushed.end());
@@ -72,7 +72,7 @@ std::string sequence_judge::disorder(std::span<const entry> survivors) const {
   return {};
 }
 
-void sequence_judge::note_gone(std::uint64_t value) {
+void sequence_checker::note_gone(std::uint64_t value) {
   std::uint64_t& last = gone_[thread_of(value)];
   last = std::max(last, value + 1);
 }

@@ -5,7 +5,7 @@
 #include <outlast/pool/file/file_identity.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
 #include <outlast/tx/heap.hpp>
-#include <tests/fuzz/spoilt_store.hpp>
+#include <tests/fuzz/corrupted_store.hpp>
 #include <tests/support/memory_folder.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The judge of stacks and queues that many threads use and that are killed.
+// The checker of stacks and queues whose process is killed while many threads use them.
 #pragma once
 
 #include <tests/powercut/harness.hpp>
@@ -16,28 +16,29 @@ namespace outlast::test::powercut {
 /// Operations of stacks and queues.
 enum sequence_operation : std::uint64_t {
   push = 1,  ///< puts in `value`
-  pop = 2,   ///< afterwards `key` says whether there was a value, and `value` which
+  pop = 2,   ///< afterwards `key` is 1 and `value` the value, or `key` is 0 if there was none
 };
 
 enum class sequence_order { stack, queue };
 
-/// A value that tells who pushed it; those of a thread grow with `serial`, below 2^58.
+/// Returns a value that contains the pushing thread. `serial` is below 2^58, and the values of a
+/// thread grow with it.
 [[nodiscard]] constexpr std::uint64_t value_of_thread(std::uint32_t thread,
                                                       std::uint64_t serial) noexcept {
   return std::uint64_t{thread} << 58 | serial;
 }
 
-/// Demands, of values that are pushed once each:
-///   * what comes out or survives was pushed, and comes out or survives once;
-///   * what was pushed and neither came out nor survived was taken by a pop that got no answer;
-///   * of the values of one thread, those that survive lie in the order of the pushes, and in a
-///     queue all of them were pushed after all that are gone.
-/// Survivors are shown in the order in which they would be popped.
-class sequence_judge final : public judge {
+/// Checks these rules for values that are pushed once each:
+///   * a value that was popped or survives was pushed, and was popped or survives once;
+///   * a pushed value that was neither popped nor survives was taken by a pop that did not return;
+///   * the surviving values of one thread are in the order of their pushes, and in a queue they
+///     were pushed after all popped values of the thread.
+/// Survivors are in the order in which they would be popped.
+class sequence_checker final : public checker {
  public:
-  explicit sequence_judge(sequence_order order) : order_(order) {}
+  explicit sequence_checker(sequence_order order) : order_(order) {}
 
-  [[nodiscard]] std::unique_ptr<judge> clone() const override;
+  [[nodiscard]] std::unique_ptr<checker> clone() const override;
   void returned(std::uint32_t thread, const operation& done) override;
   void interrupted(std::uint32_t thread, const operation& begun) override;
   [[nodiscard]] std::string compare(std::span<const entry> survivors) override;

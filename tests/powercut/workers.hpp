@@ -14,9 +14,9 @@ namespace outlast::test::powercut {
 
 /// Runs a body on each of its members, one at a time; another goes on when the running one yields.
 /// Thread-safety: none. Deterministic: the same choices yield the same interleaving.
-class crew {
+class workers {
  public:
-  crew(unsigned members, verify::random& choices);
+  workers(unsigned members, verify::random& choices);
 
   /// Returns when every member has done `body(number)`. Throws what the first of them threw.
   void run(const std::function<void(unsigned)>& body);
@@ -25,9 +25,9 @@ class crew {
 
  private:
   struct member {
-    member(crew& its_crew, unsigned its_number);
+    member(workers& its_workers, unsigned its_number);
 
-    crew& owner;
+    workers& owner;
     unsigned number;
     verify::fiber stack;
     base::thread_context context;
@@ -37,7 +37,7 @@ class crew {
   /// Returns where to go on when this member has finished.
   static verify::fiber& work(void* argument);
   /// Any member that has not finished; null if all have.
-  [[nodiscard]] member* somebody();
+  [[nodiscard]] member* unfinished_member();
 
   verify::random& choices_;
   std::vector<std::unique_ptr<member>> members_;

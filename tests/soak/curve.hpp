@@ -42,9 +42,9 @@ struct verdict {
 };
 
 /// Throws std::invalid_argument unless there are four periods.
-[[nodiscard]] verdict judge(const curve& of, std::size_t period);
+[[nodiscard]] verdict check_curve(const curve& of, std::size_t period);
 
 /// Of a count that is to be zero in the second half.
-[[nodiscard]] verdict judge_zero(const curve& of, std::size_t period);
+[[nodiscard]] verdict check_zero(const curve& of, std::size_t period);
 
 }  // namespace outlast::test::soak

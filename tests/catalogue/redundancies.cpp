@@ -34,23 +34,23 @@ constexpr std::array arguments = {
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:249/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:213/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:316 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:280 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:316 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:280 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:298 flush late",
+    redundancy{"harris_list.hpp:262 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:298 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"harris_list.hpp:262 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{"external_tree.hpp:192 flush", "compare_exchange(expected, here.at, role::flag)",
@@ -92,30 +92,30 @@ constexpr std::array arguments = {
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:305 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:266 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:305 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:266 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:287 flush late",
+    redundancy{"natarajan_tree.hpp:248 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:287 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:248 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:354/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:324/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "skiplist_session.hpp:89 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "skiplist.hpp:414 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"skiplist_session.hpp:65 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"skiplist.hpp:390 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
@@ -130,44 +130,44 @@ constexpr std::array arguments = {
     redundancy{"michael_scott_queue.hpp:95 flush", "expected, marked, durable::role::mark",
                "the flush of a failed compare-and-swap: what it found is not used, the pop starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:194 flush", "next, to_fresh, durable::role::link",
+    redundancy{"michael_scott_queue.hpp:187 flush", "next, to_fresh, durable::role::link",
                "the flush of a failed compare-and-swap: what it found is not used, the push starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:185 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:178 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it; that the link "
                "to the node which it names is durable comes before the tail names it"},
-    redundancy{"michael_scott_queue.hpp:224 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:217 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it"},
-    redundancy{"michael_scott_queue.hpp:243 flush", "link(to), durable::role::index",
+    redundancy{"michael_scott_queue.hpp:236 flush", "link(to), durable::role::index",
                "the flush after a failed compare-and-swap on the tail: no recovery reads what the "
                "media hold of it"},
     redundancy{
-        "michael_scott_queue.hpp:243/2 flush", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:236/2 flush", "link(to), durable::role::index",
         "the flush of the new tail: no recovery reads what the media hold of it, and a clean "
         "close flushes the root block"},
     redundancy{
-        "michael_scott_queue.hpp:243/2 fence", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:236/2 fence", "link(to), durable::role::index",
         "behind the new tail: no recovery reads what the media hold of it, and a clean close "
         "flushes the root block"},
-    redundancy{"sequence_session.hpp:123 fence", "domain::persist<D>(&stored(), sizeof(Block))",
+    redundancy{"sequence_session.hpp:112 fence", "domain::persist<D>(&stored(), sizeof(Block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "sequence_session.hpp:166 fence", "domain::persist<D>(&stored(), sizeof(Block))",
+        "sequence_session.hpp:150 fence", "domain::persist<D>(&stored(), sizeof(Block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{"stack.hpp:80/1 fence", "first, next, durable::role::unlink",
                "before the pop: it depends on earlier values of its own word, for which its new "
                "value stands, and on nodes that were durable before they were linked"},
     redundancy{
-        "stack.hpp:151 flush", "top().load(durable::role::expect)",
+        "stack.hpp:144 flush", "top().load(durable::role::expect)",
         "the flush of the load: the push's compare-and-swap is on this very word and flushes "
         "it or fails"},
     redundancy{
-        "stack.hpp:157 flush", "below, link(fresh), durable::role::link",
+        "stack.hpp:150 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:222/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:183/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},

@@ -48,6 +48,10 @@ struct whole_tree {
   [[nodiscard]] bool ends_before(const Entry&) const noexcept {
     return false;
   }
+  template <class Entry>
+  [[nodiscard]] bool begins_at_or_before(const Entry&) const noexcept {
+    return true;
+  }
   template <class Leaf>
   [[nodiscard]] bool contains(const Leaf&) const noexcept {
     return true;
@@ -69,9 +73,13 @@ struct tree_range : whole_tree<Compare> {
   [[nodiscard]] bool ends_before(const Entry& at) const {
     return !Compare{}(at.key.get(), to);
   }
+  template <class Entry>
+  [[nodiscard]] bool begins_at_or_before(const Entry& at) const {
+    return !Compare{}(at.key.get(), from);
+  }
   template <class Leaf>
   [[nodiscard]] bool contains(const Leaf& at) const {
-    return !Compare{}(at.key.get(), from) && !ends_before(at);
+    return begins_at_or_before(at) && !ends_before(at);
   }
 };
 

@@ -21,7 +21,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <atomic>
@@ -42,7 +43,7 @@ namespace outlast::epoch {
 /// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
 /// visitor must not use the stack. Progress: blocking, one lock. Durability: as epoch::hash_map.
 template <class Policy, roots::storable Value>
-class basic_stack {
+class basic_stack : public roots::structure_operations<basic_stack<Policy, Value>> {
   using D = typename Policy::domain_type;
   using numbered = detail::stored_pair<std::uint64_t, Value>;
   using payload_type = typename numbered::payload_type;
@@ -50,6 +51,7 @@ class basic_stack {
   using operation = typename Policy::operation;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
@@ -59,14 +61,7 @@ class basic_stack {
   /// Attaches the stack `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_stack(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_stack() { session_->release(); }
-  basic_stack(const basic_stack&) = delete;
-  basic_stack& operator=(const basic_stack&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Puts `value` on top. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
@@ -117,8 +112,6 @@ class basic_stack {
   /// Everything that has returned by now survives. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -147,7 +140,7 @@ class basic_stack {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered stack.

@@ -37,6 +37,7 @@
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/root/root_session.hpp>
 
 #include <algorithm>
@@ -85,9 +86,7 @@ class clock final : private base::thread_exit_listener {
   /// A service of the pool: made by clock_of() on first use. Durable at return. Starts a thread
   /// that ticks, in real domains. Throws what attaching a root throws.
   explicit clock(pool_type& pool)
-      : session_{pool.template service<roots::root_sessions<D>>().template attach<session_type>(
-            session_type::root_name, session_type::type(),
-            [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
+      : session_(pool, session_type::root_name, session_type::type()),
         now_(session_->now()),
         nonblocking_epochs_(now_, ticks_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
@@ -586,15 +585,6 @@ class clock final : private base::thread_exit_listener {
     left.blocks.call_all([](const given& each) { each.from->deallocate(each.block); });
   }
 
-  /// Whatever becomes of the clock, another one may be attached after it.
-  struct held_session {
-    std::shared_ptr<session_type> of;
-    ~held_session() { of->release(); }
-
-    [[nodiscard]] session_type* operator->() const noexcept { return of.get(); }
-    [[nodiscard]] session_type& operator*() const noexcept { return *of; }
-  };
-
   /// Of the thread that ticks. False: never again.
   bool try_to_tick() {
     try {
@@ -638,7 +628,7 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  held_session session_;
+  roots::attached<session_type> session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};

@@ -25,7 +25,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -56,10 +57,11 @@ struct no_attribute {
 /// begins again if the vertex's edges have changed before it has the locks of its neighbours.
 /// Durability: as epoch::hash_map.
 template <class Policy, payload_content Vertex, payload_content Edge>
-class basic_graph {
+class basic_graph : public roots::structure_operations<basic_graph<Policy, Vertex, Edge>> {
   using D = typename Policy::domain_type;
   using operation = typename Policy::operation;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using policy_type = Policy;
@@ -69,14 +71,7 @@ class basic_graph {
   /// Attaches the graph `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_graph(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_graph() { session_->release(); }
-  basic_graph(const basic_graph&) = delete;
-  basic_graph& operator=(const basic_graph&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// False if it is there. Throws out_of_space, std::bad_alloc without effect.
   bool add_vertex(vertex_id id, const Vertex& attribute = {}) {
@@ -227,8 +222,6 @@ class basic_graph {
   /// How many there are; exact while nothing changes.
   [[nodiscard]] std::size_t vertex_count() const { return count(session_->vertices()); }
   [[nodiscard]] std::size_t edge_count() const { return count(session_->edges()); }
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -479,7 +472,7 @@ class basic_graph {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered graph.

@@ -25,7 +25,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <algorithm>
@@ -79,7 +80,8 @@ class change {
 /// crash leaves the state at the end of an epoch, of all buffered structures of the pool at once.
 template <class Policy, roots::storable Key, roots::storable Value,
           class Hash = base::default_hash<Key>>
-class basic_hash_map {
+class basic_hash_map
+    : public roots::container_operations<basic_hash_map<Policy, Key, Value, Hash>> {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<Key, Value>;
   using payload_type = typename pair::payload_type;
@@ -89,6 +91,7 @@ class basic_hash_map {
   using key_view = typename roots::reading<Key>::view;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -99,14 +102,7 @@ class basic_hash_map {
   /// Attaches the map `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_, options);
-            })) {}
-  ~basic_hash_map() { session_->release(); }
-  basic_hash_map(const basic_hash_map&) = delete;
-  basic_hash_map& operator=(const basic_hash_map&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_, options) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Throws out_of_space without effect.
   bool insert(key_view key, value_view value) { return store(key, value, way::insert); }
@@ -164,7 +160,7 @@ class basic_hash_map {
       return true;
     });
     if (more != 0) session_->count().add(more);
-    if (may_be_full) table.grow_if_full(size_estimate());
+    if (may_be_full) table.grow_if_full(this->size_estimate());
     return changed;
   }
 
@@ -213,15 +209,7 @@ class basic_hash_map {
   /// Everything that has returned by now survives. As clock::sync().
   void sync() { clock_.sync(); }
 
-  /// How many keys there are; exact while nothing changes.
-  [[nodiscard]] std::size_t size_estimate() const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(session_->count().sum(), 0));
-  }
   [[nodiscard]] std::size_t bucket_count() const { return session_->table().size(); }
-  /// Was the pool not closed when this map was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  /// The arena of the payloads. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -291,7 +279,7 @@ class basic_hash_map {
     if (!changed) return false;
     if (was_there) return how == way::update;
     session_->count().add(1);
-    if (may_be_full) table.grow_if_full(size_estimate());
+    if (may_be_full) table.grow_if_full(this->size_estimate());
     return true;
   }
 
@@ -346,7 +334,7 @@ class basic_hash_map {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered map.

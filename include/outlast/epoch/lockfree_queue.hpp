@@ -26,7 +26,8 @@
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <atomic>
@@ -53,11 +54,12 @@ namespace outlast::epoch {
 ///       go back either. So what a boundary leaves is a part of the queue without a gap.
 template <roots::storable Value, domain::persistence_domain D = domain::native,
           template <class> class Reclaimer = reclaim::epochs>
-class lockfree_queue {
+class lockfree_queue : public roots::container_operations<lockfree_queue<Value, D, Reclaimer>> {
   using pair = detail::stored_pair<std::uint64_t, Value>;
   using prepared_type = prepared<typename pair::content, D>;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
@@ -67,14 +69,7 @@ class lockfree_queue {
   /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   lockfree_queue(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~lockfree_queue() { session_->release(); }
-  lockfree_queue(const lockfree_queue&) = delete;
-  lockfree_queue& operator=(const lockfree_queue&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
@@ -85,11 +80,6 @@ class lockfree_queue {
 
   /// Was there no value at some moment of the call?
   [[nodiscard]] bool empty() const { return session_->empty(); }
-  /// How many values there are; exact while nothing changes.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
   /// Calls `visit(value)` for each value that is there throughout the walk, and perhaps for values
   /// that come and go meanwhile, the first first. Holds back reclamation while it runs.
   template <class Visit>
@@ -100,8 +90,6 @@ class lockfree_queue {
   /// Everything that has returned by now survives. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -113,7 +101,7 @@ class lockfree_queue {
   }
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the queue is attached: its nodes.

@@ -28,7 +28,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <algorithm>
@@ -58,7 +59,7 @@ enum class queue_locks {
 /// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
 /// visitor must not use the queue. Progress: blocking, by `Locks`. Durability: as epoch::hash_map.
 template <class Policy, roots::storable Value, queue_locks Locks = queue_locks::each_end>
-class basic_queue {
+class basic_queue : public roots::structure_operations<basic_queue<Policy, Value, Locks>> {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<std::uint64_t, Value>;
   using payload_type = typename pair::payload_type;
@@ -67,6 +68,7 @@ class basic_queue {
   using pending_operation = typename Policy::pending_operation;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
@@ -77,14 +79,7 @@ class basic_queue {
   /// error{root_type_mismatch}, also where this process has had it with other locks since the pool
   /// was opened; corruption, out_of_space, std::bad_alloc.
   basic_queue(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_queue() { session_->release(); }
-  basic_queue(const basic_queue&) = delete;
-  basic_queue& operator=(const basic_queue&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
@@ -114,8 +109,6 @@ class basic_queue {
   /// Everything that has returned by now survives. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -254,7 +247,7 @@ class basic_queue {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered queue.

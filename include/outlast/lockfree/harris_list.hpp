@@ -14,6 +14,7 @@
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
@@ -22,7 +23,7 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -50,7 +51,9 @@ using roots::no_value;
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class harris_list {
+class harris_list
+    : public algorithm::sorted_map_operations<harris_list<Key, Value, Policy, Compare, Reclaimer>,
+                                              Key, Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -62,6 +65,7 @@ class harris_list {
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -72,13 +76,7 @@ class harris_list {
   /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
-  harris_list(pool_type& pool, std::string_view name)
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(),
-            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~harris_list() { session_->release(); }
-  harris_list(const harris_list&) = delete;
-  harris_list& operator=(const harris_list&) = delete;
+  harris_list(pool_type& pool, std::string_view name) : session_(pool, name, type()) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
@@ -115,15 +113,6 @@ class harris_list {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
   /// The least key, or nothing if there is none: at one moment of the call this was so. The value
   /// is one that the key had during the call. Lock-free. What it answers is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
@@ -143,41 +132,6 @@ class harris_list {
     here.walk_start->arrived(durable::role::answer);
     return std::pair(in.last->key.get(), in.last->value.load());
   }
-
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
-  /// is durable at return. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(head(), [&](const node& here) {
-      visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(head(), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this list repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   struct node {
@@ -229,6 +183,16 @@ class harris_list {
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
   [[nodiscard]] cell& head() const noexcept { return session_->head(); }
 
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->nodes());
+    algorithm::visit_chain(head(), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     auto* const present = chain(op).insert(
@@ -254,7 +218,7 @@ class harris_list {
     }
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the list is attached.

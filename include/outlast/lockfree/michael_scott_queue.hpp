@@ -25,6 +25,8 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/detail/sequence_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -50,7 +52,8 @@ namespace outlast::lockfree {
 ///   I4  the tail is never behind the head, nor a retired node behind the head on the media.
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
-class michael_scott_queue {
+class michael_scott_queue
+    : public roots::container_operations<michael_scott_queue<Value, Policy, Reclaimer>> {
   static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
   static_assert(Policy::spare_bits >= 1, "michael_scott_queue marks one bit of every link");
 
@@ -61,6 +64,7 @@ class michael_scott_queue {
   using cell = typename Policy::template cell<link>;
   using session = detail::sequence_session<root_block, node, Policy, Reclaimer>;
   using operation = typename Policy::template operation<Reclaimer<D>>;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
@@ -71,11 +75,7 @@ class michael_scott_queue {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   michael_scott_queue(pool_type& pool, std::string_view name)
-      : session_(session::attach(pool, name,
-                                 detail::sequence_type<Value, Policy>("michael_scott_queue"))) {}
-  ~michael_scott_queue() { session_->release(); }
-  michael_scott_queue(const michael_scott_queue&) = delete;
-  michael_scott_queue& operator=(const michael_scott_queue&) = delete;
+      : session_(pool, name, detail::sequence_type<Value, Policy>("michael_scott_queue")) {}
 
   /// Adds `value` at the end. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
@@ -123,13 +123,6 @@ class michael_scott_queue {
 
   /// How many values there are; exact while no push or pop runs. Wait-free after a thread's first
   /// call.
-  [[nodiscard]] std::size_t size_estimate() const { return session_->size_estimate(); }
-
-  /// Did attaching this queue repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   /// The mark of a link: the value of the node that holds the link was taken.
@@ -172,7 +165,7 @@ class michael_scott_queue {
   void help_tail(node* from, node* to) const;
   void advance_tail(node* from, node* to) const;
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>

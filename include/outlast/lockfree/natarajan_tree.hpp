@@ -36,6 +36,7 @@
 #pragma once
 
 #include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
@@ -45,7 +46,7 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -77,7 +78,9 @@ using roots::no_value;
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class natarajan_tree {
+class natarajan_tree
+    : public algorithm::sorted_map_operations<
+          natarajan_tree<Key, Value, Policy, Compare, Reclaimer>, Key, Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -91,6 +94,7 @@ class natarajan_tree {
   using cell = typename parts::cell;
   using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -101,13 +105,7 @@ class natarajan_tree {
   /// Attaches the tree `name` in `pool`; creates it if there is none, recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
-  natarajan_tree(pool_type& pool, std::string_view name)
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(),
-            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~natarajan_tree() { session_->release(); }
-  natarajan_tree(const natarajan_tree&) = delete;
-  natarajan_tree& operator=(const natarajan_tree&) = delete;
+  natarajan_tree(pool_type& pool, std::string_view name) : session_(pool, name, type()) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
@@ -144,15 +142,6 @@ class natarajan_tree {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
   /// The least key and its value, or nothing if there is no key. At one moment of the call it was
   /// the least; the value is one that it had then or later in the call. Lock-free. What it answers
   /// is durable at return.
@@ -160,34 +149,6 @@ class natarajan_tree {
 
   /// The greatest key and its value; otherwise as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
-
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for no key twice. Holds back
-  /// reclamation while it runs. What it visits is durable at return. Needs volatile memory in
-  /// proportion to the tree's depth: throws bad_alloc, also between two visits.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    walk(everything{}, visit);
-  }
-
-  /// The same for the keys that are not less than `from` and less than `to`. Takes time in
-  /// proportion to the depth and to the number of these keys.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(interval(from, to), visit);
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this tree repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   using probe = algorithm::tree_probe<Key, Compare>;
@@ -241,7 +202,7 @@ class natarajan_tree {
     tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.load()); });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the tree is attached.

@@ -19,6 +19,7 @@
 
 #include <outlast/algorithm/chain.hpp>
 #include <outlast/algorithm/height_source.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tower_index.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/cache_line.hpp>
@@ -29,11 +30,12 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -68,7 +70,9 @@ struct skiplist_options {
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class skiplist {
+class skiplist
+    : public algorithm::sorted_map_operations<skiplist<Key, Value, Policy, Compare, Reclaimer>, Key,
+                                              Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -81,6 +85,7 @@ class skiplist {
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -92,13 +97,7 @@ class skiplist {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   skiplist(pool_type& pool, std::string_view name, const skiplist_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~skiplist() { session_->release(); }
-  skiplist(const skiplist&) = delete;
-  skiplist& operator=(const skiplist&) = delete;
+      : session_(pool, name, type(), options) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
@@ -137,15 +136,6 @@ class skiplist {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
   /// The least key, or nothing if there is none: at one moment of the call this was so. The value
   /// is one that the key had during the call. Lock-free. What it answers is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
@@ -167,42 +157,6 @@ class skiplist {
     if (here.walk_start != nullptr) here.walk_start->arrived(durable::role::answer);
     return std::pair(in.last->key.get(), in.last->value.load());
   }
-
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
-  /// is durable at return. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(session_->head(), [&](const node& here) {
-      visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->nodes());
-    walk_start in{*session_, {from}};
-    algorithm::visit_chain(in.enter(), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this list repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   /// On media: docs/formats/lockfree.md. Behind it stands the tower.
@@ -326,6 +280,22 @@ class skiplist {
     return chain(keeps).find(in, in.what);
   }
 
+  using everything = algorithm::whole_tree<Compare>;
+  using interval = algorithm::tree_range<Key, Compare>;
+  [[nodiscard]] cell& before_first(const everything&) const { return session_->head(); }
+  [[nodiscard]] cell& before_first(const interval& range) const {
+    return walk_start{*session_, {range.from}}.enter();
+  }
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->nodes());
+    algorithm::visit_chain(before_first(range), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -359,9 +329,184 @@ class skiplist {
     }
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
+};
+
+/// The volatile state of a skip list while it is attached: its towers, and its recovery.
+template <class Key, class Value, durable::durability_policy Policy,
+          std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
+class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
+
+  /// On media: docs/formats/lockfree.md. The towers' words are valid after a clean close only.
+  struct alignas(base::cache_line_size) root_block {
+    cell head;
+    std::atomic<std::uint64_t> count_at_close;
+    typename index::head_words towers;
+  };
+  static_assert(sizeof(root_block) == 3 * base::cache_line_size);
+  static_assert(offsetof(root_block, towers) == sizeof(cell) + 8);
+  static_assert(sizeof(node) % 8 == 0 && alignof(node) >= 8, "the tower stands behind the node");
+
+ public:
+  using base_type::arena;
+  using base_type::pool;
+
+  session(pool_type& in, const attached_root& root, const skiplist_options& options)
+      : base_type(in, root),
+        nodes_(in.template service<reclaimer>()),
+        heights_(std::clamp(options.highest, 1U, algorithm::max_levels_of_tower),
+                 std::max(options.branching, 1U)) {
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
+    if (root.state == root_state::fresh) {
+      create();
+      return;
+    }
+    block_ = durable::to_working<Policy>(this->template object<root_block>());
+    const bool moved = root.pointers_base != in.base();
+    if (moved) relocate();
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
+      recover();
+      return;
+    }
+    arena().load_clean();
+    count_.start_at(
+        static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
+    // Whoever closed the pool may have had the towers in a twin: then the pool has none.
+    if (moved || durable::is_mirrored<Policy>) {
+      build_towers();
+    } else {
+      towers_.attach(block_->towers);
+    }
+  }
+
+  bool before_close() override {
+    // Where towers stand in a twin, each opening builds them anew.
+    if (&stored() == block_) towers_.flush_towers();
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(&stored(), sizeof(root_block));
+    return true;
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& head() noexcept { return block_->head; }
+  /// The link of `before`, or the head's.
+  [[nodiscard]] cell& behind(node* before) noexcept {
+    return before == nullptr ? head() : before->next;
+  }
+  [[nodiscard]] index& towers() noexcept { return towers_; }
+  [[nodiscard]] algorithm::height_source& heights() noexcept { return heights_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
+
+ private:
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
+
+  void create() {
+    block_ = durable::to_working<Policy>(
+        static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
+    durable::blank<Policy>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
+    towers_.attach(block_->towers);
+    pool().publish_root(this->root().index, &stored());
+  }
+
+  /// Re-entrant: a crash in here is an ordinary crash.
+  void recover() {
+    auto marking = arena().begin_recovery();
+    marking.mark(&stored());
+    detail::unlinked_nodes<Policy> unlinked;
+    recover_chain(marking, unlinked);
+    marking.finish();
+    unlinked.free_in(arena());
+  }
+
+  template <class Marking>
+  void recover_chain(Marking& marking, detail::unlinked_nodes<Policy>& unlinked) {
+    typename index::builder towers(towers_, block_->towers);
+    std::int64_t count = 0;
+    const node* last = nullptr;
+    cell* before = &block_->head;
+    before->recover();
+    if (before->load().marks() != 0) report("begins with a mark");
+    for (link at = before->load(); at;) {
+      node& here = recover_node(at, marking);
+      const link next = here.next.load();
+      if (next.has(algorithm::deleted)) {
+        before->store(next.without(algorithm::deleted), durable::role::unlink);
+        unlinked.add(&here);
+      } else {
+        check_order(last, here);
+        towers.append(here);
+        last = &here;
+        before = &here.next;
+        ++count;
+      }
+      at = next.without(algorithm::deleted);
+    }
+    towers.finish();
+    count_.start_at(count);
+  }
+
+  template <class Marking>
+  node& recover_node(link at, Marking& marking) {
+    const node* const block = durable::to_durable<Policy>(at.get());
+    if (!marking.mark(block)) report("runs in a circle");
+    node& here = *at;
+    check_size(here, arena().usable_size(block));
+    here.next.recover();
+    here.value.recover();
+    return here;
+  }
+
+  void check_size(const node& here, std::size_t usable) {
+    detail::require_place<node>(pool().path(), &here, usable);
+    const unsigned height = here.height();
+    if (height < 1 || height > algorithm::max_levels_of_tower || usable < bytes_of(height)) {
+      report("has a node that is too small for its tower");
+    }
+  }
+
+  void check_order(const node* last, const node& here) {
+    if (last != nullptr && !Compare{}(last->key.get(), here.key.get())) report("is out of order");
+  }
+
+  [[noreturn]] void report(const char* what) { detail::report_corrupt_chain(pool().path(), what); }
+
+  /// Re-entrant: moves each pointer of the chain at most once, whoever moved the others. The towers
+  /// are not moved but built anew.
+  void relocate() {
+    detail::relocate_chain(pool(), this->root(), block_->head);
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  /// The chain is whole: it was closed cleanly.
+  void build_towers() {
+    typename index::builder towers(towers_, block_->towers);
+    const node* last = nullptr;
+    algorithm::visit_chain(block_->head, [&](node& here) {
+      check_size(
+          here, pool().pages().block_bytes(durable::to_durable<Policy>(&here), this->root().index));
+      check_order(last, here);
+      towers.append(here);
+      last = &here;
+      return true;
+    });
+    towers.finish();
+  }
+
+  reclaimer& nodes_;
+  algorithm::height_source heights_;
+  root_block* block_ = nullptr;
+  index towers_;
+  base::sharded_count count_;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree
-
-#include <outlast/lockfree/detail/skiplist_session.hpp>

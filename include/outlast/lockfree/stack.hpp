@@ -17,6 +17,8 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/detail/sequence_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -39,7 +41,7 @@ namespace outlast::lockfree {
 /// when every operation that could have seen it has ended.
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
-class stack {
+class stack : public roots::container_operations<stack<Value, Policy, Reclaimer>> {
   static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
 
   using D = typename Policy::domain_type;
@@ -49,6 +51,7 @@ class stack {
   using cell = typename Policy::template cell<link>;
   using session = detail::sequence_session<root_block, node, Policy, Reclaimer>;
   using operation = typename Policy::template operation<Reclaimer<D>>;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
@@ -59,10 +62,7 @@ class stack {
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
   /// root is something else, corruption if its content contradicts itself, out_of_space.
   stack(pool_type& pool, std::string_view name)
-      : session_(session::attach(pool, name, detail::sequence_type<Value, Policy>("stack"))) {}
-  ~stack() { session_->release(); }
-  stack(const stack&) = delete;
-  stack& operator=(const stack&) = delete;
+      : session_(pool, name, detail::sequence_type<Value, Policy>("stack")) {}
 
   /// Puts `value` on top. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
@@ -105,13 +105,6 @@ class stack {
 
   /// How many values there are; exact while no push or pop runs. Wait-free after a thread's first
   /// call.
-  [[nodiscard]] std::size_t size_estimate() const { return session_->size_estimate(); }
-
-  /// Did attaching this stack repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   struct node {
@@ -157,7 +150,7 @@ class stack {
     session_->count().add(1);
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 }  // namespace outlast::lockfree

@@ -6,7 +6,8 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/sets/detail/bucket_directory.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -39,7 +40,8 @@ namespace outlast::sets {
 /// each of them may flush the same lines once; lookups only if the scheme says so.
 template <scheme Scheme, class Key, class Value = no_value, class Hash = base::default_hash<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class basic_hash {
+class basic_hash
+    : public roots::container_operations<basic_hash<Scheme, Key, Value, Hash, Reclaimer>> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -67,6 +69,7 @@ class basic_hash {
   struct chain_order;
   using directory = detail::bucket_directory<entry, chain_order, D>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -79,26 +82,13 @@ class basic_hash {
   /// if the root is something else, corruption if its pages contradict themselves, out_of_space,
   /// std::bad_alloc.
   basic_hash(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~basic_hash() { session_->release(); }
-  basic_hash(const basic_hash&) = delete;
-  basic_hash& operator=(const basic_hash&) = delete;
+      : session_(pool, name, type(), options) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
-      const auto* const present =
-          chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
-      if (present != nullptr) return false;
-      session_->inserted(chain(op));
-      return true;
-    });
+    return change_in_bucket(
+        key, [&](const walk_start& in, operation& op) { return insert_in(in, op, key, value); });
   }
 
   /// Removes `key`. False if it is absent. Lock-free. Durable at return.
@@ -127,19 +117,18 @@ class basic_hash {
   /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
   /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
-      return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
-    });
+    return change_in_bucket(
+        key, [&](const walk_start& in, operation& op) { return update_in(in, op, key, value); });
   }
 
   /// Makes `key` map to `value`, present or not. True if it was absent. As update().
   bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
+    return change_in_bucket(key, [&](const walk_start& in, operation& op) {
+      for (;;) {
+        if (update_in(in, op, key, value)) return false;
+        if (insert_in(in, op, key, value)) return true;
+      }
+    });
   }
 
   /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
@@ -147,9 +136,7 @@ class basic_hash {
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
+    return change_in_bucket(key, [&](const walk_start& in, operation& op) {
       return chain(op).replace_if(
           *in.start, in.probe_for(key),
           [&](const node& there) { return there.value.get() == expected; },
@@ -169,12 +156,6 @@ class basic_hash {
     });
   }
 
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
   /// How many buckets there are now.
   [[nodiscard]] std::size_t bucket_count() const {
     return std::size_t{1} << session_->buckets().level();
@@ -184,12 +165,6 @@ class basic_hash {
   [[nodiscard]] std::size_t index_bytes() const {
     return session_->buckets().bytes() + session_->memory().nodes().volatile_bytes();
   }
-
-  /// Was the pool not closed when this table was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   using walk_start = typename directory::walk_start;
@@ -254,6 +229,26 @@ class basic_hash {
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
 
+  /// Runs `change(in, op)` in an operation `op` that enters the chain at the bucket of `key`.
+  template <class Change>
+  bool change_in_bucket(const Key& key, Change&& change) {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
+      operation op(session_->memory());
+      const walk_start in = enter_and_link(op, key);
+      return change(in, op);
+    });
+  }
+  bool insert_in(const walk_start& in, operation& op, const Key& key, const Value& value) {
+    const auto* const present =
+        chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+    if (present != nullptr) return false;
+    session_->inserted(chain(op));
+    return true;
+  }
+  bool update_in(const walk_start& in, operation& op, const Key& key, const Value& value) {
+    return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+  }
+
   walk_start enter_and_link(operation& op, const Key& key) {
     return session_->buckets().enter_and_link(chain(op), hash_of(key));
   }
@@ -263,7 +258,7 @@ class basic_hash {
     return chain(op).find(*in.start, in.probe_for(key));
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the table is attached: its buckets.

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/set_towers.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -40,7 +41,9 @@ namespace outlast::sets {
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
-class basic_list {
+class basic_list
+    : public algorithm::sorted_map_operations<
+          basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>, Key, Value, Compare> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -61,6 +64,7 @@ class basic_list {
       Scheme>::template operation<node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
   using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -73,13 +77,7 @@ class basic_list {
   /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
   /// if the root is something else, corruption if its pages contradict themselves, out_of_space.
   basic_list(pool_type& pool, std::string_view name, const options_type& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~basic_list() { session_->release(); }
-  basic_list(const basic_list&) = delete;
-  basic_list& operator=(const basic_list&) = delete;
+      : session_(pool, name, type(), options) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
@@ -127,14 +125,6 @@ class basic_list {
     return replace_if(key, value, [](const node&) { return true; });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
   /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
   /// value. As update().
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
@@ -173,47 +163,10 @@ class basic_list {
     }
   }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
-  /// durable. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->memory(), session_->leads());
-    detail::visit_nodes<node>(op, head(), [&](const node& here) {
-      visit(here.key.get(), here.value.get());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->memory(), session_->leads());
-    const probe what{from};
-    auto&& start = session_->leads().start(what);
-    detail::visit_nodes<node>(op, chain_type::cell_of(start), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.get());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
   /// Bytes of volatile memory that copies and towers take. For statistics.
   [[nodiscard]] std::size_t index_bytes() const {
     return session_->leads().bytes() + session_->memory().nodes().volatile_bytes();
   }
-
-  /// Was the pool not closed when this list was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   static node& node_at(link at) noexcept { return static_cast<node&>(*at); }
@@ -268,6 +221,24 @@ class basic_list {
     return chain(op).find(start, what);
   }
 
+  using everything = algorithm::whole_tree<Compare>;
+  using interval = algorithm::tree_range<Key, Compare>;
+  [[nodiscard]] cell& before_first(const everything&) const { return head(); }
+  [[nodiscard]] cell& before_first(const interval& range) const {
+    const probe what{range.from};
+    auto&& start = session_->leads().start(what);
+    return chain_type::cell_of(start);
+  }
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->memory(), session_->leads());
+    detail::visit_nodes<node>(op, before_first(range), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.get());
+      return true;
+    });
+  }
+
   template <class Accepts>
   bool replace_if(const Key& key, const Value& value, Accepts&& accepts) {
     return durable::retry_after_reclaim(session_->memory(), [&] {
@@ -282,7 +253,7 @@ class basic_list {
     });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the list is attached: its head, and what leads into the chain.

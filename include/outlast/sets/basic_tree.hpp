@@ -2,12 +2,13 @@
 #pragma once
 
 #include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/tree_operation.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -43,7 +44,9 @@ namespace outlast::sets {
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class basic_tree {
+class basic_tree
+    : public algorithm::sorted_map_operations<basic_tree<Scheme, Key, Value, Compare, Reclaimer>,
+                                              Key, Value, Compare> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -62,6 +65,7 @@ class basic_tree {
   using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   using probe = algorithm::tree_probe<Key, Compare>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -74,13 +78,7 @@ class basic_tree {
   /// error{root_type_mismatch} if the root is something else, corruption if its pages contradict
   /// themselves, out_of_space, std::bad_alloc.
   basic_tree(pool_type& pool, std::string_view name, const set_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options.freed_at_once);
-            })) {}
-  ~basic_tree() { session_->release(); }
-  basic_tree(const basic_tree&) = delete;
-  basic_tree& operator=(const basic_tree&) = delete;
+      : session_(pool, name, type(), options.freed_at_once) {}
 
   /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
   /// Throws out_of_space and std::bad_alloc without effect.
@@ -124,14 +122,6 @@ class basic_tree {
     });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
   /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
   /// value. As update().
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
@@ -152,38 +142,10 @@ class basic_tree {
   /// The greatest key, as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
-  /// durable. Holds back reclamation while it runs. Needs volatile memory in proportion to the
-  /// tree's depth: throws std::bad_alloc, also between two visits.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    walk(algorithm::whole_tree<Compare>(), visit);
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  /// Takes time in proportion to the depth and to the number of these keys.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(algorithm::tree_range<Key, Compare>(from, to), visit);
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
   /// Bytes of volatile memory that internal nodes and copies take. For statistics.
   [[nodiscard]] std::size_t index_bytes() const {
     return session_->internals().reserved_bytes() + session_->memory().nodes().volatile_bytes();
   }
-
-  /// Was the pool not closed when this tree was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the leaves come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   static roots::root_type type() {
@@ -214,7 +176,7 @@ class basic_tree {
     tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.get()); });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// What hangs off the pool while the tree is attached: its topmost edge and its internal nodes.

@@ -1,20 +1,132 @@
-// What hangs off the pool while a hash table is attached: its directory, its growth, its recovery.
-// Part of hash_table.hpp.
+// A hash table's nodes, and its volatile state while it is attached: its directory of sentinels,
+// its growth and its recovery.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/split_order.hpp>
+#include <outlast/algorithm/value_slot.hpp>
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/base/marked_ptr.hpp>
+#include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/parallel.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/domain/volatile_word.hpp>
-#include <outlast/lockfree/hash_table.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/lockfree/table_options.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
 
-namespace outlast::lockfree {
+namespace outlast::lockfree::detail {
 
-template <class Key, class Value, durable::durability_policy Policy, class Hash,
-          template <class> class Reclaimer>
-class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
-    : public roots::root_session<D> {
+/// The types of one hash table. On media: docs/formats/lockfree.md.
+template <class Key, class Value, class Policy, class Hash, template <class> class Reclaimer>
+struct table_parts {
+  using policy_type = Policy;
+  using D = typename Policy::domain_type;
+  struct entry;
+  struct node;
+  using link = base::marked_ptr<entry, 2>;
+  using cell = typename Policy::template cell<link>;
+  using reclaimer = Reclaimer<D>;
+  using operation = typename Policy::template operation<reclaimer>;
+  using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
+
+  /// An entry of the chain: a node or a sentinel.
+  struct entry {
+    cell next;
+  };
+  /// The sentinel of one bucket. All zero until somebody claims it.
+  struct alignas(2 * sizeof(cell)) sentinel_entry : entry {
+    durable::plain_word<Policy> place;  // see split_order.hpp
+  };
+  /// The hash of a number is computed as fast as it is read. Those of other keys are kept.
+  static constexpr bool keeps_hash =
+      !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
+  struct no_hash {
+    explicit no_hash(std::uint64_t) noexcept {}
+  };
+  struct kept_hash {
+    explicit kept_hash(std::uint64_t hash) { word.store(hash, std::memory_order_relaxed); }
+    durable::plain_word<Policy> word;
+  };
+  struct node : entry {
+    node(std::uint64_t its_hash, const Key& its_key, const Value& its_value)
+        : hash(its_hash), key(its_key), value(its_value) {}
+
+    [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
+    typename Policy::template field<Key> key;
+    [[no_unique_address]] mutable algorithm::value_slot<Value, Policy> value;
+  };
+
+  static std::uint64_t place_in(const sentinel_entry& of) {
+    return of.place.load(std::memory_order_relaxed);
+  }
+  static std::uint64_t hash_in(const node& of) {
+    if constexpr (keeps_hash) {
+      return of.hash.word.load(std::memory_order_relaxed);
+    } else {
+      return hash_of(of.key.get());
+    }
+  }
+  /// By which the chain is sorted.
+  struct chain_order {
+    using link = table_parts::link;
+
+    static std::uint64_t order_of(link at) {
+      if (at.has(algorithm::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
+      return hash_in(static_cast<const node&>(*at)) | algorithm::node_bits;
+    }
+    static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
+      if (at.has(algorithm::sentinel)) return false;
+      const node& here = static_cast<const node&>(*at);
+      if constexpr (keeps_hash) {
+        if (hash_in(here) != hash) return false;
+      }
+      return here.key.get() == key;
+    }
+  };
+  /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
+  static std::uint64_t hash_of(const Key& key) {
+    const auto hash = static_cast<std::uint64_t>(Hash{}(key));
+    return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
+  }
+};
+
+/// The volatile state of a hash table while it is attached. `Parts` is a table_parts.
+template <class Parts>
+class hash_table_session final : public roots::root_session<typename Parts::D> {
+  using D = typename Parts::D;
+  using Policy = typename Parts::policy_type;
   using base_type = roots::root_session<D>;
+  using entry = typename Parts::entry;
+  using node = typename Parts::node;
+  using sentinel_entry = typename Parts::sentinel_entry;
+  using link = typename Parts::link;
+  using cell = typename Parts::cell;
+  using reclaimer = typename Parts::reclaimer;
+  using operation = typename Parts::operation;
+  using chain_type = typename Parts::chain_type;
+  using chain_order = typename Parts::chain_order;
+  using sentinel_probe = algorithm::sentinel_probe<chain_order>;
 
   /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
   struct alignas(base::cache_line_size) root_block {
@@ -27,10 +139,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   static_assert(offsetof(root_block, segments) == 16);
 
  public:
+  using pool_type = basic_pool<D>;
+  using walk_start = algorithm::bucket_head<chain_order, hash_table_session, cell>;
   using base_type::arena;
   using base_type::pool;
 
-  session(pool_type& in, const attached_root& root, const table_options& options)
+  hash_table_session(pool_type& in, const attached_root& root, const table_options& options)
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
         growth_check_interval_(std::max(options.growth_check_interval, 1U)) {
@@ -227,11 +341,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       if (offset == 0) break;
       auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
       if (!holds(at, algorithm::sentinels_in(s) * sizeof(sentinel_entry))) {
-        detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
+        report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
       segments_[s].store(durable::to_working<Policy>(at), std::memory_order_relaxed);
     }
-    if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
+    if (s == 0) report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
   }
 
@@ -252,14 +366,14 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     marking.mark(block_);
     for (unsigned s = 0; s <= level(); ++s) {
       if (marking.mark(durable::to_durable<Policy>(segment(s)))) continue;
-      detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
+      report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
     const auto reached = std::make_unique<reached_sentinels[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(algorithm::sentinels_in(s));
     constexpr unsigned level_worth_a_thread = 10;
     const unsigned threads = level() < level_worth_a_thread ? 1 : domain::threads_for_opening<D>();
     const std::vector<link> starts = section_starts(threads);
-    std::vector<detail::unlinked_nodes<Policy>> unlinked(threads);
+    std::vector<unlinked_nodes<Policy>> unlinked(threads);
     std::atomic<std::size_t> next{0};
     std::atomic<std::int64_t> count{0};
     base::in_parallel(threads, [&](unsigned worker) {
@@ -286,7 +400,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     for (std::uint64_t i = 1; i >> bits == 0; ++i) {
       const std::uint64_t order = i << (64 - bits);
       sentinel_entry& bucket = sentinel_of(order);
-      if (place_in(bucket) == (order | algorithm::ready_bit)) {
+      if (Parts::place_in(bucket) == (order | algorithm::ready_bit)) {
         starts.emplace_back(&bucket, algorithm::sentinel);
       }
     }
@@ -300,7 +414,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     std::uint64_t greatest;
 
     void pass(std::uint64_t order, const std::string& path) {
-      if (order < least || order > greatest) detail::report_corrupt_chain(path, "is out of order");
+      if (order < least || order > greatest) report_corrupt_chain(path, "is out of order");
       least = order;
     }
   };
@@ -309,18 +423,18 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   /// how many keys stand there.
   template <class Marking>
   std::int64_t recover_section(link at, link end, Marking& marking, reached_sentinels* reached,
-                               detail::unlinked_nodes<Policy>& unlinked) {
+                               unlinked_nodes<Policy>& unlinked) {
     orders allowed{0, end ? chain_order::order_of(end) : ~std::uint64_t{0}};
     std::int64_t count = 0;
     cell* before = nullptr;
     while (at != end) {
-      if (!at) detail::report_corrupt_chain(pool().path(), "ends before its last bucket");
+      if (!at) report_corrupt_chain(pool().path(), "ends before its last bucket");
       const bool is_sentinel = at.has(algorithm::sentinel);
       entry& here =
           is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, allowed, marking);
       const link next = here.next.load();
       if (next.has(algorithm::deleted)) {
-        if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
+        if (is_sentinel) report_corrupt_chain(pool().path(), "deletes a bucket");
         before->store(next.without(algorithm::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
@@ -337,7 +451,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     const algorithm::sentinel_place place = place_of_address(at.get());
     allowed.pass(algorithm::order_of(place) | algorithm::ready_bit, pool().path());
     if (reached[place.segment][place.index] != 0) {
-      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      report_corrupt_chain(pool().path(), "runs in a circle");
     }
     reached[place.segment][place.index] = 1;
     sentinel_entry& here = static_cast<sentinel_entry&>(*at);
@@ -362,15 +476,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   entry& recover_node(link at, orders& allowed, Marking& marking) {
     const entry* const block = durable::to_durable<Policy>(at.get());
     if (!marking.mark(block)) {
-      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      report_corrupt_chain(pool().path(), "runs in a circle");
     }
-    detail::require_place<node>(pool().path(), block, arena().usable_size(block));
+    require_place<node>(pool().path(), block, arena().usable_size(block));
     node& here = static_cast<node&>(*at);
     here.next.recover();
     here.value.recover();
-    if constexpr (keeps_hash) {
-      if (hash_in(here) != hash_of(here.key.get())) {
-        detail::report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
+    if constexpr (Parts::keeps_hash) {
+      if (Parts::hash_in(here) != Parts::hash_of(here.key.get())) {
+        report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
       }
     }
     allowed.pass(chain_order::order_of(at), pool().path());
@@ -386,10 +500,11 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         sentinel_entry& bucket = segment(s)[i];
         if (reached[s][i] != 0) {
           const std::uint64_t order = algorithm::order_of({s, i}) | algorithm::ready_bit;
-          if (place_in(bucket) != order) bucket.place.store(order, std::memory_order_relaxed);
+          if (Parts::place_in(bucket) != order)
+            bucket.place.store(order, std::memory_order_relaxed);
           continue;
         }
-        if (place_in(bucket) == 0 && !bucket.next.load()) continue;
+        if (Parts::place_in(bucket) == 0 && !bucket.next.load()) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(durable::to_durable<Policy>(&bucket), sizeof(bucket));
       }
@@ -406,15 +521,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         return {s, index};
       }
     }
-    detail::report_corrupt_chain(this->path_of_pool(), "names a bucket outside of the directory");
+    report_corrupt_chain(this->path_of_pool(), "names a bucket outside of the directory");
   }
   [[nodiscard]] const std::string& path_of_pool() const {
-    return const_cast<session*>(this)->pool().path();
+    return const_cast<hash_table_session*>(this)->pool().path();
   }
 
   /// Re-entrant: moves each pointer at most once, whoever moved the others.
   void relocate() {
-    detail::relocate_chain(pool(), this->root(), first());
+    relocate_chain(pool(), this->root(), first());
     domain::fence<D>();
     pool().root_relocated(this->root().index);
   }
@@ -431,4 +546,4 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 
-}  // namespace outlast::lockfree
+}  // namespace outlast::lockfree::detail

@@ -16,9 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace outlast::lockfree::detail {
@@ -91,15 +89,6 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   using base_type::arena;
   using base_type::pool;
 
-  /// The session of the root `name`. Throws what roots::root_sessions::attach throws.
-  [[nodiscard]] static std::shared_ptr<sequence_session> attach(pool_type& pool,
-                                                                std::string_view name,
-                                                                const roots::root_type& type) {
-    return pool.template service<roots::root_sessions<D>>().template attach<sequence_session>(
-        name, type,
-        [](auto& in, const auto& root) { return std::make_shared<sequence_session>(in, root); });
-  }
-
   sequence_session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
     const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
@@ -130,11 +119,6 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   [[nodiscard]] Block& block() noexcept { return *block_; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
-  /// How many values there are; exact at rest.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = count_.sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
 
   /// A zeroed block, where it is seen. Throws out_of_space.
   template <class T>

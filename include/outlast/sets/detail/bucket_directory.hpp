@@ -6,7 +6,6 @@
 // link nothing: where a sentinel is missing they begin at an ancestor's.
 #pragma once
 
-#include <outlast/algorithm/bucket_index.hpp>
 #include <outlast/algorithm/split_order.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/parallel.hpp>

@@ -24,9 +24,10 @@ class sorted_map_operations : public roots::map_operations<Map, Key, Value> {
     roots::handle_access::walk(this->self(), whole_tree<Compare>(), visit);
   }
 
-  /// The same for the keys that are not less than `from` and less than `to`. Visits no key if `to`
-  /// is not greater than `from`. A skip list or a tree takes time in proportion to its depth and
-  /// to the number of these keys; a list takes time in proportion to the keys less than `to`.
+  /// Calls `visit(key, value)` as for_each() does, for the keys that are not less than `from` and
+  /// less than `to`. Visits no key if `to` is not greater than `from`. A skip list or a tree takes
+  /// time in proportion to its depth and to the number of these keys; a list takes time in
+  /// proportion to the keys less than `to`.
   template <class Visit>
   void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
     roots::handle_access::walk(this->self(), tree_range<Key, Compare>(from, to), visit);

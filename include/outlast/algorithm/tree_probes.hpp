@@ -1,4 +1,4 @@
-// What is looked for in a search tree, and which part of it a walk passes.
+// Probes for a search tree, and the ranges of its walks.
 #pragma once
 
 namespace outlast::algorithm {
@@ -58,7 +58,7 @@ struct whole_tree {
   }
 };
 
-/// The keys from `from` on that precede `to`.
+/// The keys that are not less than `from` and less than `to`.
 template <class Key, class Compare>
 struct tree_range : whole_tree<Compare> {
   const Key& from;

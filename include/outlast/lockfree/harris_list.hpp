@@ -4,13 +4,12 @@
 //   outlast::lockfree::harris_list<std::uint64_t, std::uint64_t> ages(pool, "ages");
 //   ages.put(7, 42);
 //
-// When not to use: an operation walks the list from its head, so beyond some hundred keys a
-// `hash_table` (unordered) is the better choice.
+// When not to use: an operation walks the list from its head. Beyond some hundred keys a
+// `hash_table` (unordered) or a `skiplist` is the better choice.
 //
 // Persistent state: a root block with the head link, and one block per key. Volatile state
-// (allocator caches, the count) is rebuilt when the root is attached. Opened after a crash, the
-// list finishes what was half done: nodes that were marked are unlinked, blocks that nobody reaches
-// are free.
+// (allocator caches, the count) is rebuilt when the root is attached. After a crash the list
+// unlinks marked nodes and frees unreachable blocks.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -40,7 +39,7 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// A sorted set or map; lock-free; as durable as `Policy` says. [Har01] [Mic02] [Wei22]
+/// A sorted set or map; lock-free; as durable as `Policy` defines. [Har01] [Mic02] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the list is used.
@@ -73,18 +72,18 @@ class harris_list
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the list `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
   harris_list(pool_type& pool, std::string_view name) : session_(pool, name, type()) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     const bool erased = chain(op).erase(head(), probe{key});
@@ -92,13 +91,14 @@ class harris_list
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return chain(op).find(head(), probe{key}) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const node* const found = chain(op).find(head(), probe{key});
@@ -106,15 +106,16 @@ class harris_list
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its node,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
-  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call; the value is one that it had during the call. Lock-free. The result is
+  /// durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     const auto here = chain(op).locate(head(), algorithm::first_probe{});
@@ -123,7 +124,7 @@ class harris_list
     return std::pair(here.at->key.get(), here.at->value.load());
   }
 
-  /// The greatest key, as min(). Passes every key.
+  /// Returns the greatest key and its value, otherwise as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
     const tail_cursor in{head()};
@@ -146,7 +147,7 @@ class harris_list
   using cell = typename Policy::template cell<link>;
   using chain_type = algorithm::chain<node, node, operation, alloc::arena<D>>;
 
-  /// Looks for a key.
+  /// Searches for a key.
   struct probe {
     const Key& key;
 
@@ -155,7 +156,7 @@ class harris_list
     [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
-  /// Looks for the end, and knows which node it has passed last.
+  /// Searches for the end, and records the last node that it has passed.
   struct tail_cursor {
     cell& head;
     mutable const node* last = nullptr;
@@ -221,7 +222,7 @@ class harris_list
   roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the list is attached.
+/// The volatile state of an attached list.
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
@@ -283,7 +284,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     pool().publish_root(this->root().index, &stored());
   }
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the list after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
     marking.mark(&stored());
@@ -323,7 +324,8 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     count_.start_at(count);
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the list to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
     detail::relocate_chain(pool(), this->root(), block_->head);
     domain::fence<D>();

@@ -4,17 +4,17 @@
 //   outlast::lockfree::hash_table<std::uint64_t, std::uint64_t> words(pool, "words");
 //   words.put(7, 42);
 //
-// A split-ordered list [Sha06]: all nodes stand in one chain sorted by hash; sentinels, one per
-// bucket, are the ways into it. Growing adds a segment of sentinels, each linked when its bucket is
-// first used: nothing is moved, nobody waits. Sentinels are durable nodes (an insert behind one
-// that is not would be lost) and are entered only once their link is durable; their places never
-// change, so they stand in the directory itself.
+// A split-ordered list [Sha06]: one chain, sorted by hash, contains all nodes. Walks enter it at
+// sentinels, one per bucket. Growing adds a segment of sentinels, each linked when its bucket is
+// first used: no node is moved, and no thread waits. Sentinels are durable nodes, because an insert
+// after one that is not durable would be lost. They are entered only once their link is durable.
+// They never move, so the directory itself contains them.
 //
 // When not to use: if order matters, use `harris_list` (small) or an ordered structure.
 //
-// Persistent state: a root block, segments of sentinels, one block per key. Opened after a crash,
-// the table walks its chain: half-done deletions are finished, sentinels that were not linked are
-// blank again, blocks that nobody reaches are free. After a clean close it opens without a walk.
+// Persistent state: a root block, segments of sentinels, one block per key. After a crash the table
+// walks its chain: it finishes half-done deletions, clears sentinels that were not linked, and
+// frees unreachable blocks. After a clean close it opens without a walk.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -40,19 +40,18 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// An unordered set or map; lock-free; as durable as `Policy` says. [Sha06] [Har01] [Wei22]
+/// An unordered set or map; lock-free; as durable as `Policy` defines. [Sha06] [Har01] [Wei22]
 ///
-/// Keys are compared bit by bit if they have no operator==, by it otherwise; `Hash` must be a pure
-/// function of the key, the same in every process (std::hash promises less). Equal hashes are fine.
+/// Keys are compared bit by bit if they have no operator==, otherwise by it. `Hash` must be a pure
+/// function of the key, the same in every process (std::hash guarantees less). Equal hashes are
+/// permitted.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the table is used.
-/// Invariants:
+/// pool must stay open while the table is used. Invariants:
 ///   I1  orders never decrease along the chain; unmarked nodes with equal orders have unequal keys,
-///       and a new one goes behind them: two inserts of one key meet at one link.
+///       and a new one follows them: two inserts of one key meet at one link.
 ///   I2  a node is durable before the link that names it, and its unlinking before its retirement.
-///   I3  a sentinel is used as a way in only after its link is durable; sentinels are never
-///       deleted.
+///   I3  a walk enters at a sentinel only after its link is durable; sentinels are never deleted.
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 class hash_table
@@ -79,23 +78,23 @@ class hash_table
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the table `name` in `pool`; creates it as `options` says if there is none, recovers
+  /// Attaches the table `name` in `pool`. Creates it with `options` if there is none, and recovers
   /// it if the last process did not close the pool. Durable at return. Throws
-  /// error{root_type_mismatch} if the root is something else, corruption if its content contradicts
-  /// itself, out_of_space.
+  /// error{root_type_mismatch} if the root has another type, corruption if its content contradicts
+  /// itself, out_of_space, and error{bad_argument} if the table was created with other options.
   hash_table(pool_type& pool, std::string_view name, const table_options& options = {})
       : session_(pool, name, type(), options) {
     session_->require_made_as(options);
   }
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return change_in_bucket(
         key, [&](const walk_start& in, operation& op) { return insert_in(in, op, key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     const walk_start in = session_->enter(op, parts::hash_of(key));
@@ -104,13 +103,13 @@ class hash_table
     return erased;
   }
 
-  /// Is `key` present? Lock-free. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free. The result is durable at return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return find(op, key) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const node* const found = find(op, key);
@@ -118,16 +117,16 @@ class hash_table
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its node,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return change_in_bucket(
         key, [&](const walk_start& in, operation& op) { return update_in(in, op, key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
+  /// Maps `key` to `value`. Returns true if `key` was absent. Lock-free. Durable at return. Throws
+  /// out_of_space without effect.
   bool put(const Key& key, const Value& value) {
     return change_in_bucket(key, [&](const walk_start& in, operation& op) {
       for (;;) {
@@ -137,9 +136,9 @@ class hash_table
     });
   }
 
-  /// Calls `visit(const Key&, const Value&)`, in no useful order, for each key that is present
-  /// throughout the walk, and perhaps for keys that come and go meanwhile. Holds back reclamation
-  /// while it runs.
+  /// Calls `visit(key, value)`, in no specified order, for each key that is present during the
+  /// whole walk. A key that is inserted or erased meanwhile may be visited or not. No retired node
+  /// of the pool is freed while the walk runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
@@ -149,12 +148,13 @@ class hash_table
         const node& here = static_cast<const node&>(*at);
         visit(here.key.get(), here.value.load());
       }
-      // The mark says who is deleted; the sentinel bit belongs to the link's target and stays.
+      // The mark belongs to the node that holds the link; the sentinel bit belongs to the link's
+      // target and stays.
       at = next.without(algorithm::deleted);
     }
   }
 
-  /// How many buckets there are now.
+  /// Returns the present number of buckets.
   [[nodiscard]] std::size_t bucket_count() const { return std::size_t{1} << session_->level(); }
 
  private:

@@ -7,14 +7,14 @@
 //
 // A chain of all keys in their order [Har01], and above it towers of links that lead to places in
 // the chain: an operation goes down through them and walks a few steps [Fra04, Her08]. The chain is
-// the map and is durable. The towers stand in the nodes, at the height that each node has drawn,
-// but are volatile: never flushed by an operation, built anew after a crash.
+// the map and is durable. The towers are parts of the nodes, at the height that each node has
+// drawn, but are volatile: no operation flushes them, and they are rebuilt after a crash.
 //
-// When not to use: where order does not matter `hash_table` takes a third of the time.
+// When not to use: if order does not matter, `hash_table` takes a third of the time.
 //
-// Persistent state: a root block with the head link, and one block per key. Opened after a crash,
-// the list unlinks the nodes that were marked, builds the towers, and frees the blocks that nobody
-// reaches. After a clean close it opens without a walk.
+// Persistent state: a root block with the head link, and one block per key. After a crash the list
+// unlinks marked nodes, builds the towers, and frees unreachable blocks. After a clean close it
+// opens without a walk.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -49,20 +49,20 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// How the nodes of a skip list get their heights. Not stored: each process may choose.
+/// The heights of the nodes of a skip list. Not stored: each process may choose.
 struct skiplist_options {
   /// The greatest height, 1 to 16.
   unsigned highest = algorithm::max_levels_of_tower;
-  /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all nodes are as
-  /// high as may be: for tests.
+  /// One node per this number of nodes of one height or more is higher; at least 1. With 1 all
+  /// nodes have the greatest height: for tests.
   unsigned branching = 4;
 };
 
-/// A sorted set or map; lock-free; as durable as `Policy` says. [Fra04] [Her08] [Har01] [Wei22]
+/// A sorted set or map; lock-free; as durable as `Policy` defines. [Fra04] [Her08] [Har01] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the list is used.
-/// Invariants, besides those of the towers (detail/tower_index.hpp):
+/// Invariants, in addition to those of the towers (algorithm/tower_index.hpp):
 ///   I1  keys strictly increase along the chain's links of unmarked nodes.
 ///   I2  a node is durable before the link that names it, that link before the node's tower is
 ///       linked, and the node's unlinking before its retirement.
@@ -93,19 +93,19 @@ class skiplist
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the list `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
   skiplist(pool_type& pool, std::string_view name, const skiplist_options& options = {})
       : session_(pool, name, type(), options) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -115,13 +115,14 @@ class skiplist
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return find(op, key) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const node* const found = find(op, key);
@@ -129,15 +130,16 @@ class skiplist
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its node,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
-  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call; the value is one that it had during the call. Lock-free. The result is
+  /// durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -147,7 +149,7 @@ class skiplist
     return std::pair(here.at->key.get(), here.at->value.load());
   }
 
-  /// The greatest key, as min().
+  /// Returns the greatest key and its value, otherwise as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -159,7 +161,7 @@ class skiplist
   }
 
  private:
-  /// On media: docs/formats/lockfree.md. Behind it stands the tower.
+  /// On media: docs/formats/lockfree.md. The tower follows the node.
   struct node {
     node(unsigned its_height, const Key& its_key, const Value& its_value)
         : drawn_height(its_height), key(its_key), value(its_value) {}
@@ -174,7 +176,7 @@ class skiplist
   static_assert(std::is_standard_layout_v<cell>);
   using index = algorithm::tower_index<D, node>;
 
-  /// What the chain does with nodes, where a node may have a tower.
+  /// The node operations of the chain, for nodes that may have a tower.
   class keeper {
    public:
     keeper(session& list, operation& op) : list_(list), operation_(op) {}
@@ -194,11 +196,11 @@ class skiplist
       operation_.retire_unlinked(arena, gone, changed, where, line);
     }
 
-    /// A node like any other, with a height of its own.
+    /// Makes a node with a height of its own.
     node* make(const Key& key, const Value& value) {
       const unsigned height = list_.heights().draw();
       const std::size_t bytes = bytes_of(height);
-      // What does not fit one line begins with one.
+      // A node that does not fit one line begins at a line.
       const std::size_t align =
           bytes > base::cache_line_size ? base::cache_line_size : alignof(node);
       node* const fresh =
@@ -207,7 +209,7 @@ class skiplist
       return fresh;
     }
 
-    /// The chain's link to `fresh` is durable: now its tower.
+    /// Links the tower of `fresh`, whose link in the chain is durable.
     void raise(node& fresh) {
       if (fresh.height() == 1) return;
       const probe itself{fresh.key.get()};
@@ -225,7 +227,7 @@ class skiplist
 
   using chain_type = algorithm::chain<node, node, keeper, alloc::arena<D>>;
 
-  /// Looks for a key.
+  /// Searches for a key.
   struct probe {
     const Key& key;
 
@@ -234,7 +236,7 @@ class skiplist
     [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
-  /// Where an operation on a key enters the chain.
+  /// The place at which an operation on a key enters the chain.
   struct walk_start {
     session& list;
     probe what;
@@ -242,7 +244,7 @@ class skiplist
     [[nodiscard]] cell& enter() const { return list.behind(list.towers().before(what)); }
   };
 
-  /// Looks for the end, and knows which node it has passed last.
+  /// Searches for the end, and records the last node that it has passed.
   struct tail_cursor {
     session& list;
     mutable const node* last = nullptr;
@@ -347,7 +349,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   };
   static_assert(sizeof(root_block) == 3 * base::cache_line_size);
   static_assert(offsetof(root_block, towers) == sizeof(cell) + 8);
-  static_assert(sizeof(node) % 8 == 0 && alignof(node) >= 8, "the tower stands behind the node");
+  static_assert(sizeof(node) % 8 == 0 && alignof(node) >= 8, "the tower follows the node");
 
  public:
   using base_type::arena;
@@ -374,7 +376,8 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     arena().load_clean();
     count_.start_at(
         static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
-    // Whoever closed the pool may have had the towers in a twin: then the pool has none.
+    // The process that closed the pool may have had the towers in a replica: then the pool has
+    // none.
     if (moved || durable::is_mirrored<Policy>) {
       build_towers();
     } else {
@@ -383,7 +386,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
   }
 
   bool before_close() override {
-    // Where towers stand in a twin, each opening builds them anew.
+    // If the towers are in a replica, each opening builds them anew.
     if (&stored() == block_) towers_.flush_towers();
     D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
              std::memory_order_relaxed);
@@ -395,7 +398,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
 
   [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
   [[nodiscard]] cell& head() noexcept { return block_->head; }
-  /// The link of `before`, or the head's.
+  /// Returns the link of `before`, or the head if `before` is nullptr.
   [[nodiscard]] cell& behind(node* before) noexcept {
     return before == nullptr ? head() : before->next;
   }
@@ -416,7 +419,7 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
     pool().publish_root(this->root().index, &stored());
   }
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the list after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
     marking.mark(&stored());
@@ -478,15 +481,15 @@ class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
 
   [[noreturn]] void report(const char* what) { detail::report_corrupt_chain(pool().path(), what); }
 
-  /// Re-entrant: moves each pointer of the chain at most once, whoever moved the others. The towers
-  /// are not moved but built anew.
+  /// Moves the list to another address. Re-entrant: moves each pointer of the chain at most once,
+  /// also if an earlier process has moved others. The towers are rebuilt.
   void relocate() {
     detail::relocate_chain(pool(), this->root(), block_->head);
     domain::fence<D>();
     pool().root_relocated(this->root().index);
   }
 
-  /// The chain is whole: it was closed cleanly.
+  /// Builds the towers of a chain that was closed cleanly.
   void build_towers() {
     typename index::builder towers(towers_, block_->towers);
     const node* last = nullptr;

@@ -1,7 +1,7 @@
-// The operations of a structure's handle that are the same for all structures: those that report
-// about the structure, and put() of a map, which follows from update() and insert().
+// The operations that the handles of all structures share: those that report about the structure,
+// and put() of a map, which follows from update() and insert().
 //
-// A handle derives from the class below that fits, with itself as first argument, has its
+// A handle derives from one of the classes below, with itself as first argument. It has its
 // `attached` session as member `session_`, and names handle_access a friend.
 #pragma once
 
@@ -40,7 +40,7 @@ class structure_operations {
   [[nodiscard]] Handle& self() noexcept { return static_cast<Handle&>(*this); }
 };
 
-/// The same, and the number of elements. The session has a base::sharded_count as count().
+/// The operations of each handle whose session also has a base::sharded_count as count().
 template <class Handle>
 class container_operations : public structure_operations<Handle> {
  public:
@@ -52,7 +52,7 @@ class container_operations : public structure_operations<Handle> {
   }
 };
 
-/// The same, and put() for a map that has update() and insert().
+/// The operations of a map that has update() and insert().
 template <class Map, class Key, class Value>
 class map_operations : public container_operations<Map> {
  public:

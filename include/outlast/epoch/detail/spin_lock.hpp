@@ -10,7 +10,7 @@
 
 namespace outlast::epoch::detail {
 
-/// For short critical sections; lies in ordinary memory. Not fair, not recursive. Unlocked when
+/// A lock for short critical sections, in ordinary memory. Not fair, not recursive. Unlocked when
 /// filled with zeros.
 template <domain::persistence_domain D>
 class spin_lock {

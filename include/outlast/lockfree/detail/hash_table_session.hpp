@@ -54,11 +54,11 @@ struct table_parts {
   struct entry {
     cell next;
   };
-  /// The sentinel of one bucket. All zero until somebody claims it.
+  /// The sentinel of one bucket. All zero until a thread claims it.
   struct alignas(2 * sizeof(cell)) sentinel_entry : entry {
     durable::plain_word<Policy> place;  // see split_order.hpp
   };
-  /// The hash of a number is computed as fast as it is read. Those of other keys are kept.
+  /// The hash of a number is computed as fast as it is read. The node keeps the hash of other keys.
   static constexpr bool keeps_hash =
       !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
   struct no_hash {
@@ -87,7 +87,7 @@ struct table_parts {
       return hash_of(of.key.get());
     }
   }
-  /// By which the chain is sorted.
+  /// The order of the chain.
   struct chain_order {
     using link = table_parts::link;
 
@@ -104,7 +104,7 @@ struct table_parts {
       return here.key.get() == key;
     }
   };
-  /// Whatever the functor yields, its bits are spread: buckets are chosen by the top ones.
+  /// Returns the hash with its bits spread: the top bits select the bucket.
   static std::uint64_t hash_of(const Key& key) {
     const auto hash = static_cast<std::uint64_t>(Hash{}(key));
     return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
@@ -128,7 +128,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
   using chain_order = typename Parts::chain_order;
   using sentinel_probe = algorithm::sentinel_probe<chain_order>;
 
-  /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
+  /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero means absent.
   struct alignas(base::cache_line_size) root_block {
     std::atomic<std::uint64_t> grows;
     std::atomic<std::uint64_t> count_at_close;
@@ -165,7 +165,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     }
   }
 
-  /// Throws error{bad_argument} where the table was made otherwise than `wanted` asks for.
+  /// Throws error{bad_argument} if the table was created with other options than `wanted`.
   void require_made_as(const table_options& wanted) const {
     constexpr table_options usual;
     if (!wanted.grows && grows_) refuse_wish("grows is false", "was made to grow");
@@ -176,7 +176,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     }
   }
 
-  /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
+  /// Returns the place at which an operation on `hash` enters the chain. Links the bucket's
+  /// sentinel if this is the bucket's first use.
   walk_start enter(operation& op, std::uint64_t hash) {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
@@ -185,7 +186,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return {*this, &start.next, hash, level, &start == &own};
   }
 
-  /// An insert succeeded: now and then, look whether the table should grow.
+  /// Counts an insert. Checks periodically whether the table must grow.
   void inserted() {
     const std::uint64_t additions = count_.add(1);
     if (additions % growth_check_interval_ != 0 || !grows_) return;
@@ -236,22 +237,22 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     }
   }
 
-  /// The sentinel of bucket `order`, linked now if nobody else is at it, or else an ancestor's. The
-  /// ancestors are linked first: each is then found in a few steps from its own.
+  /// Returns the sentinel of bucket `order`, linked now if no other thread links it, or else an
+  /// ancestor's. Ancestors are linked first, so each is found in a few steps from its own ancestor.
   sentinel_entry& link_or_go_round(operation& op, std::uint64_t order) {
     sentinel_entry& own = sentinel_of(order);
     if (is_ready(own) || link_sentinel(op, own, order)) return own;
     return ready_ancestor(order);
   }
 
-  /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation
-  /// then enters at an ancestor, so a thread that stops in here stops nobody.
+  /// Links the sentinel of a bucket if no other thread links it. Returns false otherwise: the
+  /// operation then enters at an ancestor, so a thread that stops in this function blocks no other.
   bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
     if (!own.place.claim(order)) return is_ready(own);
     try {
       link_claimed(op, own, order);
     } catch (...) {
-      // Perhaps linked, perhaps not: operations go by the ancestor for as long as the pool is open.
+      // The sentinel may be linked or not: operations use the ancestor as long as the pool is open.
       // The next opener recovers, which claims nothing.
       interrupted_.store(true, std::memory_order_relaxed);
       throw;
@@ -271,11 +272,12 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
       link expected = here.at;
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
-    // A way in only now that the link is durable: the p-store above has returned. (I3)
+    // Walks may enter here only now that the link is durable: the p-store above has returned. (I3)
     own.place.store(order | algorithm::ready_bit, std::memory_order_release);
   }
 
-  /// Doubles the buckets. One thread at a time does; the others go on with what there is.
+  /// Doubles the buckets in one thread at a time. The other threads use the present buckets
+  /// meanwhile.
   void grow() {
     if (growing_.exchange(true, std::memory_order_acquire)) return;
     const unsigned next = level() + 1;
@@ -284,14 +286,14 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
         add_segment(next);
         level_.store(next, std::memory_order_release);
       } catch (const std::exception&) {
-        // Growth is optional, and the insert that brought us here has taken effect: longer chains,
-        // nothing lost. Whatever is wrong with the pool, the next operation that needs it reports.
+        // Growth is optional, and the insert that led here has taken effect: chains are longer, and
+        // nothing is lost. The next operation that meets the fault of the pool reports it.
       }
     }
     growing_.store(false, std::memory_order_release);
   }
 
-  /// A segment of blank sentinels, durable before the root block names it.
+  /// Makes a segment of blank sentinels, durable before the root block names it.
   void add_segment(unsigned s) {
     const std::size_t bytes = algorithm::sentinels_in(s) * sizeof(sentinel_entry);
     auto* const stored =
@@ -332,7 +334,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     pool().publish_root(this->root().index, block_);
   }
 
-  /// Takes over the directory: the segments that the root block names, without a gap.
+  /// Attaches the directory: the segments that the root block names, without a gap.
   void attach_segments() {
     grows_ = load(block_->grows) != 0;
     unsigned s = 0;
@@ -349,7 +351,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     level_.store(s - 1, std::memory_order_release);
   }
 
-  /// A block of this root that can hold `bytes` begins there.
+  /// Returns true if a block of this root that can hold `bytes` begins at `first`.
   [[nodiscard]] bool holds(const void* first, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(first) % alignof(sentinel_entry) == 0 &&
            pool().pages().block_bytes(first, this->root().index) >= bytes;
@@ -357,10 +359,11 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
 
   // --- recovery -------------------------------------------------------------------------------
 
-  /// Which sentinels of a segment are linked. Bytes: threads write neighbouring ones.
+  /// One byte per sentinel of a segment: whether it is linked. Bytes, because threads write
+  /// adjacent ones.
   using reached_sentinels = std::vector<std::uint8_t>;
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the table after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
     marking.mark(block_);
@@ -389,9 +392,9 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     for (auto& each : unlinked) each.free_in(arena());
   }
 
-  /// Sentinels between which the chain can be recovered piece by piece, in its order: the first of
-  /// it, and some of those that say of themselves that they are linked. That is durably so (I3),
-  /// but perhaps not known of all: fewer sections then.
+  /// Returns sentinels that split the chain into sections which can be recovered separately, in
+  /// order. They are the first sentinel, and some that are recorded as linked. A record is always
+  /// true (I3), but may be missing; then there are fewer sections.
   std::vector<link> section_starts(unsigned threads) {
     constexpr unsigned sections_per_thread = 16;
     const auto wanted = static_cast<unsigned>(std::bit_width(threads * sections_per_thread - 1));
@@ -407,8 +410,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return starts;
   }
 
-  /// The orders that may come next in a section. What stands in another one is not touched: a
-  /// thread may be there.
+  /// The orders that may follow in a section. Entries of another section are not touched, because
+  /// another thread may be there.
   struct orders {
     std::uint64_t least;
     std::uint64_t greatest;
@@ -419,8 +422,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     }
   };
 
-  /// Recovers the chain from the sentinel `at` on, up to the sentinel `end`, or to its end. Returns
-  /// how many keys stand there.
+  /// Recovers the chain from the sentinel `at` to the sentinel `end`, or to the end of the chain.
+  /// Returns the number of keys in between.
   template <class Marking>
   std::int64_t recover_section(link at, link end, Marking& marking, reached_sentinels* reached,
                                unlinked_nodes<Policy>& unlinked) {
@@ -446,7 +449,7 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return count;
   }
 
-  /// The order of a sentinel follows from where it stands.
+  /// Recovers a sentinel, whose order follows from its position.
   entry& recover_sentinel(link at, orders& allowed, reached_sentinels* reached) {
     const algorithm::sentinel_place place = place_of_address(at.get());
     allowed.pass(algorithm::order_of(place) | algorithm::ready_bit, pool().path());
@@ -460,8 +463,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return here;
   }
 
-  /// The chain tells one node at a time where the next one is; the directory tells in advance where
-  /// each bucket begins, or perhaps began once: enough to fetch it before the walk is there.
+  /// Prefetches buckets that the walk will reach. The chain has the address of the next node only,
+  /// but the directory has the present or former first node of each bucket.
   void fetch_buckets_behind(std::uint64_t order) const {
     constexpr std::uint64_t soon = 8;
     if (level() == 0) return;
@@ -491,9 +494,9 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return here;
   }
 
-  /// Linked sentinels are ready; those that a crash caught before they were linked are blank again.
-  /// After all links were made durable, those that a dead process may have left in the caches: by
-  /// what a sentinel says of itself the next recovery may go.
+  /// Marks linked sentinels as ready, and clears those that a crash prevented from being linked.
+  /// Called after all links are durable, because the next recovery depends on the record of a
+  /// sentinel.
   void settle_sentinels(const reached_sentinels* reached) {
     for (unsigned s = 0; s <= level(); ++s) {
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
@@ -527,7 +530,8 @@ class hash_table_session final : public roots::root_session<typename Parts::D> {
     return const_cast<hash_table_session*>(this)->pool().path();
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the table to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
     relocate_chain(pool(), this->root(), first());
     domain::fence<D>();

@@ -5,10 +5,10 @@
 #include <outlast/base/hash.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/root/root_session.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,13 +66,7 @@ class reclaiming_stack {
   using value_type = std::uint64_t;
 
   reclaiming_stack(pool_type& pool, std::string_view name)
-      : session_(
-            pool.template service<outlast::roots::root_sessions<domain>>().template attach<session>(
-                name, {"reclaiming_stack", fingerprint(), false},
-                [](pool_type& in, const auto& root) {
-                  return std::make_shared<session>(in, root);
-                })) {}
-  ~reclaiming_stack() { session_->release(); }
+      : session_(pool, name, {"reclaiming_stack", fingerprint(), false}) {}
 
   void push(std::uint64_t value) {
     // If the pool is full, this reclaims and tries again.
@@ -111,6 +105,6 @@ class reclaiming_stack {
     return outlast::base::hash_bytes("reclaiming_stack, 1, " + std::string(Policy::layout()));
   }
 
-  std::shared_ptr<session> session_;
+  outlast::roots::attached<session> session_;
 };
 // [/quote]

@@ -8,64 +8,64 @@ namespace outlast::verify {
 namespace {
 
 constexpr std::array arguments = {
-    redundancy{"chain.hpp:178 flush", "here.before->compare_exchange(expected, link(fresh)",
+    redundancy{"chain.hpp:181 flush", "here.before->compare_exchange(expected, link(fresh)",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:193 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:196 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the erasure starts over and loads it "
                "again, else its compare-and-swap is on this very word and flushes it or fails"},
-    redundancy{"chain.hpp:228 flush", "here.at->next.load(role::expect)",
+    redundancy{"chain.hpp:233 flush", "here.at->next.load(role::expect)",
                "the flush of the load: if the link is marked the replacement starts over and loads "
                "it again, else its compare-and-swap is on this very word and flushes it or fails"},
     redundancy{
-        "chain.hpp:196 flush", "next.with(deleted), role::mark",
+        "chain.hpp:199 flush", "next.with(deleted), role::mark",
         "the flush of a failed compare-and-swap: what it found is not used, the erasure starts "
         "over and its walk loads the link again"},
-    redundancy{"chain.hpp:235 flush", "replacing, role::replace",
+    redundancy{"chain.hpp:240 flush", "replacing, role::replace",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its walk loads the link again"},
-    redundancy{"chain.hpp:196/1 fence", "next.with(deleted), role::mark",
+    redundancy{"chain.hpp:199/1 fence", "next.with(deleted), role::mark",
                "before the mark: it says something about its node alone, and where the link to the "
                "node is lost the crash has undone an insertion and an erasure that both had not "
                "answered"},
     redundancy{
-        "chain.hpp:338/1 fence late", "after, role::tidy",
+        "chain.hpp:345/1 fence late", "after, role::tidy",
         "before the unlinking: an unlinking that outlives the mark completes an erasure that "
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:251/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:214/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:318 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:281 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:318 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:281 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:300 flush late",
+    redundancy{"harris_list.hpp:263 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:300 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"harris_list.hpp:263 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"external_tree.hpp:192 flush", "compare_exchange(expected, here.at, role::flag)",
+    redundancy{"external_tree.hpp:194 flush", "compare_exchange(expected, here.at, role::flag)",
                "the flush of a failed compare-and-swap: what it found is not used, the erasure "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:222 flush", "compare_exchange(expected, replacing",
+    redundancy{"external_tree.hpp:226 flush", "compare_exchange(expected, replacing",
                "the flush of a failed compare-and-swap: what it found is not used, the replacement "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:384 flush", "compare_exchange(expected, fresh.edge_to()",
+    redundancy{"external_tree.hpp:392 flush", "compare_exchange(expected, fresh.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:400 flush", "compare_exchange(expected, parent.edge_to()",
+    redundancy{"external_tree.hpp:408 flush", "compare_exchange(expected, parent.edge_to()",
                "the flush of a failed compare-and-swap: what it found is not used, the insertion "
                "starts over and its way loads the edge again"},
-    redundancy{"external_tree.hpp:434/1 fence late", "stays.without(tagged), role::tidy",
+    redundancy{"external_tree.hpp:443/1 fence late", "stays.without(tagged), role::tidy",
                "before the taking out: the tag says that what it completes is durable; what the "
                "operation answers is fenced in any case, since late is before the answer"},
     redundancy{"external_tree_recovery.hpp:198 flush", "const edge first = root.load()",
@@ -93,34 +93,34 @@ constexpr std::array arguments = {
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:307 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:262 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:307 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:262 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:289 flush late",
+    redundancy{"natarajan_tree.hpp:244 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:289 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:244 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:356/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:326/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "skiplist_session.hpp:89 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "skiplist.hpp:417 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"skiplist_session.hpp:65 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"skiplist.hpp:393 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "tower_index.hpp:195 flush", "node.next.load(durable::role::index)",
+        "tower_index.hpp:198 flush", "node.next.load(durable::role::index)",
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
     redundancy{
@@ -131,44 +131,44 @@ constexpr std::array arguments = {
     redundancy{"michael_scott_queue.hpp:94 flush", "expected, marked, durable::role::mark",
                "the flush of a failed compare-and-swap: what it found is not used, the pop starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:193 flush", "next, to_fresh, durable::role::link",
+    redundancy{"michael_scott_queue.hpp:184 flush", "next, to_fresh, durable::role::link",
                "the flush of a failed compare-and-swap: what it found is not used, the push starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:184 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:175 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it; that the link "
                "to the node which it names is durable comes before the tail names it"},
-    redundancy{"michael_scott_queue.hpp:223 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:214 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it"},
-    redundancy{"michael_scott_queue.hpp:242 flush", "link(to), durable::role::index",
+    redundancy{"michael_scott_queue.hpp:234 flush", "link(to), durable::role::index",
                "the flush after a failed compare-and-swap on the tail: no recovery reads what the "
                "media hold of it"},
     redundancy{
-        "michael_scott_queue.hpp:242/2 flush", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:234/2 flush", "link(to), durable::role::index",
         "the flush of the new tail: no recovery reads what the media hold of it, and a clean "
         "close flushes the root block"},
     redundancy{
-        "michael_scott_queue.hpp:242/2 fence", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:234/2 fence", "link(to), durable::role::index",
         "behind the new tail: no recovery reads what the media hold of it, and a clean close "
         "flushes the root block"},
-    redundancy{"sequence_session.hpp:123 fence", "domain::persist<D>(&stored(), sizeof(Block))",
+    redundancy{"sequence_session.hpp:112 fence", "domain::persist<D>(&stored(), sizeof(Block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "sequence_session.hpp:166 fence", "domain::persist<D>(&stored(), sizeof(Block))",
+        "sequence_session.hpp:151 fence", "domain::persist<D>(&stored(), sizeof(Block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{"stack.hpp:79/1 fence", "first, next, durable::role::unlink",
                "before the pop: it depends on earlier values of its own word, for which its new "
                "value stands, and on nodes that were durable before they were linked"},
     redundancy{
-        "stack.hpp:150 flush", "top().load(durable::role::expect)",
+        "stack.hpp:141 flush", "top().load(durable::role::expect)",
         "the flush of the load: the push's compare-and-swap is on this very word and flushes "
         "it or fails"},
     redundancy{
-        "stack.hpp:156 flush", "below, link(fresh), durable::role::link",
+        "stack.hpp:147 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:224/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:179/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},

@@ -122,6 +122,71 @@ class Layers(Seeded):
         self.expect("check_layers", "no row above it")
 
 
+class Walks(Seeded):
+    WALK = """
+# A walk
+## The files, in order
+The walk opens 3 files.
+1. [`left/c.hpp`](../../include/outlast/left/c.hpp), `put`: Does it.
+2. [`hw/b.hpp`](../../include/outlast/hw/b.hpp), `flush`:
+   Flushes it.
+3. [`base/a.hpp`](../../include/outlast/base/a.hpp), `a`: Is last.
+## After a crash
+1. A step that is no file.
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("include/outlast/left/c.hpp", "#include <outlast/hw/b.hpp>\nvoid put();\n")
+        self.write("include/outlast/hw/b.hpp", "#include <outlast/base/a.hpp>\nvoid flush();\n")
+        self.write("include/outlast/base/a.hpp", "int a;\n")
+
+    def seed(self, old, new, fault):
+        self.assertIn(old, self.WALK)
+        self.write("docs/walks/one.md", self.WALK.replace(old, new))
+        self.expect("check_walks", fault)
+
+    def test_a_walk_in_call_order_passes(self):
+        self.seed("", "", None)
+
+    def test_no_walk_fails(self):
+        self.expect("check_walks", "has no page")
+
+    def test_a_walk_without_its_number_fails(self):
+        self.seed("The walk opens 3 files.", "", "has no sentence")
+
+    def test_a_list_of_another_length_fails(self):
+        self.seed("3 files", "2 files", "states 2 files and lists 3")
+
+    def test_a_file_that_does_not_exist_fails(self):
+        self.seed("outlast/hw/b.hpp", "outlast/hw/gone.hpp", "does not exist")
+
+    def test_a_file_outside_of_include_fails(self):
+        self.seed("../../include/outlast/hw/b.hpp", "one.md", "does not exist")
+
+    def test_a_name_that_is_not_the_file_fails(self):
+        self.seed("`hw/b.hpp`", "`hw/c.hpp`", "is not that of the linked file")
+
+    def test_a_file_that_no_earlier_one_includes_fails(self):
+        self.write("include/outlast/hw/b.hpp", "void flush();\n")
+        self.seed("", "", "no file listed before includes base/a.hpp")
+
+    def test_files_in_another_order_fail(self):
+        swapped = self.WALK.replace("hw/b.hpp", "X").replace("base/a.hpp", "hw/b.hpp").replace("X", "base/a.hpp")
+        self.write("docs/walks/one.md", swapped.replace("`flush`", "`int`").replace("`a`", "`flush`"))
+        self.expect("check_walks", "no file listed before includes base/a.hpp")
+
+    def test_a_function_that_is_gone_fails(self):
+        self.seed("`flush`", "`pwb`", "hw/b.hpp has no pwb")
+
+    def test_an_item_without_a_sentence_fails(self):
+        self.seed("`a`: Is last.", "`a`", "is not of the form")
+
+    def test_a_file_listed_twice_fails(self):
+        again = "3. [`hw/b.hpp`](../../include/outlast/hw/b.hpp), `flush`: Again."
+        self.seed("3. [`base/a.hpp`](../../include/outlast/base/a.hpp), `a`: Is last.", again, "listed twice")
+
+
 class Pairs(Seeded):
     def seed(self, text, fault):
         self.write("orderings.hpp", text)

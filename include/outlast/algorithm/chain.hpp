@@ -1,9 +1,11 @@
-// The linked list of Harris, as one core for every structure that is made of sorted chains. [Har01]
+// The linked list of Harris, as one core for every structure that consists of sorted chains.
+// [Har01]
 //
-// An entry is deleted by marking its own `next` link and later unlinked by whoever passes; it is
-// replaced by marking its link while pointing it at the replacement, which the unlinking then puts
-// in its place: deletion and replacement are decided by one compare-and-swap on one word, so they
-// are totally ordered. [Mic02 for unlinking one entry at a time]
+// A thread deletes an entry by marking the entry's own `next` link. A thread that passes the entry
+// later unlinks it. A thread replaces an entry by marking its link and pointing it at the
+// replacement; the unlinking then puts the replacement in its place. One compare-and-swap on one
+// word decides both, so deletions and replacements are totally ordered. [Mic02 for unlinking one
+// entry at a time]
 #pragma once
 
 #include <outlast/base/marked_ptr.hpp>
@@ -22,11 +24,11 @@ inline constexpr std::uintptr_t deleted = 1;   ///< the entry that holds the lin
 inline constexpr std::uintptr_t sentinel = 2;  ///< the entry that the link names is a sentinel
 inline constexpr std::uintptr_t replaced = 4;  ///< deleted, and the link names the replacement
 
-/// What `replaced` is in links that have room for it; others do not tell.
+/// The mark `replaced` in links that have room for it; 0 in other links.
 template <class Link>
 inline constexpr std::uintptr_t replaced_in = Link::mask & replaced;
 
-/// Where an entry is or belongs.
+/// The place of an entry, or the place where an entry belongs.
 template <class Cell>
 struct position {
   Cell* walk_start;              ///< the link that names the entry of `before`; null: the start's
@@ -34,13 +36,14 @@ struct position {
   typename Cell::value_type at;  ///< what the link held: the first entry not before the probe
   bool found;                    ///< that entry matches
 
-  /// Before a new entry is linked at `before`: the entry that holds `before` must stay reachable.
+  /// Makes the entry that holds `before` durably reachable. Called before a new entry is linked
+  /// there.
   void settle_edge() const {
     if (walk_start != nullptr) walk_start->arrived(durable::role::edge);
   }
 };
 
-/// A probe for whatever comes first.
+/// A probe for the first entry.
 struct first_probe {
   template <class Link>
   [[nodiscard]] bool ends_at(const Link& at) const noexcept {
@@ -56,8 +59,8 @@ struct first_probe {
   }
 };
 
-/// Calls `visit(entry)` for the live entries behind `start`, in their order, until it returns
-/// false. What it visits is durable when the operation is over.
+/// Calls `visit(entry)` for the live entries after `start`, in order, until it returns false. The
+/// visited entries are durable when the operation has ended.
 template <class Cell, class Visit>
 void visit_chain(const Cell& start, Visit&& visit) {
   using link = typename Cell::value_type;
@@ -68,30 +71,30 @@ void visit_chain(const Cell& start, Visit&& visit) {
   }
 }
 
-/// The operations of a chain, as one operation of a structure sees them.
+/// The operations of a chain, used by one operation of a structure.
 ///
-/// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it; only
-/// nodes are ever deleted. A probe answers, about what it looks for:
-///   ends_at(link)   nothing from this link on can match (at the least: the link is null)
-///   precedes(link)  the entry that the link names stands before it
-///   matches(link)   that entry is it; asked only where precedes() is false
-/// A start is where walks begin: a cell whose entry is never deleted, or an object whose enter()
-/// finds the cell of an entry that precedes the probe, whose own link is durable, and which was not
-/// deleted at some moment of the operation.
+/// `Entry` has a cell `next` of marked_ptr<Entry, 2>. `Node` is an entry or derives from it. Only
+/// nodes are deleted. A probe describes the entry that is searched for:
+///   ends_at(link)   no entry from this link on can match (at the least: the link is null)
+///   precedes(link)  the entry that the link names comes before it
+///   matches(link)   the entry is it; called only if precedes() is false
+/// A start is the beginning of walks. It is a cell whose entry is never deleted, or an object with
+/// enter(). That function returns the cell of an entry that precedes the probe, whose own link is
+/// durable, and which was not deleted at some moment of the operation.
 ///
-/// Where nodes say themselves whether they are in the chain, after a crash too, the operation is
-/// told what they have to say:
-///   admit(node)         it is about to be deleted or replaced
-///   confirm(node)       it is linked, and an answer rests on it
-///   passed(node, next)  it was deleted, as its link says, and an answer may rest on that
-///   settle(node, next)  the same, and it is about to be unlinked
-///   about_to_replace(node, fresh)  before it is marked
-///   has_linked(node), has_erased(node)  the operation itself has, and has told what is above
-/// Or they know it of themselves; then lookups do not ask what is marked, but look(node).answer:
-/// the version that counts, of the node that matches and those that have replaced it.
+/// If nodes record in themselves whether they are in the chain, the operation has these functions,
+/// which update the record:
+///   admit(node)         the node is about to be deleted or replaced
+///   confirm(node)       the node is linked, and a result depends on it
+///   passed(node, next)  the link marks the node as deleted, and a result may depend on that
+///   settle(node, next)  the same, and the node is about to be unlinked
+///   about_to_replace(node, fresh)  called before the node is marked
+///   has_linked(node), has_erased(node)  called after the operation has done so
+/// If the record alone decides, lookups ignore marks and use look(node).answer: the valid version
+/// among the matching node and the nodes that have replaced it.
 ///
-/// Progress: locate, insert, erase and replace are lock-free; find never starts over and passes
-/// each entry that it meets once.
+/// Progress: locate, insert, erase and replace are lock-free. find never starts over and passes
+/// each entry at most once.
 template <class Entry, class Node, class Operation, class Arena>
 class chain {
  public:
@@ -101,7 +104,7 @@ class chain {
 
   chain(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
 
-  /// Where walks from `start` begin.
+  /// Returns the cell at which walks from `start` begin.
   template <class Start>
   static cell& cell_of(Start& start) {
     if constexpr (may_be_deleted<Start>) {
@@ -111,7 +114,7 @@ class chain {
     }
   }
 
-  /// Where the probe belongs; unlinks every deleted entry on the way.
+  /// Returns the place where the probe belongs. Unlinks every deleted entry on the way.
   template <class Start, class Probe>
   place locate(Start& start, const Probe& probe) {
     for (;;) {
@@ -126,7 +129,7 @@ class chain {
     }
   }
 
-  /// The node that matches, or null. Passes deleted entries without touching them.
+  /// Returns the node that matches, or nullptr. Passes deleted entries without changing them.
   template <class Start, class Probe>
   Node* find(Start& start, const Probe& probe) {
     const cell* before = &cell_of(start);
@@ -155,8 +158,8 @@ class chain {
     return nullptr;
   }
 
-  /// Links what `make()` returns, unless something matches: then returns that. Null if linked.
-  /// Throws what make throws, before anything changed.
+  /// Links the node that `make()` returns, unless an entry matches. Returns the entry that matches,
+  /// or nullptr if the node was linked. Throws what `make` throws, before any change.
   template <class Start, class Probe, class Make>
   Entry* insert(Start& start, const Probe& probe, Make&& make) {
     Node* fresh = nullptr;
@@ -183,7 +186,7 @@ class chain {
     }
   }
 
-  /// Deletes what matches. False if nothing does.
+  /// Deletes the node that matches. Returns false if no node matches.
   template <class Start, class Probe>
   bool erase(Start& start, const Probe& probe) {
     for (;;) {
@@ -201,13 +204,15 @@ class chain {
     }
   }
 
-  /// Puts what `make()` returns in the place of what matches. False if nothing does.
+  /// Puts the node that `make()` returns in the place of the node that matches. Returns false if no
+  /// node matches.
   template <class Start, class Probe, class Make>
   bool replace(Start& start, const Probe& probe, Make&& make) {
     return replace_if(start, probe, [](const Node&) { return true; }, make);
   }
 
-  /// The same if `accepts(node)`, too, what matches; it may be asked several times. False if not.
+  /// Replaces the node that matches if `accepts(node)` returns true, and returns whether it did.
+  /// May call `accepts` several times.
   template <class Start, class Probe, class Accepts, class Make>
   bool replace_if(Start& start, const Probe& probe, Accepts&& accepts, Make&& make) {
     Node* fresh = nullptr;
@@ -244,7 +249,7 @@ class chain {
   template <class Start>
   static constexpr bool may_be_deleted = !std::same_as<Start, cell>;
 
-  /// Where a marked link leads.
+  /// Returns the link without its marks.
   static link onward(link next) { return next.without(deleted | replaced_in<link>); }
 
   void admit(link at) {
@@ -282,7 +287,8 @@ class chain {
     }
   }
 
-  /// Where nodes know whether they are there, it matters of the one that matches alone.
+  /// Finds the node that matches if nodes record whether they are in the chain. Only the record of
+  /// that node is read.
   template <class Probe>
   Node* find_and_confirm(const Probe& probe, link at) {
     while (!probe.ends_at(at)) {
@@ -311,7 +317,8 @@ class chain {
     return nullptr;
   }
 
-  /// Moves on to the first live entry that does not precede the probe. False: start over.
+  /// Moves on to the first live entry that does not precede the probe. Returns false if the walk
+  /// must start over.
   template <class Probe>
   bool walk(place& here, const Probe& probe) {
     while (!probe.ends_at(here.at)) {
@@ -340,8 +347,9 @@ class chain {
     return true;
   }
 
-  /// The caller has deleted the entry at `here`. Where its link is not what it was, another passer
-  /// unlinks the entry; a walk of our own makes sure that one does before the operation returns.
+  /// Unlinks the entry at `here`, which the caller has deleted. If the link to it has changed,
+  /// another thread unlinks the entry. A walk of this thread makes sure that this happens before
+  /// the operation returns.
   template <class Start, class Probe>
   void unlink(Start& start, const Probe& probe, const place& here, link after) {
     if (!try_unlink(*here.before, here.at, after)) (void)locate(start, probe);

@@ -1,13 +1,14 @@
 // The external search tree of Natarajan and Mittal. [Nat14]
 //
-// Keys stand in leaves. An internal node has exactly two children and leads the way: left to what
-// is less than its own key, right to everything else. Every change is one compare-and-swap on an
-// edge, the word that names a child, and the marks stand in the edges, not in the nodes:
+// Leaves contain the keys. An internal node has exactly two children: keys less than its own key
+// are on the left, all others on the right. Every change is one compare-and-swap on an edge, the
+// word that names a child. The marks are bits of edges, not of nodes:
 //   flagged  the leaf that the edge names is deleted
-//   tagged   the node that holds the edge is about to go; the edge names what stays of it
-// A marked edge is never changed again but by a further mark. A deletion flags the edge to its
-// leaf, tags the edge to the leaf's sibling, and puts the sibling in the place of their parent.
-// Where several deletions meet, one compare-and-swap takes out a chain of internal nodes, connected
+//   tagged   the node that holds the edge is about to be removed; the edge names its remainder
+// A marked edge only changes by a further mark. A deletion flags the edge to its leaf, tags the
+// edge to the leaf's sibling, and puts the sibling in the place of their parent. If several
+// deletions meet, one compare-and-swap removes a chain of internal nodes that tagged edges connect,
+// and the flagged leaf of each of them.
 // by tagged edges, and the flagged leaf that hangs on each of them.
 #pragma once
 
@@ -34,7 +35,7 @@ inline constexpr std::uintptr_t flagged = 1;  ///< the leaf that the edge names 
 inline constexpr std::uintptr_t tagged = 2;   ///< the node that holds the edge is about to go
 inline constexpr std::uintptr_t to_leaf = 4;  ///< the edge names a leaf
 
-/// Room that nothing uses.
+/// Unused bytes.
 template <std::size_t Bytes>
 struct filler {
   std::array<std::byte, Bytes> unused;
@@ -42,7 +43,7 @@ struct filler {
 template <>
 struct filler<0> {};
 
-/// What a tree is made of. On media: docs/formats/lockfree.md.
+/// The types of a tree's nodes and edges. On media: docs/formats/lockfree.md.
 template <class Key, class Value, class Policy>
 struct tree_nodes {
   struct entry {
@@ -58,8 +59,8 @@ struct tree_nodes {
     [[no_unique_address]] mutable value_slot<Value, Policy> value;
   };
 
-  /// Where the edges of an internal node stand: right behind the key if it fits a word, otherwise
-  /// in the next block of their group, in the same place.
+  /// The position of the edges of an internal node. They follow the key if it fits a word.
+  /// Otherwise they are in the next block of their group, in the same place.
   static constexpr std::size_t group_bytes = std::is_empty_v<group> ? 0 : sizeof(group);
   static constexpr std::size_t edges_at =
       sizeof(entry) <= 8 ? 8 : base::round_up(sizeof(entry), group::alignment) + group_bytes;
@@ -92,25 +93,25 @@ struct tree_nodes {
   }
 };
 
-/// The operations of a tree, as one operation of a structure sees them. `root` is the edge that
-/// names the topmost node: null, a leaf, or an internal node; it is never tagged.
+/// The operations of a tree, used by one operation of a structure. `root` is the edge that names
+/// the topmost node. It names nothing, a leaf or an internal node, and it is never tagged.
 ///
-/// A probe answers, about what it looks for:
+/// A probe describes the key that is searched for:
 ///   goes_left(entry)  it is less than the entry's key
-///   matches(leaf)     it is the leaf's key; asked of the leaf where the way ends
+///   matches(leaf)     it is the leaf's key; called for the leaf at the end of the way
 ///
-/// Where leaves say themselves whether they are in the tree, after a crash too, the operation is
-/// told what they have to say:
-///   admit(leaf)           it is about to be flagged
-///   prepare(old, fresh)   `fresh` is about to replace it
-///   confirm(leaf)         it is linked, and an answer rests on it
-///   bury(leaf)            it is flagged: an answer rests on that, or it is about to be taken out
-///   supersede(old, fresh) `fresh` has replaced it: retires it
-/// Or they know it of themselves; then lookups do not ask whether an edge is flagged, but
-/// look(leaf): the version of its key that counts.
+/// If leaves record in themselves whether they are in the tree, the operation has these functions,
+/// which update the record:
+///   admit(leaf)           the leaf is about to be flagged
+///   prepare(old, fresh)   `fresh` is about to replace the leaf
+///   confirm(leaf)         the leaf is linked, and a result depends on it
+///   bury(leaf)            the leaf is flagged, and a result depends on it or it will be removed
+///   supersede(old, fresh) `fresh` has replaced the leaf: retires it
+/// If the record alone decides, lookups ignore flags and use look(leaf): the valid version of the
+/// leaf's key.
 ///
-/// Progress: find never starts over; everything else is lock-free, since whoever finds an edge
-/// marked completes the deletion that marked it.
+/// Progress: find never starts over. All other operations are lock-free, because a thread that
+/// finds a marked edge completes the deletion that marked it.
 template <class Nodes, class Operation, class Arena>
 class external_tree {
  public:
@@ -121,7 +122,8 @@ class external_tree {
 
   external_tree(Operation& operation, Arena& arena) : operation_(operation), arena_(arena) {}
 
-  /// The leaf that matches and is not deleted, or null. Passes marks without touching anything.
+  /// Returns the leaf that matches and is not deleted, or nullptr. Passes marks without changing
+  /// them.
   template <class Probe>
   leaf* find(cell& root, const Probe& probe) {
     const place here = seek(root, probe);
@@ -138,8 +140,8 @@ class external_tree {
     return Nodes::leaf_at(here.at);
   }
 
-  /// The leaf at the end of a way that is the same for all keys: the least, the greatest. Null if
-  /// there is none. At one moment of the operation it was just that.
+  /// Returns the leaf at the end of a way that is the same for all keys: the least or the greatest
+  /// key. Returns nullptr if there is none. The result was right at one moment of the operation.
   template <class Probe>
   leaf* outermost(cell& root, const Probe& probe) {
     for (;;) {
@@ -154,8 +156,8 @@ class external_tree {
     }
   }
 
-  /// Adds a leaf, unless one matches: then returns that. Null if added. Throws what allocation
-  /// throws, before anything changed.
+  /// Adds a leaf, unless one matches. Returns the leaf that matches, or nullptr if a leaf was
+  /// added. Throws what allocation throws, before any change.
   template <class Probe, class Value>
   leaf* insert(cell& root, const Probe& probe, const Value& value) {
     std::optional<draft<leaf>> fresh;
@@ -176,7 +178,7 @@ class external_tree {
     }
   }
 
-  /// Deletes what matches. False if nothing does.
+  /// Deletes the leaf that matches. Returns false if no leaf matches.
   template <class Probe>
   bool erase(cell& root, const Probe& probe) {
     for (;;) {
@@ -195,13 +197,15 @@ class external_tree {
     }
   }
 
-  /// Puts a new leaf in the place of the one that matches. False if none does. Throws as insert.
+  /// Puts a new leaf in the place of the one that matches. Returns false if no leaf matches. Throws
+  /// as insert.
   template <class Probe, class Value>
   bool replace(cell& root, const Probe& probe, const Value& value) {
     return replace_if(root, probe, [](const leaf&) { return true; }, value);
   }
 
-  /// The same if `accepts(leaf)`, too, what matches; it may be asked several times. False if not.
+  /// Replaces the leaf that matches if `accepts(leaf)` returns true, and returns whether it did.
+  /// May call `accepts` several times.
   template <class Probe, class Accepts, class Value>
   bool replace_if(cell& root, const Probe& probe, Accepts&& accepts, const Value& value) {
     std::optional<draft<leaf>> fresh;
@@ -226,8 +230,8 @@ class external_tree {
     }
   }
 
-  /// Visits leaves in the order of their keys: each whose key is in the range throughout. `range`
-  /// answers, about internal nodes and leaves:
+  /// Visits, in the order of their keys, the leaves whose keys are in the range during the whole
+  /// walk. `range` describes internal nodes and leaves:
   ///   begins_before(entry)  keys of the range can be less than the entry's
   ///   ends_before(entry)    no key of the range is as great as the entry's
   ///   precedes(one, other)  the order of keys
@@ -248,10 +252,11 @@ class external_tree {
   }
 
  private:
-  /// Lookups ask leaves, not edges.
+  /// True if lookups read the records of leaves and ignore the flags of edges.
   static constexpr bool looks = requires(Operation& operation, leaf& at) { operation.look(at); };
 
-  /// Can an answer rest on the leaf that the edge names? `here` becomes the version that counts.
+  /// Returns whether a result can depend on the leaf that the edge names. `here` becomes the valid
+  /// version.
   bool counts(edge at, leaf*& here) {
     if constexpr (looks) {
       leaf* const seen = operation_.look(*here);
@@ -290,7 +295,7 @@ class external_tree {
     }
   }
 
-  /// Where a way ends.
+  /// The end of a way through the tree.
   struct place {
     cell* upper;       ///< the last edge on the way to an internal node that is not tagged
     edge below;        ///< what it held: the topmost node that would go together with `parent`
@@ -300,25 +305,27 @@ class external_tree {
     edge at;           ///< what it held; null if the tree is empty
     bool found = false;
 
-    /// The way was read by v-loads.
+    /// Makes the way durable, which was read by v-loads.
     void arrive() const {
       if (walk_start != nullptr) walk_start->arrived(role::window);
       link->arrived(role::window);
     }
-    /// Before something is stored into the parent: it must stay reachable.
+    /// Makes the parent durably reachable. Called before a store to the parent.
     void settle_edge() const {
       if (walk_start != nullptr) walk_start->arrived(role::edge);
     }
-    /// Before the leaf is taken for deleted: whoever flagged it may not have answered.
+    /// Makes the flag durable. Called before the leaf is treated as deleted: the thread that set
+    /// the flag may not have finished.
     void settle_deletion() const { link->arrived(role::passed); }
-    /// Before the leaf is reported: it was linked by either of these edges.
+    /// Makes the two edges durable by one of which the leaf was linked. Called before the leaf is
+    /// returned.
     void settle_answer() const {
       if (walk_start != nullptr) walk_start->arrived(role::answer);
       link->arrived(role::answer);
     }
   };
 
-  /// A node that nobody else can reach yet. Given back unless it is published.
+  /// A node that no other thread can reach yet. Freed by the destructor unless it is published.
   template <class Node>
   class draft {
    public:
@@ -345,7 +352,7 @@ class external_tree {
     Node* node_;
   };
 
-  /// The way of the probe, to its end.
+  /// Returns the end of the probe's way.
   template <class Probe>
   static place seek(cell& root, const Probe& probe) {
     place here{&root, {}, nullptr, nullptr, &root, root.load(role::traverse)};
@@ -363,7 +370,8 @@ class external_tree {
     return here;
   }
 
-  /// The same for operations that change something: completes every deletion in their way.
+  /// Returns the end of the probe's way for operations that change the tree. Completes every
+  /// deletion on the way.
   template <class Probe>
   place locate(cell& root, const Probe& probe) {
     for (;;) {
@@ -386,7 +394,7 @@ class external_tree {
     return true;
   }
 
-  /// Puts an internal node in the place of the leaf at `here`, with that leaf and `fresh` below.
+  /// Puts an internal node in the place of the leaf at `here`, with that leaf and `fresh` below it.
   template <class Probe>
   bool link_beside(const place& here, const Probe& probe, draft<leaf>& fresh) {
     const leaf& other = *Nodes::leaf_at(here.at);
@@ -403,7 +411,7 @@ class external_tree {
     return true;
   }
 
-  /// Takes out the leaf that the caller has flagged at `here`, or sees that somebody else did.
+  /// Removes the leaf that the caller has flagged at `here`, unless another thread has removed it.
   template <class Probe>
   void unlink(cell& root, const Probe& probe, place here) {
     const auto* const gone = here.at.get();
@@ -413,8 +421,9 @@ class external_tree {
     }
   }
 
-  /// Completes the deletion that marked the edge at `here`: of the leaf that it names if it is
-  /// flagged, otherwise of that leaf's sibling. False if the tree above has changed.
+  /// Completes the deletion that marked the edge at `here`. It deletes the leaf that the edge names
+  /// if the edge is flagged, otherwise that leaf's sibling. Returns false if the tree above has
+  /// changed.
   template <class Probe>
   bool try_unlink(const Probe& probe, const place& here) {
     edge expected = here.below;
@@ -436,8 +445,9 @@ class external_tree {
     return true;
   }
 
-  /// Tags the edge to what stays of a node whose other edge is flagged. Returns what it names.
-  /// Whoever sees the tag may rely on it: the flag and what the edge holds are durable before it.
+  /// Tags the edge to the remainder of a node whose other edge is flagged. Returns what the edge
+  /// names. The flag and the edge are durable before the tag, so a thread that reads the tag may
+  /// depend on them.
   edge freeze(cell& staying) {
     for (;;) {
       edge held = staying.load(role::decide);
@@ -447,8 +457,8 @@ class external_tree {
     }
   }
 
-  /// Retires what the caller has taken out: the nodes from the topmost down to the parent, and the
-  /// leaf that each of them held by a flagged edge. Their edges are marked and stay as they are.
+  /// Retires the nodes that the caller has removed: from the topmost one down to the parent, and
+  /// the leaf at the flagged edge of each. Their edges are marked and do not change.
   template <class Probe>
   void retire(const Probe& probe, const place& here, edge gone) {
     retire_one(Nodes::leaf_at(gone), here);
@@ -468,8 +478,8 @@ class external_tree {
     operation_.retire_unlinked(arena_, node, here.upper);
   }
 
-  /// From `at` down to the first leaf that can be in the range; notes the nodes whose right side is
-  /// still to be walked. `at` becomes the edge to the leaf.
+  /// Goes down from `at` to the first leaf that can be in the range. Records the nodes whose right
+  /// side the walk must still pass. `at` becomes the edge to the leaf.
   template <class Range>
   static leaf* descend(edge& at, const Range& range, std::vector<const internal*>& to_the_right) {
     while (!at.has(to_leaf)) {

@@ -1,4 +1,4 @@
-// How high the towers of a skip list are.
+// The heights of the towers of a skip list.
 #pragma once
 
 #include <outlast/base/hash.hpp>

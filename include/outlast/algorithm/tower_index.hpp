@@ -1,33 +1,34 @@
-// The upper levels of a skip list: a search aid that is volatile although its links stand in the
-// pool. [Fra04, Her08]
+// The upper levels of a skip list: an index that is volatile although its links are in the pool.
+// [Fra04, Her08]
 //
-// Level 0 is the chain: it alone is the set, and it alone is durable. A node of height h has a
-// tower: links at the levels 1 to h - 1, where it stands in sorted lists that lead to places in the
-// chain. Nothing of a tower is flushed, under any policy; recovery builds all of them anew from the
-// chain, and a clean close writes them back.
+// Level 0 is the chain. Only the chain is the set, and only the chain is durable. A node of height
+// h has a tower: links at the levels 1 to h - 1, in sorted lists that lead to places in the chain.
+// No policy flushes any part of a tower. Recovery builds all towers from the chain, and a clean
+// close writes them back.
 //
-// What the index answers is a start: a node from which a walk along the chain may begin. Its
-// invariants, and why nobody meets a node that was freed:
+// The index returns a start: a node from which a walk along the chain may begin. Its invariants,
+// and the reason why no search reaches a freed node:
 //
-//   X1  A node is linked at levels 1, 2, ... in this order by its inserter alone, once each, after
-//       its link in the chain is durable.
-//   X2  Its tower is marked, at every level, only after it is deleted in the chain and its inserter
-//       has ended the tower's growth. A marked link never changes again.
+//   X1  Only the inserter of a node links it at levels 1, 2, ... in this order, once each, after
+//       the node's link in the chain is durable.
+//   X2  A tower is marked, at every level, only after its node is deleted in the chain and the
+//       inserter has ended the tower's growth. A marked link never changes again.
 //   X3  At each level keys never decrease. A node that is linked there and not marked is reachable
 //       there: linking and unlinking are one compare-and-swap on an unmarked link.
 //   X4  before() goes down only from the head and from nodes that it has seen alive in the chain.
-//       Such a node was not marked anywhere then, so it was reachable at all levels below (X1, X3):
-//       what its links name was linked at some moment of the search, even if the node is marked
-//       meanwhile. A dead node is passed on the level where it is met, never entered. seek() goes
-//       down by unmarked links alone and begins anew where it finds a mark; towers are marked from
-//       the top, so the node is then marked where seek() came from, and unlinked there.
-//   X5  So what a search meets was linked in the index during the search, and it suffices that a
-//       node is retired after no level links it any more.
-//   X6  A node is retired once, by whoever comes second: the inserter that ends the tower's growth,
-//       or the operation that has unlinked the node in the chain. Both exchange one word; the
-//       second of them sees what the first did. No link to the node comes after that, so the second
-//       marks the tower, walks all its levels once, unlinking what is marked, and retires the node.
-//       Neither waits for the other: an inserter that stops for good keeps one node from reuse.
+//       Such a node was not marked anywhere then, so it was reachable at all levels below (X1, X3).
+//       The targets of its links were linked at some moment of the search, even if the node is
+//       marked meanwhile. A dead node is passed on its level and never entered. seek() goes down by
+//       unmarked links alone and begins anew at a mark. Towers are marked from the top, so the node
+//       is then marked on the level that seek() came from, and is unlinked there.
+//   X5  So every node that a search reaches was linked in the index during the search. It suffices
+//       that a node is retired after no level links it.
+//   X6  A node is retired once, by the later of two threads: the inserter that ends the tower's
+//       growth, and the operation that has unlinked the node in the chain. Both exchange one word,
+//       so the second reads the change of the first. No link to the node is made after that. The
+//       second thread marks the tower, walks all its levels once, unlinks marked nodes, and retires
+//       the node. Neither waits for the other: an inserter that stops for ever keeps one node from
+//       reuse.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -45,12 +46,13 @@ namespace outlast::algorithm {
 /// The greatest height of a node. Part of the format.
 inline constexpr unsigned max_levels_of_tower = 16;
 
-/// The index over nodes that have a `height()`, with tower_bytes() behind them, and a cell `next`;
-/// or that stand for such and answer is_live(), whether their place in the chain is not deleted.
+/// The index over nodes that have a `height()`, a cell `next`, and tower_bytes() after them. Other
+/// objects can represent nodes if they have is_live(), which returns whether their place in the
+/// chain is not deleted.
 ///
 /// Probes are those of a chain. Thread-safety: all members may be called concurrently, except those
-/// of opening and closing. Progress: before() starts over never, the others are lock-free.
-/// Durability: none, and none is needed.
+/// of opening and closing. Progress: before() never starts over; the others are lock-free.
+/// Durability: none is needed.
 template <domain::persistence_domain D, class Node>
 class tower_index {
  public:
@@ -58,18 +60,18 @@ class tower_index {
   using word = domain::volatile_word<D, link>;
   using head_words = std::array<word, max_levels_of_tower - 1>;
 
-  /// What a node of height `height` has behind it.
+  /// Returns the number of bytes after a node of height `height`.
   [[nodiscard]] static constexpr std::size_t tower_bytes(unsigned height) noexcept {
     return height == 1 ? 0 : height * sizeof(word);
   }
 
-  /// Before a node is linked in the chain.
+  /// Prepares the tower of a node that is not linked in the chain yet.
   static void begin(Node& node) {
     if (node.height() > 1) owner_of(node).store(growing, std::memory_order_relaxed);
   }
 
-  /// The last node that precedes the probe and was alive during the call, as far as the index
-  /// knows; null: none.
+  /// Returns the last node in the index that precedes the probe and was alive during the call, or
+  /// nullptr.
   template <class Probe>
   [[nodiscard]] Node* before(const Probe& probe) const {
     Node* from = nullptr;
@@ -88,23 +90,24 @@ class tower_index {
     }
   }
 
-  /// The inserter will link `node` no more. Null; or, if the node has been unlinked in the chain,
-  /// the link that was changed: then the caller removes and retires it.
+  /// Ends the growth of the tower: the inserter links `node` no more. Returns nullptr, or the link
+  /// that was changed if the node has been unlinked in the chain. In that case the caller must
+  /// remove and retire the node.
   [[nodiscard]] static const void* end_growth(Node& node) {
     // (3) acq_rel; synchronizes-with (4).
     const std::uintptr_t before = owner_of(node).exchange(grown, std::memory_order_acq_rel);
     return before == growing ? nullptr : reinterpret_cast<const void*>(before);
   }
 
-  /// The caller's store to `changed` has unlinked `node` in the chain. True if the caller is to
-  /// remove and retire it; else its inserter will.
+  /// Records that the caller's store to `changed` has unlinked `node` in the chain. Returns true if
+  /// the caller must remove and retire the node; otherwise its inserter does.
   [[nodiscard]] static bool unlinked(Node& node, const void* changed) {
     const auto address = reinterpret_cast<std::uintptr_t>(changed);
     // (4) acq_rel; synchronizes-with (3).
     return owner_of(node).exchange(address, std::memory_order_acq_rel) == grown;
   }
 
-  /// Unlinks a deleted node whose tower grows no more from every level. `probe` looks for it.
+  /// Unlinks a deleted node, whose tower grows no more, from every level. `probe` searches for it.
   template <class Probe>
   void remove(Node& node, const Probe& probe) {
     for (unsigned level = node.height() - 1; level >= 1; --level) mark(word_of(&node, level));
@@ -114,7 +117,7 @@ class tower_index {
 
   // --- opening and closing: nothing else runs ---------------------------------------------------
 
-  /// Takes over the index that a clean close has left.
+  /// Attaches the index that a clean close has left.
   void attach(head_words& head) {
     head_ = &head;
     unsigned top = 0;
@@ -124,8 +127,8 @@ class tower_index {
     top_.store(top, std::memory_order_relaxed);
   }
 
-  /// Builds the index anew, whatever its words hold: append() each node of the chain in its order,
-  /// then finish().
+  /// Builds the index anew, whatever its words contain. Call append() for each node of the chain in
+  /// order, then finish().
   class builder {
    public:
     builder(tower_index& index, head_words& head) : index_(index) {
@@ -168,11 +171,11 @@ class tower_index {
   using owner_word = domain::volatile_word<D, std::uintptr_t>;
   static_assert(sizeof(word) == 8 && sizeof(owner_word) == sizeof(word));
 
-  /// What the owner word of a tower holds; else the link that was changed to unlink the node.
+  /// The content of the owner word of a tower, or the link that was changed to unlink the node.
   static constexpr std::uintptr_t growing = 0;
   static constexpr std::uintptr_t grown = 1;
 
-  /// A place of one level: the link in front of it and what that held.
+  /// A place on one level: the link before it, and the value that the link had.
   struct place {
     word* before = nullptr;
     link at;
@@ -181,7 +184,7 @@ class tower_index {
 
   static std::byte* tower_of(Node& node) { return reinterpret_cast<std::byte*>(&node + 1); }
   static owner_word& owner_of(Node& node) { return *reinterpret_cast<owner_word*>(tower_of(node)); }
-  /// The link of `node`, or of the head, at a level.
+  /// Returns the link of `node`, or of the head, at a level.
   [[nodiscard]] word& word_of(Node* node, unsigned level) const {
     if (node == nullptr) return (*head_)[level - 1];
     return reinterpret_cast<word*>(tower_of(*node))[level];
@@ -196,7 +199,7 @@ class tower_index {
     }
   }
 
-  /// The last node of a level, from `from` on, that precedes the probe and is alive.
+  /// Returns the last node of a level, from `from` on, that precedes the probe and is alive.
   template <class Probe>
   Node* along(Node* from, unsigned level, const Probe& probe) const {
     // (2) acquire; synchronizes-with (1).
@@ -208,15 +211,15 @@ class tower_index {
     return from;
   }
 
-  /// Finds the probe's place at every level and unlinks what is marked on the way; with
-  /// `through_equals`, also among the nodes that match.
+  /// Finds the probe's place at every level and unlinks marked nodes on the way. With
+  /// `through_equals` it also passes the nodes that match.
   template <class Probe>
   void seek(const Probe& probe, bool through_equals, places& found) {
     while (!try_seek(probe, through_equals, found)) {
     }
   }
 
-  /// False: somebody changed what was met.
+  /// Searches one level. Returns false if another thread changed a link on the way.
   template <class Probe>
   bool try_seek(const Probe& probe, bool through_equals, places& found) {
     Node* from = nullptr;
@@ -230,7 +233,7 @@ class tower_index {
   }
 
   /// Moves on to the first node of the level that does not precede the probe. `from` becomes the
-  /// last one on the way that precedes it.
+  /// last node on the way that precedes it.
   template <class Probe>
   bool walk(place& here, unsigned level, const Probe& probe, bool through_equals, Node*& from) {
     while (here.at) {

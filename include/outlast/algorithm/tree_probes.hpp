@@ -1,4 +1,4 @@
-// What is looked for in a search tree, and which part of it a walk passes.
+// Probes for a search tree, and the ranges of its walks.
 #pragma once
 
 namespace outlast::algorithm {
@@ -48,13 +48,17 @@ struct whole_tree {
   [[nodiscard]] bool ends_before(const Entry&) const noexcept {
     return false;
   }
+  template <class Entry>
+  [[nodiscard]] bool begins_at_or_before(const Entry&) const noexcept {
+    return true;
+  }
   template <class Leaf>
   [[nodiscard]] bool contains(const Leaf&) const noexcept {
     return true;
   }
 };
 
-/// The keys from `from` on that precede `to`.
+/// The keys that are not less than `from` and less than `to`.
 template <class Key, class Compare>
 struct tree_range : whole_tree<Compare> {
   const Key& from;
@@ -69,9 +73,13 @@ struct tree_range : whole_tree<Compare> {
   [[nodiscard]] bool ends_before(const Entry& at) const {
     return !Compare{}(at.key.get(), to);
   }
+  template <class Entry>
+  [[nodiscard]] bool begins_at_or_before(const Entry& at) const {
+    return !Compare{}(at.key.get(), from);
+  }
   template <class Leaf>
   [[nodiscard]] bool contains(const Leaf& at) const {
-    return !Compare{}(at.key.get(), from) && !ends_before(at);
+    return begins_at_or_before(at) && !ends_before(at);
   }
 };
 

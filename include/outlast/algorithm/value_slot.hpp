@@ -10,8 +10,9 @@ namespace outlast::algorithm {
 
 using roots::no_value;
 
-/// How a structure changes a value. In place is sound because erase does not return the value: an
-/// update of a node that is deleted meanwhile takes effect just before the deletion.
+/// The ways in which a structure changes a value. A change in place is sound because erase does not
+/// return the value: an update of a node that is deleted meanwhile takes effect just before the
+/// deletion.
 enum class value_kind { none, in_place, with_node };
 
 template <class Value, class Policy>

@@ -1,9 +1,9 @@
-// <atomic>'s functions on atomics, for cells: found by the type of their argument where they are
-// called without `std::`.
+// The functions of <atomic> for cells. Argument-dependent lookup finds them in calls without
+// `std::`.
 //
-// Effect, progress and durability of each are those of the member of its name, called without a
-// role: `atomic_load(&here)` is `here.load()`. The last parameter, a site, is not for users to
-// give.
+// The effect, the progress and the durability of each are those of the member of its name, called
+// without a role: `atomic_load(&here)` is `here.load()`. Callers must not pass the last parameter,
+// a site.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -28,7 +28,7 @@ template <class Word>
   return object->is_lock_free();
 }
 
-/// Before any other thread can reach the cell: as its init().
+/// Initializes a cell that no other thread can reach yet, as its init().
 template <class Word>
 void atomic_init(detail::atomic_interface<Word>* object, detail::value_in_cell<Word> value,
                  domain::site where = domain::site::current()) {

@@ -9,12 +9,11 @@
 
 namespace outlast::durable {
 
-/// What the cells of a node share, a member of that node; empty where `Tag` keeps nothing in nodes.
-/// `Tag` is that of a policy's `grouped_cell`s: cells like others, but for where they may stand.
-/// They and their group stand in one block of `alignment` bytes, aligned to as much; the group is
-/// its last word.
+/// The tag that the cells of a node share, as a member of that node. It is empty if `Tag` keeps
+/// nothing in nodes. `Tag` is that of a policy's `grouped_cell`s. The cells and their group must be
+/// in one block of `alignment` bytes, aligned to as much; the group is its last word.
 ///
-/// Thread-safety: construction and `recover` come before the node is shared.
+/// Thread-safety: construction and `recover` must precede the sharing of the node.
 template <class Tag, domain::persistence_domain D>
 class cell_group {
  public:
@@ -34,12 +33,12 @@ class cell_group<tag::adjacent_to_group, D> {
  public:
   static constexpr std::size_t alignment = tag::adjacent_to_group::block_bytes;
 
-  /// In a node that nobody else can reach yet; flushed with its node.
+  /// Makes the group of a node that no other thread can reach yet. It is flushed with its node.
   explicit cell_group(site where = site::current()) { counter_.template create<D>(where); }
   cell_group(const cell_group&) = delete;
   cell_group& operator=(const cell_group&) = delete;
 
-  /// After a crash, before the node is shared: a tag that the crash left raised comes down.
+  /// Lowers the tag if a crash left it raised. Must be called before the node is shared.
   /// Re-entrant.
   void recover(site where = site::current()) { counter_.template recover<D>(where); }
 

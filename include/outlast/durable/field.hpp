@@ -12,9 +12,9 @@
 
 namespace outlast::durable {
 
-/// Immutable once published: written by the constructor, through the domain, and flushed with its
-/// node before the node is linked. Any trivially copyable T.
-/// Thread-safety: as a const object.
+/// A member that is immutable once published. The constructor writes it through the domain, and it
+/// is flushed with its node before the node is linked. Any trivially copyable T. Thread-safety: as
+/// a const object.
 template <class T, domain::persistence_domain D>
 class field {
   static_assert(base::must_survive_or_link<T>);
@@ -40,8 +40,8 @@ class field {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-/// Volatile although it stands in a node: rebuilt at each open, never trusted after a crash, and so
-/// never flushed. Plain access; the structure says who may touch it when.
+/// A volatile member of a node. It is rebuilt at each open, never trusted after a crash, and so
+/// never flushed. Access is plain; the structure defines which thread may access it when.
 template <class T>
 struct volatile_member {
   T value{};

@@ -1,5 +1,5 @@
-// Mirror: every byte of a structure stands twice, once where it survives and once where it is read,
-// so that reads never flush and never wait. [Fri21]
+// Mirror: every byte of a structure exists twice, once in the pool, where it survives, and once in
+// memory, where it is read. Reads never flush and never wait. [Fri21]
 //
 //   outlast::mirror::atomic<int> hits;   // in a node of a pool: std::atomic<int>, but durable
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace outlast::durable {
 
-/// Which stores are made durable. Every load is, by itself.
+/// Decides which stores are made durable. Every load is durable by itself.
 struct mirrored_stores {
   static constexpr bool persists_store(role r) noexcept {
     // No answer rests on them, and each opening rebuilds what they did.
@@ -39,18 +39,18 @@ struct mirrored_stores {
   static constexpr bool fences_before(role) noexcept { return true; }
 };
 
-/// A cell in two replicas: the members of `std::atomic<T>`, for any trivially copyable T of up to 8
-/// bytes, with two more parameters each, a role and a site, which is not for users to give.
-/// docs/guides/mirror.md lists the differences. 16 bytes in each replica. It is made where it is
-/// `seen`, under a root of a pool that was attached with attach_replicas(). Pointers that it holds
-/// are null or lead to what is seen in that pool.
+/// A cell in two replicas. It has the members of `std::atomic<T>`, for any trivially copyable T of
+/// up to 8 bytes. Each member has two more parameters: a role, and the site, which callers must not
+/// pass. docs/guides/mirror.md lists the differences. 16 bytes in each replica. A cell is made in
+/// the volatile replica, under a root of a pool that was attached with attach_replicas(). Its
+/// pointers are null or addresses in the volatile replica of that pool.
 ///
 /// Thread-safety: all members may be called concurrently, except construction, `init` and
-/// `recover`. Progress: a load is wait-free; everything else is lock-free: a store, too, is a loop
-/// around a compare-and-swap; `wait` blocks. Memory order: loads acquire, stores release,
-/// read-modify-writes are both, whatever an argument asks for less; seq_cst is honoured.
-/// Durability: what a store has stored is durable when it returns, and what a load returns was
-/// durable before: under all roles but `tidy` and `index`.
+/// `recover`. Progress: a load is wait-free; everything else is lock-free, because a store, too, is
+/// a loop around a compare-and-swap; `wait` blocks. Memory order: loads acquire, stores release,
+/// and read-modify-writes do both. A weaker argument has no effect; seq_cst is honoured.
+/// Durability, under all roles except `tidy` and `index`: a stored value is durable when the store
+/// returns, and a loaded value was durable before.
 template <class T, domain::persistence_domain D>
 class mirrored_cell
     : public detail::atomic_interface<detail::mirrored_word<T, mirrored_stores, D>> {
@@ -58,17 +58,17 @@ class mirrored_cell
 
  public:
   mirrored_cell() : mirrored_cell(T{}) {}
-  /// A cell of a node that nobody else can reach yet; flushed with its node. Throws error{refused}
-  /// outside of pools, if the program is built with assertions.
+  /// Makes a cell of a node that no other thread can reach yet. It is flushed with its node. Throws
+  /// error{refused} outside of pools, if the program is built with assertions.
   mirrored_cell(T value, domain::site where = domain::site::current()) : interface(value, where) {}
   mirrored_cell(const mirrored_cell&) = delete;
   mirrored_cell& operator=(const mirrored_cell&) = delete;
   using interface::operator=;
 };
 
-/// A value and a version in two replicas, for algorithms that exchange two words at once and never
-/// bring a version back: their own version does what a cell's number does. [Fri21, 4.1.2] 16 bytes
-/// in each replica, made and recovered as mirrored_cell.
+/// A value and a version in two replicas, for algorithms that exchange two words atomically and
+/// never bring a version back: their own version has the function of a cell's number. [Fri21,
+/// 4.1.2] 16 bytes in each replica, made and recovered as mirrored_cell.
 ///
 /// Thread-safety: `load` and `compare_exchange` may be called concurrently. Progress: lock-free.
 /// Durability: as mirrored_cell.
@@ -89,7 +89,7 @@ class mirrored_versioned : public detail::mirrored_pair<T, mirrored_stores, D> {
   explicit mirrored_versioned(value_type content = {}, site where = site::current())
       : parts(words_of(content), where) {}
 
-  /// Both words as they were at one moment.
+  /// Returns both words as they were at one moment.
   [[nodiscard]] value_type load(site where = site::current()) const {
     constexpr auto acquire = std::memory_order_acquire;
     for (;;) {
@@ -102,8 +102,8 @@ class mirrored_versioned : public detail::mirrored_pair<T, mirrored_stores, D> {
     }
   }
 
-  /// Strong. `expected` receives what was found instead. The caller sees to it that this cell has
-  /// never had `desired.version`.
+  /// Compares strongly. `expected` receives the value that was found instead. Requires: this cell
+  /// has never had `desired.version`.
   [[nodiscard]] bool compare_exchange(value_type& expected, value_type desired, role r = role::link,
                                       site where = site::current()) {
     for (;;) {
@@ -133,7 +133,7 @@ class mirrored_versioned : public detail::mirrored_pair<T, mirrored_stores, D> {
   }
 };
 
-/// `field` in two replicas: immutable, so it needs no sequence number. [Fri21, 4.1.1]
+/// `field` in two replicas. It is immutable, so it needs no sequence number. [Fri21, 4.1.1]
 template <class T, domain::persistence_domain D>
 class mirrored_field {
   static_assert(base::must_survive_or_link<T>);
@@ -176,14 +176,14 @@ class mirrored_field {
   alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-/// How structures under `mirror` change values of up to 8 bytes.
+/// The way in which structures under `mirror` change values of up to 8 bytes.
 enum class mirrored_values : unsigned char {
   with_node,  ///< a new value is a new node: values take their own size, an update waits twice
   in_place,   ///< a value is a cell of 16 bytes in each replica: an update waits once
 };
 
-/// The policy of two replicas. Under domains that are known to flush nothing when the program is
-/// built there is one: the layout of the pool is the same.
+/// The policy of two replicas. There is only one replica under domains that, at compile time, flush
+/// nothing. The layout of the pool is the same.
 template <domain::persistence_domain D = domain::native,
           mirrored_values Values = mirrored_values::with_node>
 struct mirror {
@@ -221,11 +221,11 @@ namespace outlast::mirror {
 template <class T, domain::persistence_domain D = domain::native>
 using atomic = durable::mirrored_cell<T, D>;
 
-/// A value and a version, exchanged as one, in a pool, durable.
+/// A value and a version in a pool, exchanged atomically, durable.
 template <class T, domain::persistence_domain D = domain::native>
 using versioned = durable::mirrored_versioned<T, D>;
 
-/// What never changes once its node is published: half the size.
+/// An immutable member of a published node, at half the size.
 template <class T, domain::persistence_domain D = domain::native>
 using field = durable::mirrored_field<T, D>;
 

@@ -1,4 +1,4 @@
-// One operation on a durable structure, from its first load to its answer.
+// One operation on a durable structure, from its first load to its result.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -17,16 +17,18 @@
 
 namespace outlast::durable {
 
-/// The guard of one operation: keeps reclamation away from what the operation may see, and makes
-/// what it depends on durable before it returns (Definition 1, condition 4: `completeOp`).
+/// The guard of one operation. It prevents the reuse of nodes that the operation can reach, and
+/// makes everything that the operation depends on durable before it returns (Definition 1,
+/// condition 4: `completeOp`).
 ///
-/// `Flushing` is the domain that this policy flushes through, `D` the pool's own; `Policy` is named
-/// by a policy that keeps replicas. Nodes are what is `seen`. Declare it first
-/// in every public operation of a structure, as a named variable: its scope is the operation.
+/// `Flushing` is the domain through which this policy flushes, `D` the pool's own. A policy with
+/// replicas passes itself as `Policy`. Nodes are addressed in the working replica. Requires: the
+/// guard is the first variable, with a name, of every public operation of a structure; its scope is
+/// the operation.
 ///
 /// Thread-safety: belongs to one thread. Durability: when it is destroyed, everything that the
 /// operation stored or p-loaded is durable. Errors: on a domain whose fence can fail (`file`) the
-/// destructor throws what the fence throws; the operation then has an unknown fate, as after a
+/// destructor throws what the fence throws. The fate of the operation is then unknown, as after a
 /// crash.
 template <domain::persistence_domain D, domain::persistence_domain Flushing,
           reclaim::reclaimer Reclaimer, class Policy = void>
@@ -50,14 +52,14 @@ class [[nodiscard]] operation {
     }
   }
 
-  /// A new node in `arena`, reachable by nobody yet and not flushed yet: see `persist_private`.
-  /// Throws out_of_space; nothing has changed then. See `retry_after_reclaim`.
+  /// Makes a node in `arena` that no other thread can reach yet. It is not flushed yet: see
+  /// `persist_private`. Throws out_of_space without effect. See `retry_after_reclaim`.
   template <class Node, class... Args>
   [[nodiscard]] Node* make(alloc::arena<D>& arena, Args&&... args) {
     return make_in<Node>(arena, sizeof(Node), alignof(Node), std::forward<Args>(args)...);
   }
 
-  /// The same at the beginning of a block of `bytes` bytes: a node with something behind it.
+  /// Makes a node at the beginning of a block of `bytes` bytes, otherwise as make().
   template <class Node, class... Args>
   [[nodiscard]] Node* make_in(alloc::arena<D>& arena, std::size_t bytes, std::size_t align,
                               Args&&... args) {
@@ -76,13 +78,14 @@ class [[nodiscard]] operation {
     reclaimer_.flush_awaiting(session_);
   }
 
-  /// Gives back a node that was never linked.
+  /// Frees a node that was never linked.
   template <class Node>
   void unmake(alloc::arena<D>& arena, Node* node) noexcept {
     arena.deallocate(to_durable<Policy>(node), sizeof(Node));
   }
 
-  /// Gives back a node that the caller's own store has unlinked, once nobody can hold it any more.
+  /// Retires a node that the caller's own store has unlinked. It is freed when no thread can hold
+  /// it.
   template <class Node>
   void retire(alloc::arena<D>& arena, Node* node, site where = site::current()) {
     // The general law of reclamation: what unlinked the node is durable before it is retired.
@@ -91,9 +94,9 @@ class [[nodiscard]] operation {
     reclaimer_.retire(to_durable<Policy>(node), &arena, dispose<Node>, arena.owner_of_calls());
   }
 
-  /// Gives back a node whose deletion is durable and which a `tidy` store to `link`, the caller's
-  /// or one that the caller has seen, has unlinked. The operation does not wait for that store to
-  /// be durable; the node's reuse does.
+  /// Retires a node whose deletion is durable and which a `tidy` store to `link` has unlinked. The
+  /// store was the caller's, or one that the caller has seen. The operation does not wait until
+  /// that store is durable; the node's reuse does.
   template <class Node>
   void retire_unlinked(alloc::arena<D>& arena, Node* node, const void* link,
                        [[maybe_unused]] site where = site::current(),
@@ -129,7 +132,8 @@ class [[nodiscard]] operation {
     [[gnu::always_inline]] ~leaver() { self.reclaimer_.leave(self.session_); }
   };
 
-  /// Asking costs a call of the run-time library, so only who needs the answer asks.
+  /// Detects an exception in flight. That costs a call of the run-time library, so only domains
+  /// whose fence can fail use it.
   struct asked {
     int exceptions_before = std::uncaught_exceptions();
     [[nodiscard]] bool by_exception() const {
@@ -146,8 +150,9 @@ class [[nodiscard]] operation {
       leaving_;
 };
 
-/// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. If it
-/// does, frees what any thread has retired, outside of any operation, and runs it once more.
+/// Runs `attempt`, an operation that allocates and has no effect if it throws out_of_space. In that
+/// case, frees the nodes that all threads have retired, outside of any operation, and runs it once
+/// more.
 template <class Reclaimer, class Attempt>
 auto retry_after_reclaim(Reclaimer& reclaimer, Attempt&& attempt) {
   try {

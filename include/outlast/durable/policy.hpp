@@ -1,4 +1,4 @@
-// What a store means: the policies that a structure can be built on.
+// Durability policies: the types of a structure's members, which define the durability of a store.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -41,8 +41,8 @@ concept durability_policy = requires {
   { P::durable } -> std::convertible_to<bool>;
 };
 
-/// Flush if tagged. [Wei22]  `Tag` says how a load finds out that it need not flush, `Placement`
-/// which accesses are p-instructions.
+/// Flush if tagged. [Wei22] `Tag` is the way in which a load detects that it need not flush,
+/// `Placement` the choice of p-instructions.
 template <class Tag = tag::adjacent, placement Placement = automatic,
           domain::persistence_domain D = domain::native>
 struct flit {
@@ -72,8 +72,8 @@ struct flit {
   static std::string_view layout() { return Tag::layout(); }
 };
 
-/// The null twin: the same source without flushes, fences and tags. Survives by luck; the baseline
-/// of every figure.
+/// The null policy: the same source without flushes, fences and tags. Its structures do not survive
+/// a crash. It is the baseline of every figure.
 template <domain::persistence_domain D = domain::native>
 struct transient {
   using domain_type = D;

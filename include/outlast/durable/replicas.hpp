@@ -1,15 +1,15 @@
-// Which bytes of a node are read, and which survive: the same, or two replicas. [Fri21]
+// Which bytes of a node are read, and which survive: the same bytes, or two replicas. [Fri21]
 //
-// What threads read lies in the twin, so a node's address, and every link to it, is that of its
-// bytes in the twin: following a link is following a link. What survives lies in the pool, and the
-// links there are addresses in the pool: nothing on media depends on where a twin is. Cells
-// translate when they store and when they recover.
+// Threads read the working replica, the pool's copy in memory. A node's address, and every link to
+// it, is an address in the working replica, so following a link needs no translation. The durable
+// replica is the pool. Its links are addresses in the pool: nothing on media depends on the address
+// of the working replica. Cells translate when they store and when they recover.
 //
-// A structure that runs on every policy says which address it means: `seen` where it makes or finds
-// a node, `original` where it speaks to the pool or the allocator about one. Under other policies
-// both are the same. Of bytes that are neither cells nor fields it says when its root is attached
-// (`attach_replicas`), what it blanks (`blank`), and which words it reads and writes plainly
-// (`plain_word`).
+// A structure that supports every policy uses `to_working` when it makes or finds a node, and
+// `to_durable` when it passes a node to the pool or the allocator. Under other policies both return
+// their argument. For bytes that are neither cells nor fields, the structure calls
+// `attach_replicas` when its root is attached, `blank` to clear them, and uses `plain_word` for
+// words that it reads and writes plainly.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -28,22 +28,22 @@
 
 namespace outlast::durable {
 
-/// Whether mirrored memory under `D` has a second replica: not where it is known when the program
-/// is built that nothing is ever flushed. What is visible survives there.
+/// True if mirrored memory under `D` has a second replica. It has none if `D` flushes nothing at
+/// compile time, because then all visible stores survive.
 template <domain::persistence_domain D>
 inline constexpr bool has_replicas =
     !requires { requires std::bool_constant<!D::flushes()>::value; };
 
-/// Whether a cell of T holds a link to something in its pool, or null: then it is translated
-/// between the replicas. Its three lowest bits are marks. Specialise it for link types of your own.
+/// True if a cell of T contains a link into its pool, or null, which is translated between the
+/// replicas. Its three lowest bits are marks. Specialise it for link types of your own.
 template <class T>
 inline constexpr bool holds_link =
     std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>;
 template <class T, unsigned Bits>
 inline constexpr bool holds_link<base::marked_ptr<T, Bits>> = Bits <= 3;
 
-/// Whether roots of `Policy` have two replicas under some domain, if not under its own: another
-/// process may have kept in the second one what is volatile.
+/// True if roots of `Policy` have two replicas under some domain, possibly not under its own.
+/// Another process may then have kept volatile data in the second replica.
 template <class Policy>
 inline constexpr bool is_mirrored = requires { requires Policy::mirrored; };
 
@@ -55,8 +55,8 @@ template <class Policy>
   requires is_mirrored<Policy>
 inline constexpr bool keeps_replicas<Policy> = has_replicas<typename Policy::domain_type>;
 
-/// Throws error{refused} where a mirrored cell or field is made outside of pools, in programs that
-/// are built with assertions: elsewhere it would write where nothing is.
+/// Throws error{refused} if a mirrored cell or field is made outside of pools, in programs that are
+/// built with assertions. Without the check it would write to unmapped memory.
 template <domain::persistence_domain D>
 inline void require_replica([[maybe_unused]] std::uintptr_t at) {
 #if !defined(NDEBUG)
@@ -71,7 +71,7 @@ inline void require_replica([[maybe_unused]] std::uintptr_t at) {
 
 }  // namespace detail
 
-/// Where threads access what is at `in_pool`.
+/// Returns the address in the working replica for an address in the pool.
 template <class Policy, class T>
 [[nodiscard]] inline T* to_working(T* in_pool) noexcept {
   if constexpr (detail::keeps_replicas<Policy>) {
@@ -80,7 +80,7 @@ template <class Policy, class T>
     return in_pool;
   }
 }
-/// Where survives what threads access at `at`.
+/// Returns the address in the pool for an address in the working replica.
 template <class Policy, class T>
 [[nodiscard]] inline T* to_durable(T* at) noexcept {
   if constexpr (detail::keeps_replicas<Policy>) {
@@ -90,7 +90,7 @@ template <class Policy, class T>
   }
 }
 
-/// What is seen at `at` will be recovered soon. Any address will do.
+/// Prefetches for a recovery of the object at `at`. Any address is permitted.
 template <class Policy>
 inline void expect_recovery(const void* at) noexcept {
   hw::prefetch(at);
@@ -99,9 +99,10 @@ inline void expect_recovery(const void* at) noexcept {
   }
 }
 
-/// A root is attached, or created, and nothing of it was read yet: the twin gets what has survived.
-/// True if links have to be recovered whatever state the root is in: each cell of it, by recover(),
-/// before it is read. The caller is alone with the root. Throws error{address_taken, no_space}.
+/// Copies the surviving bytes to the working replica when a root is attached or created. Must be
+/// called before any byte of the root is read. Returns true if each cell must be recovered, by
+/// recover(), before it is read, whatever the state of the root. Requires: no other thread uses the
+/// root. Throws error{address_taken, no_space}.
 template <class Policy, domain::persistence_domain D>
 bool attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
   if constexpr (detail::keeps_replicas<Policy>) {
@@ -116,16 +117,17 @@ bool attach_replicas(basic_pool<D>& pool, alloc::arena<D>& arena) {
   return false;
 }
 
-/// Fills what nobody else can reach, and is seen at `memory`, with zeros; the caller flushes it.
+/// Fills bytes with zeros that no other thread can reach; `memory` is an address in the working
+/// replica. The caller must flush them.
 template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 void blank(void* memory, std::size_t bytes, domain::site where = domain::site::current()) {
   D::zero(to_durable<Policy>(static_cast<std::byte*>(memory)), bytes, where);
   if constexpr (detail::keeps_replicas<Policy>) D::zero(memory, bytes, domain::site::none());
 }
 
-/// A word of a node that no policy makes durable by itself: immutable once published and flushed
-/// with its node, trusted after a clean close only, which flushes it, or a hint that is true
-/// whenever it is there. Its first value comes from its node's constructor, or from blank().
+/// A word of a node that no policy makes durable by itself. It is immutable once published and
+/// flushed with its node, or trusted only after a clean close, which flushes it, or a hint that is
+/// true whenever it is present. The node's constructor or blank() stores its first value.
 template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 class plain_word {
   using word = std::uint64_t;
@@ -133,14 +135,14 @@ class plain_word {
 
  public:
   [[nodiscard]] word load(std::memory_order order) const { return D::load(here_.value, order); }
-  /// Only while nobody else stores.
+  /// Stores. Requires: no other thread stores.
   void store(word value, std::memory_order order, site where = site::current()) {
     D::store(stored(), value, order, where);
     if constexpr (detail::keeps_replicas<Policy>) {
       D::store(here_.value, value, order, site::none());
     }
   }
-  /// From 0 to `value`. Whoever succeeds is the only one to store from then on.
+  /// Changes the word from 0 to `value`. Only the thread that succeeds may store from then on.
   [[nodiscard]] bool claim(word value, site where = site::current()) {
     constexpr auto both = std::memory_order_acq_rel;
     word unclaimed = 0;

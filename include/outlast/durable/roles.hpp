@@ -1,4 +1,4 @@
-// What an access is for. Structures name the role; a placement decides what it costs.
+// The role of an access. Structures name the role; a placement decides what it costs.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ enum class role : unsigned char {
   expect,    ///< a compare-and-swap on the same word follows, or the operation begins anew
   decide,    ///< the operation's result depends on it
 
-  // What a traversal has read and the operation goes on with: `cell::arrived`.
+  // Links that a traversal has read and on which the operation depends: `cell::arrived`.
   window,  ///< the links around the place where the traversal ended
   passed,  ///< the mark of a deleted node on the way
   edge,    ///< the link that names the node behind which a new one will be linked
@@ -33,8 +33,8 @@ enum class role : unsigned char {
   help,     ///< on another operation's behalf
 };
 
-/// The caller will store to `cell` soon: where stores go to memory that nobody reads, it can be
-/// fetched while the caller waits for something else. Changes nothing.
+/// Prefetches `cell`, to which the caller will store soon, while the caller waits for something
+/// else. Only for cells whose stores go to memory that no thread reads. Changes nothing.
 template <class Cell>
 inline void expect_store(const Cell& cell) noexcept {
   if constexpr (requires { cell.expect_store(); }) cell.expect_store();
@@ -44,21 +44,22 @@ inline void expect_store(const Cell& cell) noexcept {
 template <class P>
 concept placement = requires(role r) {
   { P::name() } -> std::convertible_to<std::string_view>;
-  /// Must the loaded value survive if anything that follows does?
+  /// Returns true if the loaded value must survive if any later effect does.
   { P::persists_load(r) } -> std::same_as<bool>;
-  /// Must what a traversal read survive, although it read by v-loads?
+  /// Returns true if a link that a traversal read by a v-load must survive.
   { P::persists_arrival(r) } -> std::same_as<bool>;
-  /// Must the stored value survive once the operation returns or anything that follows it does?
+  /// Returns true if the stored value must survive once the operation returns or any later effect
+  /// does.
   { P::persists_store(r) } -> std::same_as<bool>;
-  /// Must what was loaded before the store be durable before it?
+  /// Returns true if earlier loaded values must be durable before the store.
   { P::fences_before(r) } -> std::same_as<bool>;
-  /// Does each load wait for its flush, and no store for its own? [Izr16]
+  /// True if each load waits for its flush, and no store for its own. [Izr16]
   { P::waits_for_loads } -> std::convertible_to<bool>;
 };
 
-/// Every load and store on which an answer can depend is a p-instruction: any linearizable
-/// structure becomes durably linearizable. [Wei22, Theorem 3.1] The one exception has to be asked
-/// for by name: `tidy` is a v-store, for which reclamation waits instead of the operation.
+/// Every load and store on which a result can depend is a p-instruction, so any linearizable
+/// structure becomes durably linearizable. [Wei22, Theorem 3.1] The only exception is the role
+/// `tidy`: a v-store, for which reclamation waits instead of the operation.
 struct automatic {
   static constexpr bool waits_for_loads = false;
   static constexpr std::string_view name() noexcept { return "automatic"; }
@@ -68,10 +69,10 @@ struct automatic {
   static constexpr bool fences_before(role) noexcept { return true; }
 };
 
-/// For structures whose operations traverse first and then work on what they arrived at: loads on
-/// the way flush nothing, and the links around the place of arrival, the one that leads there
-/// included, are flushed before the work begins. [Fri20; Wei22, 3.1] What is passed and deleted
-/// counts as a place of arrival. Not for structures whose operations act on the way.
+/// For structures whose operations traverse first and then work at the place of arrival. Loads on
+/// the way flush nothing. The links around the place of arrival, and the link that leads there, are
+/// flushed before the work begins. [Fri20; Wei22, 3.1] A deleted node that was passed counts as a
+/// place of arrival. Not for structures whose operations act on the way.
 struct nvtraverse {
   static constexpr bool waits_for_loads = false;
   static constexpr std::string_view name() noexcept { return "nvtraverse"; }
@@ -87,31 +88,31 @@ struct nvtraverse {
   static constexpr bool fences_before(role) noexcept { return true; }
 };
 
-/// What the structures of this library need and no more; each line has its argument. A structure of
-/// your own that says other things by these roles needs arguments of its own, and the verifier.
+/// The minimum that the structures of this library need; each line has its argument. A structure
+/// that uses these roles with another meaning needs arguments of its own, and the verifier.
 struct manual {
   static constexpr bool waits_for_loads = false;
   static constexpr std::string_view name() noexcept { return "manual"; }
   static constexpr bool persists_load(role r) noexcept {
     switch (r) {
-      // Loads on the way: what matters of them is said on arrival.
+      // Loads on the way: arrived() makes the relevant ones durable.
       case role::traverse: return false;
       // The compare-and-swap flushes this very word, or the operation begins anew.
       case role::expect: return false;
       // Recovery rebuilds it.
       case role::index: return false;
-      // An answer rests on it: a value that was read.
+      // A result depends on it: a value that was read.
       default: return true;
     }
   }
   static constexpr bool persists_arrival(role r) noexcept {
     switch (r) {
-      // "It is absent" rests on the mark, whoever set it; and an unlinking comes after it.
+      // "Absent" depends on the mark, whichever thread set it; and an unlinking comes after it.
       case role::passed: return true;
       // A new node behind one whose own link is lost would be lost with it. [Fri20,
       // ensureReachable]
       case role::edge: return true;
-      // "It is present" rests on the link to it, and so does what takes its place.
+      // "Present" depends on the link to the node, and so does a replacement of the node.
       case role::answer: return true;
       default: return false;
     }
@@ -121,9 +122,9 @@ struct manual {
     return r != role::tidy && r != role::index;
   }
   static constexpr bool fences_before(role r) noexcept {
-    // These say something about their node alone. Where the link to it is lost, so is an insertion
-    // that has not answered, and what was done to the node was done by operations that have not. A
-    // `flag` does not: the deleted node can be older than the one that says so.
+    // These roles change only their own node. If the link to the node is lost, an insertion that
+    // has not returned is lost, and all operations on the node have not returned either. A `flag`
+    // differs: the deleted node can be older than the node that has the flag.
     return r != role::mark && r != role::update;
   }
 };

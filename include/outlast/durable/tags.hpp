@@ -1,7 +1,7 @@
-// Tags: how a p-load finds out that it need not flush. [Wei22, 5 and 5.1]
+// Tags: how a p-load detects that it need not flush. [Wei22, 5 and 5.1]
 //
-// A p-store raises the tag of its place before it stores and lowers it when what it stored is
-// durable; a p-load that finds the tag down knows that everything it could have read is durable.
+// A p-store raises the tag of its place before it stores, and lowers it when the stored value is
+// durable. If a p-load finds the tag down, every value that it could have read is durable.
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
@@ -19,13 +19,12 @@
 
 namespace outlast::durable::tag {
 
-/// What a cell holds beside its value.
+/// The member of a cell whose tag keeps nothing in the cell.
 struct nothing {};
 
-/// A tag: where the flit-counter of a place is. `D` is the domain, `Place` a cell's `beside`
-/// member. Laws: T1 raised() is true while any p-store to `address` is between raise() and lower();
-/// T2 raise() happens before the store it announces can be seen; T3 lower() happens after the store
-/// is durable.
+/// A tag: the place of a flit-counter. `D` is the domain, `Place` a cell's `beside` member. Laws:
+/// T1 raised() is true while any p-store to `address` is between raise() and lower(). T2 raise()
+/// happens before the announced store can be read. T3 lower() happens after the store is durable.
 template <class T, class D>
 concept tag = requires(typename T::beside& beside, const typename T::beside& peek,
                        const void* address, domain::site where) {
@@ -58,7 +57,7 @@ struct always {
   static void recover(beside&, domain::site) noexcept {}
 };
 
-/// A counter that lies in the pool. A crash can leave it raised: recovery clears it (errata 2.4).
+/// A counter in the pool. A crash can leave it raised; recovery clears it (errata 2.4).
 class pool_counter {
  public:
   template <class D>
@@ -86,9 +85,9 @@ class pool_counter {
   base::raw_atomic<std::uint64_t> counter_;
 };
 
-/// `adjacent` for the cells of a `cell_group`: one counter for all of them, in the last word of the
-/// block of `block_bytes` bytes that they lie in. A load that finds it raised for another cell of
-/// the group flushes in vain.
+/// `adjacent` for the cells of a `cell_group`: one counter for all of them, in the last word of
+/// their block of `block_bytes` bytes. A load that finds it raised for another cell of the group
+/// flushes in vain.
 struct adjacent_to_group {
   static constexpr std::size_t block_bytes = 32;
   using beside = nothing;
@@ -118,8 +117,8 @@ struct adjacent_to_group {
   }
 };
 
-/// The counter stands beside the value, in the same line: no further cache miss, twice the memory,
-/// except where cells share a counter.
+/// The counter follows the value in the same line: no further cache miss, twice the memory, except
+/// for cells that share a counter.
 struct adjacent {
   using grouped = adjacent_to_group;
   using beside = pool_counter;
@@ -149,7 +148,7 @@ struct adjacent {
 
 namespace detail {
 
-/// A counter in the shared volatile table, chosen by `key`; one in `Distance` is used.
+/// Returns the counter for `key` in the shared volatile table; one counter in `Distance` is used.
 template <std::size_t Bytes, std::size_t Distance>
 [[nodiscard]] inline std::atomic<flit_counter>& counter_for(std::uintptr_t key) noexcept {
   constexpr unsigned index_bits = std::bit_width(Bytes / sizeof(flit_counter) / Distance) - 1;
@@ -188,8 +187,8 @@ struct table {
 
 }  // namespace detail
 
-/// How the counters of a table lie: four to a word, or one, which a table of the same size pays for
-/// with more places per counter and gains fewer threads that write to one line. [Wei22, 5.1]
+/// The arrangement of the counters of a table: four to a word, or one. With one, a table of the
+/// same size has more places per counter, and fewer threads write to one line. [Wei22, 5.1]
 enum class counters : unsigned char { packed, one_per_word };
 
 /// One counter per word of the pool, in a volatile table of `Bytes` bytes (4 KiB to 64 MiB).
@@ -220,7 +219,7 @@ struct grouped<Tag> {
 
 }  // namespace detail
 
-/// `Tag` for the cells of one node, which may share what it keeps in the node.
+/// `Tag` for the cells of one node, which may share its counter.
 template <class Tag>
 using grouped = typename detail::grouped<Tag>::type;
 

@@ -4,8 +4,8 @@
 //   jobs.push(work);
 //   std::optional<job> next = jobs.pop();
 //
-// Values lie in payloads that are numbered from the bottom; where they are is known in ordinary
-// memory alone. One lock. [Wen21, 3: what a structure has to keep]
+// Payloads contain the values and are numbered from the bottom. Only ordinary memory has their
+// positions. One lock. [Wen21, 3: what a structure has to keep]
 //
 // When not to use: as for epoch::hash_map; where many threads fight over values, no stack scales.
 //
@@ -21,7 +21,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <atomic>
@@ -39,10 +40,11 @@ namespace outlast::epoch {
 
 /// A stack of trivially copyable values, or of std::string.
 ///
-/// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
-/// visitor must not use the stack. Progress: blocking, one lock. Durability: as epoch::hash_map.
+/// Thread-safety: all members may be called concurrently. for_each() blocks all other members, and
+/// its visitor must not use the stack. Progress: blocking, one lock. Durability: as
+/// epoch::hash_map.
 template <class Policy, roots::storable Value>
-class basic_stack {
+class basic_stack : public roots::structure_operations<basic_stack<Policy, Value>> {
   using D = typename Policy::domain_type;
   using numbered = detail::stored_pair<std::uint64_t, Value>;
   using payload_type = typename numbered::payload_type;
@@ -50,27 +52,21 @@ class basic_stack {
   using operation = typename Policy::operation;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the stack `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// Attaches the stack `name` in `pool`. Creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_stack(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_stack() { session_->release(); }
-  basic_stack(const basic_stack&) = delete;
-  basic_stack& operator=(const basic_stack&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Puts `value` on top. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
-    // Written before the lock is taken; its number comes under it.
+    // Written before the lock is taken; its number is stored under the lock.
     prepared_type made =
         numbered::template prepare<prepared_type>(session_->memory(), std::uint64_t{0}, value);
     session_->require_here();
@@ -83,7 +79,7 @@ class basic_stack {
     session_->size.store(items.size(), std::memory_order_release);
   }
 
-  /// Takes the value on top, or nothing.
+  /// Removes and returns the value on top, or nothing.
   std::optional<Value> pop() {
     session_->require_here();
     const std::lock_guard lock(session_->lock);
@@ -99,12 +95,12 @@ class basic_stack {
   }
 
   [[nodiscard]] bool empty() const { return size_estimate() == 0; }
-  /// How many values there are; exact while nothing changes.
+  /// Returns the number of values; exact while no operation runs.
   [[nodiscard]] std::size_t size_estimate() const {
     return session_->size.load(std::memory_order_acquire);
   }
 
-  /// Calls `visit(value)`, the value that pop() would take first.
+  /// Calls `visit(value)`, first for the value that pop() would return first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     session_->require_here();
@@ -114,11 +110,9 @@ class basic_stack {
     }
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -128,7 +122,7 @@ class basic_stack {
             false};
   }
 
-  /// The volatile half.
+  /// The volatile state of the stack.
   class session final : public payload_session<D> {
    public:
     session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
@@ -147,7 +141,7 @@ class basic_stack {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered stack.

@@ -4,11 +4,11 @@
 //   cache.set("user:7", state, {.expires_in = 30min});
 //   std::optional<std::string> there = cache.get("user:7");
 //
-// A hash_map of byte strings, whose values begin with what memcached keeps beside them: flags, the
-// time at which the item expires, and a number that is another one after each change. [Wen21, 6.2]
+// A hash_map of byte strings. Each value begins with the data that memcached keeps for an item:
+// flags, the time at which it expires, and a number that changes with each change. [Wen21, 6.2]
 //
-// When not to use: where something has to be thrown out when space is short; a full pool refuses
-// new items here.
+// When not to use: if items must be evicted when space is short. This cache rejects new items in a
+// full pool.
 #pragma once
 
 #include <outlast/domain/native.hpp>
@@ -50,18 +50,18 @@ enum class cas_result { stored, exists, not_found };
 
 struct cache_options {
   map_options table = {};
-  /// Seconds since 1970 by which items expire.
+  /// Returns the seconds since 1970, by which items expire.
   std::function<std::int64_t()> now = [] {
     const auto since = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::seconds>(since).count();
   };
 };
 
-/// Keys and values are any bytes. An item that has expired is absent for every operation; its space
-/// is free when a later operation changes its key, or after purge().
+/// A cache of byte strings. An item that has expired is absent for every operation. A later
+/// operation that changes its key frees its space, and so does purge().
 ///
 /// Thread-safety: all members may be called concurrently. Progress and durability: as
-/// epoch::hash_map, each operation at once.
+/// epoch::hash_map; each operation is atomic.
 template <class Policy>
 class basic_cache {
   using D = typename Policy::domain_type;
@@ -71,7 +71,7 @@ class basic_cache {
  public:
   using pool_type = basic_pool<D>;
 
-  /// Attaches the cache `name` in `pool`; creates it if there is none. Throws as hash_map.
+  /// Attaches the cache `name` in `pool`. Creates it if there is none. Throws as hash_map.
   basic_cache(pool_type& pool, std::string_view name, const cache_options& options = {})
       : map_(pool, name, options.table), now_(options.now) {
     std::uint64_t greatest = 0;
@@ -82,13 +82,13 @@ class basic_cache {
     unique_.store(std::max(greatest, map_.kept_number()), std::memory_order_relaxed);
   }
 
-  /// The value, or nothing.
+  /// Returns the value, or nothing.
   [[nodiscard]] std::optional<std::string> get(std::string_view key) const {
     std::optional<std::string> found;
     read(key, [&](const head&, std::string_view value) { found.emplace(value); });
     return found;
   }
-  /// The same with flags and number.
+  /// Returns the value with its flags and number, or nothing.
   [[nodiscard]] std::optional<cached_item> gets(std::string_view key) const {
     std::optional<cached_item> found;
     read(key, [&](const head& of, std::string_view value) {
@@ -97,7 +97,8 @@ class basic_cache {
     return found;
   }
 
-  /// Stores in any case. Throws out_of_space without effect, as all that stores.
+  /// Stores the item, present or not. Throws out_of_space without effect, as all members that
+  /// store.
   void set(std::string_view key, std::string_view value, const item_options& how = {}) {
     map_.modify(key, [&](const std::string_view*) { return step::to(stored(value, how)); });
   }
@@ -113,7 +114,7 @@ class basic_cache {
       return live(now) ? step::to(stored(value, how)) : step::nothing();
     });
   }
-  /// Stores if the item is still that of the number.
+  /// Stores if the item still has that number.
   cas_result cas(std::string_view key, std::string_view value, std::uint64_t unique,
                  const item_options& how = {}) {
     cas_result result = cas_result::not_found;
@@ -125,22 +126,22 @@ class basic_cache {
     });
     return result;
   }
-  /// Puts bytes behind the value, or in front of it. False if the key is absent.
+  /// Adds bytes after the value, or before it. Returns false if the key is absent.
   bool append(std::string_view key, std::string_view more) {
     return extend(key, [&](std::string_view value) { return std::string(value).append(more); });
   }
   bool prepend(std::string_view key, std::string_view more) {
     return extend(key, [&](std::string_view value) { return std::string(more).append(value); });
   }
-  /// Adds to a value that is a decimal number, modulo 2^64; decr() stops at 0. The new number, or
-  /// nothing if the key is absent or its value no such number.
+  /// Adds to a value that is a decimal number, modulo 2^64; decr() stops at 0. Returns the new
+  /// number, or nothing if the key is absent or its value is not such a number.
   std::optional<std::uint64_t> incr(std::string_view key, std::uint64_t by = 1) {
     return count(key, [by](std::uint64_t now) { return now + by; });
   }
   std::optional<std::uint64_t> decr(std::string_view key, std::uint64_t by = 1) {
     return count(key, [by](std::uint64_t now) { return now - std::min(now, by); });
   }
-  /// Changes when the item expires. False if the key is absent.
+  /// Changes the time at which the item expires. Returns false if the key is absent.
   bool touch(std::string_view key, std::chrono::seconds expires_in) {
     return map_.modify(key, [&](const std::string_view* now) {
       if (!live(now)) return step::nothing();
@@ -149,7 +150,7 @@ class basic_cache {
       return step::to(joined(changed, value_of(*now)));
     });
   }
-  /// Removes the item. False if the key is absent.
+  /// Removes the item. Returns false if the key is absent.
   bool erase(std::string_view key) {
     bool was_live = false;
     map_.modify(key, [&](const std::string_view* now) {
@@ -159,7 +160,7 @@ class basic_cache {
     return was_live;
   }
 
-  /// Frees what has expired. Returns how many items.
+  /// Frees expired items. Returns their number.
   std::size_t purge() {
     std::vector<std::string> keys;
     map_.for_each([&](std::string_view key, std::string_view stored) {
@@ -174,16 +175,16 @@ class basic_cache {
     return gone;
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { map_.sync(); }
-  /// Items, those included that have expired and are not gone yet.
+  /// Returns the number of items, including expired items that are not freed yet.
   [[nodiscard]] std::size_t size_estimate() const { return map_.size_estimate(); }
   [[nodiscard]] map_type& map() noexcept { return map_; }
 
  private:
   static constexpr std::uint64_t numbers_at_once = std::uint64_t{1} << 20;
 
-  /// What a stored value begins with. On media: docs/formats/epoch.md.
+  /// The beginning of a stored value. On media: docs/formats/epoch.md.
   struct head {
     std::uint64_t unique;
     std::int64_t expires;  ///< seconds since 1970; 0: never
@@ -192,7 +193,7 @@ class basic_cache {
   };
   static_assert(sizeof(head) == 24);
 
-  /// Of a value that is too short to be an item's: one that has expired.
+  /// The item of a value that is too short: an item that has expired.
   static head head_of(std::string_view stored) noexcept {
     head found{0, -1, 0, 0};
     if (stored.size() >= sizeof found) std::memcpy(&found, stored.data(), sizeof found);
@@ -218,9 +219,9 @@ class basic_cache {
     const std::int64_t now = now_();
     return now > 0 && in.count() > never - now ? never : now + in.count();
   }
-  /// No number is given twice, also after the item that had it is gone, and after a crash: what is
-  /// kept with the map is greater than all. It is raised by many numbers, since that waits until it
-  /// is durable.
+  /// Returns a number that no item ever had, also after a crash. The number kept with the map is
+  /// greater than all. It is raised by many numbers together, because that waits until it is
+  /// durable.
   [[nodiscard]] std::uint64_t next_unique() {
     const std::uint64_t next = unique_.fetch_add(1, std::memory_order_relaxed) + 1;
     if (next > kept_.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -271,7 +272,7 @@ class basic_cache {
   domain::volatile_word<D, std::uint64_t> kept_{0};    ///< no greater one than that is durable
 };
 
-/// The buffered cache of a pool that finds out by itself what its file needs.
+/// The cache for pools that detect at run time how their file becomes durable.
 using cache = basic_cache<buffered<>>;
 
 }  // namespace outlast::epoch

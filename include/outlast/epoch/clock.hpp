@@ -1,19 +1,18 @@
-// The one clock of a pool: it cuts the execution of all its buffered structures into epochs, so
-// that a crash takes away whole epochs only. [Wen21, 3.2, 5]
+// The clock of a pool: it divides the execution of all its buffered structures into epochs, so that
+// a crash removes whole epochs only. [Wen21, 3.2, 5]
 //
 //   epoch::clock<D>& clock = epoch::clock_of(pool);
-//   clock.sync();  // what has returned by now survives
+//   clock.sync();  // every operation that has returned is durable
 //
 // An operation belongs to the epoch in which it began. The tick from epoch e to e + 1 waits for the
-// operations of e - 1, writes back all that they left, and only then writes down e + 1. So the
-// clock e in an image says: everything up to e - 2 is there, complete. Operations never wait: not
-// for the tick, not for a fence. A sync passes two epochs. The clock stands while
-// nothing changes.
+// operations of e - 1, writes back all that they left, and only then stores e + 1. So the clock e
+// in an image means that everything up to e - 2 is there, complete. Operations never wait: not for
+// the tick, not for a fence. A sync passes two epochs. The clock stops while nothing changes.
 //
-// When not to use: an operation that stays inside for long holds back everybody's durability, not
-// their progress.
+// When not to use: an operation that lasts long delays the durability of all others, but not their
+// progress.
 //
-// Memory: per thread, what it left in the last epochs. Literature: Wen et al., A Fast, General
+// Memory: per thread, the changes of the last epochs. Literature: Wen et al., A Fast, General
 // System for Buffered Persistent Data Structures (ICPP 2021).
 #pragma once
 
@@ -37,6 +36,7 @@
 #include <outlast/epoch/options.hpp>
 #include <outlast/epoch/payload.hpp>
 #include <outlast/pool/pool.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/root/root_session.hpp>
 
 #include <algorithm>
@@ -57,21 +57,20 @@
 
 namespace outlast::epoch {
 
-/// A structure that begins an operation has its payloads registered here.
+/// The clock records the payloads that a thread changes during its operations.
 ///
-/// Thread-safety: enter(), leave() and what is between them: each thread for itself; tick(),
-/// sync(), now(), boundary() and configure(): any thread, concurrently; the rest: the caller is
-/// alone.
-/// Progress: enter() repeats only if the clock has ticked meanwhile; leave(), written() and
-/// given_up() never wait. tick() and sync() wait for operations that are under way, and for each
-/// other.
+/// Thread-safety: each thread calls enter(), leave() and the members in between for itself. Any
+/// thread may call tick(), sync(), now(), boundary() and configure() concurrently. The other
+/// members require that no other thread uses the clock. Progress: enter() repeats only if the clock
+/// has ticked meanwhile; leave(), written() and given_up() never wait. tick() and sync() wait for
+/// running operations, and for each other.
 ///
 /// Invariants:
 ///   I1  an operation that is announced in epoch e ends before the clock is e + 2.
-///   I2  the clock on the media is e only if all that operations of epochs up to e - 2 left is.
-///       While a sync runs, the clock that operations see may be one ahead of it.
-///   I3  what was given up in epoch e, and is older, is used again only when the media say at least
-///       e + 2, and no operation is under way that can have seen it: when the clock is e + 3.
+///   I2  the clock on the media is e only if all changes of epochs up to e - 2 are there. During a
+///       sync, the clock that operations see may be one ahead of it.
+///   I3  a payload given up in epoch e, or before, is reused only when the media have at least
+///       e + 2, and no running operation can have seen it: when the clock is e + 3.
 template <domain::persistence_domain D>
 class clock final : private base::thread_exit_listener {
   using session_type = detail::clock_session<D>;
@@ -82,12 +81,10 @@ class clock final : private base::thread_exit_listener {
   using arena_type = alloc::arena<D>;
   class record;
 
-  /// A service of the pool: made by clock_of() on first use. Durable at return. Starts a thread
-  /// that ticks, in real domains. Throws what attaching a root throws.
+  /// Makes the clock: a service of the pool, which clock_of() makes on first use. Durable at
+  /// return. Starts a thread that ticks, in real domains. Throws what attaching a root throws.
   explicit clock(pool_type& pool)
-      : session_{pool.template service<roots::root_sessions<D>>().template attach<session_type>(
-            session_type::root_name, session_type::type(),
-            [](auto& in, const auto& root) { return std::make_shared<session_type>(in, root); })},
+      : session_(pool, session_type::root_name, session_type::type()),
         now_(session_->now()),
         nonblocking_epochs_(now_, ticks_),
         exchanges_([](std::uint32_t) { return std::make_unique<detail::verified_exchange<D>>(); }),
@@ -108,13 +105,13 @@ class clock final : private base::thread_exit_listener {
   }
   clock(const clock&) = delete;
   clock& operator=(const clock&) = delete;
-  /// Writes nothing.
+  /// Stops the thread. Writes nothing.
   ~clock() {
     stop_listening();
     ticks_.stop();
   }
 
-  /// Changes how it runs, from now on. Throws error{bad_argument}.
+  /// Changes the options from now on. Throws error{bad_argument}.
   void configure(const clock_options& options) {
     if (options.buffer < 2) {
       throw error(errc::bad_argument, path_, "a buffer of payloads holds at least 2");
@@ -137,14 +134,14 @@ class clock final : private base::thread_exit_listener {
     ticks_.start(options.epoch_length, [this] { return try_to_tick(); }, [this] { return look(); });
   }
 
-  /// The present epoch.
+  /// Returns the present epoch.
   [[nodiscard]] std::uint64_t now() const { return now_.load(std::memory_order_acquire); }
-  /// The same, behind everything that the caller has stored before.
+  /// Returns the present epoch, ordered after all earlier stores of the caller.
   [[nodiscard]] std::uint64_t present() const { return now_.load(std::memory_order_seq_cst); }
-  /// The last epoch that the recovery at this clock's opening found complete.
+  /// Returns the last epoch that the recovery at this clock's opening found complete.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return session_->boundary(); }
-  /// What survives what, and how much a crash may take away, in a few sentences: for users and
-  /// their logs.
+  /// Returns a few sentences for users and their logs: the failures that the data survives, and the
+  /// time that a crash may remove.
   [[nodiscard]] std::string guarantee() const {
     // With a device the clock of the last tick becomes durable with the next.
     return detail::loss_window(domain::notes_pages<D> ? 3 : 2, ticks_twice,
@@ -155,9 +152,9 @@ class clock final : private base::thread_exit_listener {
 
   // ---- For operations ----
 
-  /// Begins an operation of the calling thread. What it gave up long ago may be freed now.
-  /// Throws error{io_failure} where the device has failed, error{forked}, error{refused} inside of
-  /// another operation of the thread, std::bad_alloc.
+  /// Begins an operation of the calling thread. May free payloads that the thread gave up three
+  /// epochs ago. Throws error{io_failure} if the device has failed, error{forked}, error{refused}
+  /// inside another operation of the thread, std::bad_alloc.
   record& enter() {
     record& mine = records_.local();
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
@@ -166,22 +163,23 @@ class clock final : private base::thread_exit_listener {
     return begin(mine, epoch);
   }
 
-  /// The two halves of enter(), for those who take a lock between them: an instruction that waits
-  /// is saved. Ticks wait for who has come. Throws error{forked}, error{refused}.
+  /// Announces an operation: the first half of enter(), for threads that take a lock between the
+  /// halves, which saves a fence. Ticks wait for announced operations. Throws error{forked},
+  /// error{refused}.
   record& begin() {
     record& mine = records_.local();
     if (mine.active_.load(std::memory_order_relaxed) != 0) throw_nested();
     D::announce_before_exchange(mine.active_, now_.load(std::memory_order_acquire));  // (1)
     return mine;
   }
-  /// Begins what came. Throws as enter(), and nobody has come then.
+  /// Begins an announced operation. Throws as enter(), and cancels the operation then.
   record& begin(record& mine) { return begin(mine, mine.active_.load(std::memory_order_relaxed)); }
-  /// Nothing begins.
+  /// Cancels an announced operation.
   void cancel(record& mine) {
     D::store(mine.active_, 0, std::memory_order_release, domain::site::none());
   }
 
-  /// Ends it.
+  /// Ends the operation.
   void leave(record& mine) {
     if (mine.writes_at_once_) [[unlikely]]
       write_back_present(mine);
@@ -199,21 +197,21 @@ class clock final : private base::thread_exit_listener {
       write_back_oldest(mine);
   }
 
-  /// The operation has marked a payload, a block of `from`, as given up.
+  /// Records that the operation has marked a payload, a block of `from`, as given up.
   void given_up(record& mine, arena_type& from, void* block) noexcept { mine.give_up(from, block); }
 
-  /// For operations that nobody waits for.
+  /// Returns the epochs of non-blocking operations, for which no tick waits.
   [[nodiscard]] detail::nonblocking_epochs<D>& nonblocking_epochs() noexcept {
     return nonblocking_epochs_;
   }
-  /// Begins one of them. Throws error{io_failure} where the device has failed, error{forked},
-  /// std::bad_alloc.
+  /// Begins a non-blocking operation. Throws error{io_failure} if the device has failed,
+  /// error{forked}, std::bad_alloc.
   [[nodiscard]] typename detail::nonblocking_epochs<D>::record& enter_nonblocking() {
     require_device();
     return nonblocking_epochs_.local();
   }
 
-  /// For verified_pointer: one per thread.
+  /// Returns the exchanges of verified_pointer: one per thread.
   [[nodiscard]] auto& exchanges() noexcept { return exchanges_; }
 
   [[nodiscard]] std::size_t stream_from_bytes() const noexcept {
@@ -222,17 +220,16 @@ class clock final : private base::thread_exit_listener {
 
   // ---- For the rest of the world ----
 
-  /// One epoch passes. What ended in the epoch before the last is durable at return, but for
-  /// domains with a device, where it is one tick later. Throws error{io_failure}.
+  /// Passes one epoch. The operations of the epoch before the last are durable at return; on
+  /// domains with a device, one tick later. Throws error{io_failure}.
   void tick() {
     require_outside();
     const std::lock_guard lock(ticking_);
     tick_alone();
   }
 
-  /// What has returned by now survives every crash that the domain speaks of, at return. The caller
-  /// writes back itself what others left. Throws error{io_failure}, error{refused} inside an
-  /// operation.
+  /// Blocks until every operation that has returned is durable. The caller itself writes back the
+  /// changes of other threads. Throws error{io_failure}, error{refused} inside an operation.
   void sync() {
     require_outside();
     pass_until(now() + 2);
@@ -252,8 +249,8 @@ class clock final : private base::thread_exit_listener {
 
   [[nodiscard]] session_type& session() noexcept { return *session_; }
 
-  /// The pool is about to be closed; no operation runs. Everything is durable at return, and
-  /// nothing waits to be freed.
+  /// Prepares the close of the pool. Everything is durable at return, and nothing waits to be
+  /// freed. Requires: no operation runs.
   void settle() {
     sync();
     sync();  // what was given up in the present is free when the clock is three epochs on
@@ -263,12 +260,13 @@ class clock final : private base::thread_exit_listener {
     });
   }
 
-  /// The epoch of the calling thread's last operation; 0 if there was none since it asked last. For
-  /// verification.
+  /// Returns the epoch of the calling thread's last operation, or 0 if there was none since the
+  /// last call. For verification.
   [[nodiscard]] std::uint64_t take_last_epoch() {
     return std::max(std::exchange(records_.local().epoch_, 0), nonblocking_epochs_.take_effect());
   }
-  /// Payloads that wait to be freed. For tests; exact only at rest.
+  /// Returns the number of payloads that wait to be freed. For tests; exact only while no operation
+  /// runs.
   [[nodiscard]] std::size_t waiting() const {
     std::size_t sum = 0;
     records_.for_each([&](const record& each) { sum += each.waiting(); });
@@ -284,8 +282,8 @@ class clock final : private base::thread_exit_listener {
     arena_type* from;
     void* block;
   };
-  /// What one thread left in one epoch. Its thread alone touches it while it is in an operation of
-  /// that epoch, whoever ticks alone from then on.
+  /// The changes of one thread in one epoch. Only the thread uses them during an operation of that
+  /// epoch; afterwards only the thread that ticks.
   struct leftovers {
     std::uint64_t epoch = 0;
     std::vector<range> ranges;
@@ -293,12 +291,12 @@ class clock final : private base::thread_exit_listener {
   };
   static constexpr std::size_t slots = 4;
   static constexpr std::size_t room = 16;  // for what most operations leave
-  /// With a device the clock of the last tick may not be durable yet: nothing of two epochs ago can
-  /// be used again before it is.
+  /// With a device the clock of the last tick may not be durable yet: no block of two epochs ago
+  /// can be reused before it is.
   static constexpr bool ticks_twice = !domain::notes_pages<D>;
 
  public:
-  /// What a thread announces and has left.
+  /// The announcement of a thread, and its changes.
   class alignas(2 * base::cache_line_size) record {
    public:
     explicit record(std::size_t buffer) : max_ranges_(buffer) {}
@@ -327,8 +325,8 @@ class clock final : private base::thread_exit_listener {
       }
     }
 
-    /// Without volatile memory the block is lost until the next recovery finds it: better than an
-    /// operation that fails although it took effect.
+    /// Without volatile memory the block is lost until the next recovery finds it. That is better
+    /// than an operation that fails although it took effect.
     void give_up(arena_type& from, void* block) noexcept {
       try {
         present_->blocks.emplace_back(from.owner_of_calls(), &from, block);
@@ -358,7 +356,7 @@ class clock final : private base::thread_exit_listener {
     return buffer_.load(std::memory_order_relaxed);
   }
 
-  /// Once `epoch` is announced.
+  /// Begins an operation whose `epoch` is announced.
   record& begin(record& mine, std::uint64_t epoch) {
     for (;;) {
       // (1) announced before the clock is read again; synchronizes-with (2, 4, 7, 8, 9, 10): either
@@ -385,8 +383,8 @@ class clock final : private base::thread_exit_listener {
     if (records_.local().active_.load(std::memory_order_relaxed) != 0) throw_nested();
   }
 
-  /// The first operation of a thread in an epoch, or one that may leave more than there is room
-  /// for. Throws with no operation begun.
+  /// Prepares the first operation of a thread in an epoch, or one that may need more room. If it
+  /// throws, no operation has begun.
   [[gnu::noinline]] void prepare(record& mine, std::uint64_t epoch) {
     try {
       require_device();
@@ -421,7 +419,7 @@ class clock final : private base::thread_exit_listener {
                 "survives. Close the pool, check the device, and open it again");
   }
 
-  /// The buffer is full: half of it is written back now. One wait for all of that.
+  /// Writes back half of a full buffer, with one fence.
   [[gnu::noinline]] void write_back_oldest(record& mine) {
     if (writes_.load(std::memory_order_relaxed) == write_back::none) {
       mine.present_->ranges.clear();
@@ -444,15 +442,15 @@ class clock final : private base::thread_exit_listener {
 
   template <class Iterator>
   static void flush(Iterator first, Iterator last, domain::site where = domain::site::current()) {
-    // A payload that was made and given up in one epoch is free before its lines are flushed: one
-    // flush more than there has to be.
+    // A payload that was made and given up in one epoch is freed before its lines are flushed: one
+    // flush more than needed.
     const domain::tolerates_freed<D> its_lines;
     detail::line_writer<D> writer;
     for (; first != last; ++first) writer.flush(first->first, first->bytes, where);
   }
 
-  /// The media say `target` at return, or the device has it to do. Asks with the lock: without it
-  /// the clock may be ahead of the media (I2), and who answers then answers too early.
+  /// Passes epochs until the media have `target`, or the device is about to write it. Reads
+  /// the clock under the lock, because the clock may be ahead of the media without it (I2).
   void pass_until(std::uint64_t target) {
     const std::lock_guard lock(ticking_);
     while (now() < target) {
@@ -478,8 +476,8 @@ class clock final : private base::thread_exit_listener {
     });
   }
 
-  /// Two epochs pass, for the waits of one. Operations may begin in the first of them before the
-  /// media say anything: what it and the two before have left goes together in a crash.
+  /// Passes two epochs with the fences of one. Operations may begin in the first of them before it
+  /// is on the media: its changes and those of the two epochs before are lost together in a crash.
   void tick_twice_alone() {
     unless_it_fails([&] {
       const std::uint64_t epoch = now_.load(std::memory_order_relaxed);
@@ -501,14 +499,14 @@ class clock final : private base::thread_exit_listener {
     });
   }
 
-  /// Of operations that nobody waits for, those are ended by this thread.
+  /// Ends the non-blocking operations of earlier epochs in this thread.
   void end_operations_before(std::uint64_t epoch) {
     wait_for_operations_before(epoch);
     nonblocking_epochs_.pass(epoch);
   }
 
-  /// With ticking_. Where the device fails or has failed, nothing begins any more: who begins
-  /// finds another epoch than the one that it is prepared for, and asks.
+  /// Requires: the caller holds ticking_. After a failure of the device no operation begins: the
+  /// clock moves, so that a thread that begins one checks for the failure.
   template <class Work>
   void unless_it_fails(Work&& work) {
     require_device();
@@ -544,8 +542,8 @@ class clock final : private base::thread_exit_listener {
     });
   }
 
-  /// Forgets what operations of `epoch` have left: it is durable. Not earlier, since a tick may run
-  /// out of memory half-way, and the next one, by whichever thread, must find all of it.
+  /// Forgets the changes of `epoch`, which are durable. Not earlier, because a tick may run out of
+  /// memory half-way. The next one, by whichever thread, must then find all of them.
   void written_back(std::uint64_t epoch) {
     records_.for_each([&](record& each) {
       leftovers& left = each.left_[epoch % slots];
@@ -586,29 +584,20 @@ class clock final : private base::thread_exit_listener {
     left.blocks.call_all([](const given& each) { each.from->deallocate(each.block); });
   }
 
-  /// Whatever becomes of the clock, another one may be attached after it.
-  struct held_session {
-    std::shared_ptr<session_type> of;
-    ~held_session() { of->release(); }
-
-    [[nodiscard]] session_type* operator->() const noexcept { return of.get(); }
-    [[nodiscard]] session_type& operator*() const noexcept { return *of; }
-  };
-
-  /// Of the thread that ticks. False: never again.
+  /// Ticks in the clock's thread. Returns false if no further tick is possible.
   bool try_to_tick() {
     try {
       tick();
     } catch (const error&) {
       return false;  // failed_ tells those who begin an operation or sync
     } catch (const std::bad_alloc&) {
-      // The next tick does what this one could not remember.
+      // The next tick does the work for which there was no memory.
     }
     return true;
   }
 
-  /// What changes in epoch e is durable, and what it has given up is free, when the clock is e + 3.
-  /// A tick that nothing needs would write to the device for nothing.
+  /// The changes of epoch e are durable, and its given-up payloads are free, when the clock is e +
+  /// 3. A tick without a need would write to the device for nothing.
   [[nodiscard]] outlook look() const {
     bool is_used = nonblocking_epochs_.is_used();
     records_.for_each([&](const record& each) {
@@ -623,14 +612,14 @@ class clock final : private base::thread_exit_listener {
     return is_used ? outlook::waiting : outlook::nothing;
   }
 
-  /// Before the roots are detached.
+  /// Ends the clock before the roots are detached.
   void close() {
     ticks_.stop();
     settle();
     session_->release();
   }
 
-  /// An exiting thread is in no operation any more. What it left stays for the next tick.
+  /// Ends the announcement of an exiting thread. The next tick processes its changes.
   void thread_exited(std::uint32_t slot) noexcept override {
     if (records_.forbidden()) return;
     if (record* const gone = records_.of_slot(slot)) {
@@ -638,7 +627,7 @@ class clock final : private base::thread_exit_listener {
     }
   }
 
-  held_session session_;
+  roots::attached<session_type> session_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   alignas(2 * base::cache_line_size) domain::volatile_word<D, std::uint64_t> now_;
   std::atomic<bool> failed_{false};
@@ -655,8 +644,8 @@ class clock final : private base::thread_exit_listener {
   base::periodic_thread ticks_;  // ends first
 };
 
-/// The clock of `pool`. Thread-safety: may be called concurrently. Throws what the constructor of
-/// clock throws.
+/// Returns the clock of `pool`. Thread-safety: may be called concurrently. Throws what the
+/// constructor of clock throws.
 template <domain::persistence_domain D>
 [[nodiscard]] clock<D>& clock_of(basic_pool<D>& pool) {
   return pool.template service<roots::root_sessions<D>>().template service<clock<D>>();

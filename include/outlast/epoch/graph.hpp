@@ -5,14 +5,14 @@
 //   friends.add_edge(7, 9, {2019});
 //   friends.remove_vertex(9);        // and all its edges
 //
-// A payload for each vertex and each edge; an edge names its ends, not the other way round, so that
-// no change goes through chains of payloads. Who is whose neighbour is known in ordinary memory
-// alone, and found out again, by several threads, when the graph is attached. [Wen21, 6.3]
+// A payload for each vertex and each edge. An edge names its ends, not the other way round, so that
+// no change passes chains of payloads. The neighbours of a vertex are only in ordinary memory, and
+// are found again, by several threads, when the graph is attached. [Wen21, 6.3]
 //
 // When not to use: as for epoch::hash_map.
 //
-// Memory: 40 bytes in the pool beside a vertex's attribute, 40 beside an edge's; outside, 24 bytes
-// per edge and 128 per vertex that there ever was in this process.
+// Memory: 40 bytes in the pool per vertex and 40 per edge, in addition to the attributes. Outside,
+// 24 bytes per edge and 128 per vertex that ever existed in this process.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -25,7 +25,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -48,37 +49,32 @@ struct no_attribute {
   friend bool operator==(no_attribute, no_attribute) = default;
 };
 
-/// A graph whose vertices have numbers that the caller gives them; at most one edge leads from one
-/// to another, also from one to itself.
+/// A graph whose vertices have numbers that the caller chooses. At most one edge leads from one
+/// vertex to another, or to itself.
 ///
 /// Thread-safety: all members may be called concurrently; visitors must not use the graph.
-/// Progress: blocking, one lock per vertex, taken in the order of their numbers; remove_vertex()
+/// Progress: blocking, one lock per vertex, taken in the order of their numbers. remove_vertex()
 /// begins again if the vertex's edges have changed before it has the locks of its neighbours.
 /// Durability: as epoch::hash_map.
 template <class Policy, payload_content Vertex, payload_content Edge>
-class basic_graph {
+class basic_graph : public roots::structure_operations<basic_graph<Policy, Vertex, Edge>> {
   using D = typename Policy::domain_type;
   using operation = typename Policy::operation;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
   using vertex_id = std::uint64_t;
 
-  /// Attaches the graph `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// Attaches the graph `name` in `pool`. Creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_graph(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_graph() { session_->release(); }
-  basic_graph(const basic_graph&) = delete;
-  basic_graph& operator=(const basic_graph&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
-  /// False if it is there. Throws out_of_space, std::bad_alloc without effect.
+  /// Adds a vertex. Returns false if it is present. Throws out_of_space, std::bad_alloc without
+  /// effect.
   bool add_vertex(vertex_id id, const Vertex& attribute = {}) {
     node& at = session_->node_of(id);
     const std::lock_guard lock(at.lock);
@@ -89,7 +85,7 @@ class basic_graph {
     return true;
   }
 
-  /// Removes the vertex and all edges from and to it, at once. False if it is not there.
+  /// Removes the vertex and all edges from and to it, atomically. Returns false if it is absent.
   bool remove_vertex(vertex_id id) {
     node* const known = session_->find(id);
     if (known == nullptr) return false;
@@ -108,7 +104,8 @@ class basic_graph {
     }
   }
 
-  /// False if it is there, or one of its ends is not. Throws as add_vertex().
+  /// Adds an edge. Returns false if it is present, or if one of its ends is absent. Throws as
+  /// add_vertex().
   bool add_edge(vertex_id from, vertex_id to, const Edge& attribute = {}) {
     node* const first = session_->find(from);
     node* const last = session_->find(to);
@@ -132,7 +129,7 @@ class basic_graph {
     return true;
   }
 
-  /// False if it is not there.
+  /// Removes an edge. Returns false if it is absent.
   bool remove_edge(vertex_id from, vertex_id to) {
     node* const source = session_->find(from);
     node* const target = session_->find(to);
@@ -149,7 +146,8 @@ class basic_graph {
     return true;
   }
 
-  /// Changes the attribute. False if it is not there. Throws out_of_space without effect.
+  /// Changes the attribute. Returns false if the vertex or the edge is absent. Throws out_of_space
+  /// without effect.
   bool set_vertex(vertex_id id, const Vertex& attribute) {
     node* const at = session_->find(id);
     if (at == nullptr) return false;
@@ -191,7 +189,7 @@ class basic_graph {
   }
 
   /// Calls `visit(to, edge's attribute)` for each edge from `id`, by ascending number, under the
-  /// lock of the vertex. False if it is not there.
+  /// lock of the vertex. Returns false if the vertex is absent.
   template <class Visit>
   bool for_each_edge_from(vertex_id id, Visit&& visit) const {
     node* const at = session_->find(id);
@@ -201,7 +199,7 @@ class basic_graph {
     for (const leading_out& each : at->out) visit(each.to->id, each.edge->unsafe().attribute);
     return true;
   }
-  /// Calls `visit(id, attribute)` for each vertex, in no useful order, under its lock.
+  /// Calls `visit(id, attribute)` for each vertex, in no specified order, under its lock.
   template <class Visit>
   void for_each_vertex(Visit&& visit) const {
     session_->for_each([&](node& at) {
@@ -209,7 +207,7 @@ class basic_graph {
       if (at.vertex != nullptr) visit(at.id, at.vertex->unsafe().attribute);
     });
   }
-  /// Calls `visit(from, to, attribute)` for each edge, in no useful order, under the lock of its
+  /// Calls `visit(from, to, attribute)` for each edge, in no specified order, under the lock of its
   /// first end.
   template <class Visit>
   void for_each_edge(Visit&& visit) const {
@@ -221,14 +219,12 @@ class basic_graph {
     });
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
 
-  /// How many there are; exact while nothing changes.
+  /// Returns the number of vertices; exact while no operation runs.
   [[nodiscard]] std::size_t vertex_count() const { return count(session_->vertices()); }
   [[nodiscard]] std::size_t edge_count() const { return count(session_->edges()); }
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -254,7 +250,8 @@ class basic_graph {
     node* to;
     edge_payload* edge;
   };
-  /// What is known of a number that some vertex has or had. Stays until the graph is closed.
+  /// The volatile state of a number that some vertex has or had. It stays until the graph is
+  /// closed.
   struct node {
     explicit node(vertex_id its_id) : id(its_id) {}
 
@@ -281,7 +278,7 @@ class basic_graph {
   /// The locks of several nodes, taken in the order of their numbers.
   class locks {
    public:
-    /// `of` are sorted.
+    /// Locks the nodes `of`, which must be sorted.
     explicit locks(const std::vector<node*>& of) : held_(of.data(), of.data() + of.size()) {
       for (node* const each : held_) each->lock.lock();
     }
@@ -313,7 +310,7 @@ class basic_graph {
     return static_cast<std::size_t>(std::max<std::int64_t>(of.sum(), 0));
   }
 
-  /// The vertex and its neighbours, as they are now. False if it is not there.
+  /// Collects the vertex and its present neighbours. Returns false if the vertex is absent.
   static bool collect(node& at, std::vector<node*>& involved) {
     involved.clear();
     const std::lock_guard lock(at.lock);
@@ -335,7 +332,8 @@ class basic_graph {
            std::all_of(at.in.begin(), at.in.end(), has);
   }
 
-  /// With the locks of `at` and of all its neighbours.
+  /// Removes all edges of `at`. Requires: the caller holds the locks of `at` and of all its
+  /// neighbours.
   void drop_edges(operation& op, node& at) {
     std::int64_t dropped = 0;
     for (const leading_out& each : at.out) {
@@ -355,7 +353,7 @@ class basic_graph {
     session_->edges().add(-dropped);
   }
 
-  /// The volatile half.
+  /// The volatile state of the graph.
   class session final : public payload_session<D> {
     struct hash_of_node {
       std::uint64_t operator()(const node& at) const { return base::mix64(at.id); }
@@ -387,7 +385,7 @@ class basic_graph {
       if (table_) table_->for_each([](node& each) { delete &each; });
     }
 
-    /// The node of that number, made if there is none.
+    /// Returns the node of that number, and makes it if there is none.
     [[nodiscard]] node& node_of(vertex_id id) {
       this->require_here();
       const std::uint64_t hash = base::mix64(id);
@@ -422,7 +420,7 @@ class basic_graph {
     [[nodiscard]] base::sharded_count& edges() noexcept { return edges_; }
 
    private:
-    /// The payload, if it is of that kind.
+    /// Returns the payload if it is of that kind, or nullptr.
     template <class Payload>
     Payload* as(payload_header* each, std::uint64_t kind) {
       const std::size_t room = this->room_of(each);
@@ -479,7 +477,7 @@ class basic_graph {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered graph.

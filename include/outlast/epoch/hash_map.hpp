@@ -1,18 +1,18 @@
-// A buffered hash map: an operation costs what it costs without durability, and a crash takes back
-// the last two epochs.
+// A buffered hash map: an operation costs as much as without durability, and a crash removes the
+// last two epochs.
 //
 //   outlast::epoch::hash_map<std::string, std::string> map(pool, "sessions");
-//   map.put(name, state);   // survives when the epoch has passed, or
-//   map.sync();             // at once: everything that has returned
+//   map.put(name, state);   // durable two epochs later, or
+//   map.sync();             // at the return of sync()
 //
-// Keys and values lie in payloads, the table of them in ordinary memory: it is built anew when the
-// map is attached, by several threads. Each bucket has a lock; the table grows while it is used.
+// Payloads contain keys and values. Their table is in ordinary memory, and is built, by several
+// threads, when the map is attached. Each bucket has a lock; the table grows while it is used.
 // [Wen21, 3.1, 6]
 //
-// When not to use: if what an operation answers must survive as soon as it has (sets, lockfree); if
-// a thread may be stopped for ever inside an operation, for the others wait for its lock.
+// When not to use: if the result of an operation must survive when it returns (sets, lockfree), or
+// if a thread may be stopped for ever inside an operation, because the others wait for its lock.
 //
-// Memory: 16 bytes in the pool beside key and value; 16 to 32 outside per key.
+// Memory: 16 bytes in the pool per key, in addition to key and value; 16 to 32 outside per key.
 #pragma once
 
 #include <outlast/base/keyed_hash.hpp>
@@ -25,7 +25,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <algorithm>
@@ -42,21 +43,21 @@
 
 namespace outlast::epoch {
 
-/// Design points of the volatile table.
+/// Options of the volatile table.
 struct map_options {
   std::size_t buckets = 1024;  ///< at first; rounded up to a power of two
   std::size_t load = 4;        ///< keys per bucket beyond which it grows, 1 and more
 };
 
-/// What is to become of a key: see basic_hash_map::modify().
+/// A change of a key: see basic_hash_map::modify().
 template <class Value>
 class change {
  public:
-  /// It stays as it is.
+  /// The key stays as it is.
   [[nodiscard]] static change nothing() { return change(kind::nothing, {}); }
-  /// It is absent afterwards.
+  /// The key is absent afterwards.
   [[nodiscard]] static change erase() { return change(kind::erase, {}); }
-  /// It has this value afterwards.
+  /// The key has this value afterwards.
   [[nodiscard]] static change to(Value value) { return change(kind::put, std::move(value)); }
 
   [[nodiscard]] bool puts() const noexcept { return kind_ == kind::put; }
@@ -73,13 +74,14 @@ class change {
 
 /// A map from `Key` to `Value`: trivially copyable types, or std::string.
 ///
-/// Thread-safety: all members may be called concurrently, but not from within for_each().
-/// Progress: blocking, one lock per bucket. Lookups wait for changes of their bucket's keys.
-/// Durability: an operation is durable when the pool's clock is two epochs on, or after sync(); a
-/// crash leaves the state at the end of an epoch, of all buffered structures of the pool at once.
+/// Thread-safety: all members may be called concurrently, but not from within for_each(). Progress:
+/// blocking, one lock per bucket. Lookups wait for changes of their bucket's keys. Durability: an
+/// operation is durable when the pool's clock has moved by two epochs, or after sync(). A crash
+/// leaves the state at the end of one epoch, the same for all buffered structures of the pool.
 template <class Policy, roots::storable Key, roots::storable Value,
           class Hash = base::default_hash<Key>>
-class basic_hash_map {
+class basic_hash_map
+    : public roots::container_operations<basic_hash_map<Policy, Key, Value, Hash>> {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<Key, Value>;
   using payload_type = typename pair::payload_type;
@@ -89,6 +91,7 @@ class basic_hash_map {
   using key_view = typename roots::reading<Key>::view;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -96,26 +99,20 @@ class basic_hash_map {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the map `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// Attaches the map `name` in `pool`. Creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   basic_hash_map(pool_type& pool, std::string_view name, const map_options& options = {})
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_, options);
-            })) {}
-  ~basic_hash_map() { session_->release(); }
-  basic_hash_map(const basic_hash_map&) = delete;
-  basic_hash_map& operator=(const basic_hash_map&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_, options) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Throws out_of_space without effect.
+  /// Adds `key`. Returns false without a change if it is present. Throws out_of_space without
+  /// effect.
   bool insert(key_view key, value_view value) { return store(key, value, way::insert); }
-  /// Makes `key` map to `value`, present or not. True if it was absent. As insert().
+  /// Maps `key` to `value`. Returns true if `key` was absent. As insert().
   bool put(key_view key, value_view value) { return store(key, value, way::put); }
-  /// Changes the value of `key`. False if it is absent. As insert().
+  /// Changes the value of `key`. Returns false if it is absent. As insert().
   bool update(key_view key, value_view value) { return store(key, value, way::update); }
 
-  /// Removes `key`. False if it is absent.
+  /// Removes `key`. Returns false if it is absent.
   bool erase(key_view key) {
     const std::uint64_t hash = hash_of(key);
     pending_operation coming(session_->memory());
@@ -132,9 +129,9 @@ class basic_hash_map {
     return erased;
   }
 
-  /// Reads and changes `key` at once: `decide(const value_view*)` is called once, under the lock of
-  /// its bucket, with the value or null, and returns a `change`. False if nothing has changed.
-  /// Throws out_of_space, and what `decide` throws, without effect.
+  /// Reads and changes `key` atomically: calls `decide(const value_view*)` once, under the lock of
+  /// the bucket, with the value or nullptr. `decide` returns a `change`. Returns false if nothing
+  /// has changed. Throws out_of_space, and what `decide` throws, without effect.
   template <class Decide>
   bool modify(key_view key, Decide&& decide) {
     const std::uint64_t hash = hash_of(key);
@@ -164,25 +161,26 @@ class basic_hash_map {
       return true;
     });
     if (more != 0) session_->count().add(more);
-    if (may_be_full) table.grow_if_full(size_estimate());
+    if (may_be_full) table.grow_if_full(this->size_estimate());
     return changed;
   }
 
-  /// Is `key` present?
+  /// Returns true if `key` is present.
   [[nodiscard]] bool contains(key_view key) const {
     const std::uint64_t hash = hash_of(key);
     return session_->table().with(
         hash, [&](bucket& here) { return static_cast<bool>(here.find(hash, has(key))); });
   }
 
-  /// The value of `key`, or nothing.
+  /// Returns the value of `key`, or nothing.
   [[nodiscard]] std::optional<Value> get(key_view key) const {
     std::optional<Value> found;
     read(key, [&](value_view value) { found.emplace(value); });
     return found;
   }
 
-  /// Calls `look(value)` where it lies, under the lock of its bucket. False if `key` is absent.
+  /// Calls `look(value)` with the value in the pool, under the lock of its bucket. Returns false if
+  /// `key` is absent.
   template <class Look>
   bool read(key_view key, Look&& look) const {
     const std::uint64_t hash = hash_of(key);
@@ -194,34 +192,26 @@ class basic_hash_map {
     });
   }
 
-  /// Calls `visit(key, value)`, in no useful order, for each key that is present throughout, under
-  /// the lock of its bucket: the visitor must not use the map.
+  /// Calls `visit(key, value)`, in no specified order, for each key that is present during the
+  /// whole walk, under the lock of its bucket. The visitor must not use the map.
   template <class Visit>
   void for_each(Visit&& visit) const {
     session_->table().for_each(
         [&](payload_type& at) { visit(pair::key_of(at), pair::value_of(at)); });
   }
 
-  // For structures that are built on it: a number that is kept beside the map, 0 at first.
+  // For structures that are built on the map: a number that is kept with it, 0 at first.
 
   [[nodiscard]] std::uint64_t kept_number() const { return session_->kept_number(); }
-  /// As payload_session's.
+  /// Raises the number as payload_session::keep_number().
   std::uint64_t keep_number(std::uint64_t number, std::uint64_t ahead) {
     return session_->keep_number(number, ahead);
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
 
-  /// How many keys there are; exact while nothing changes.
-  [[nodiscard]] std::size_t size_estimate() const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(session_->count().sum(), 0));
-  }
   [[nodiscard]] std::size_t bucket_count() const { return session_->table().size(); }
-  /// Was the pool not closed when this map was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  /// The arena of the payloads. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -240,7 +230,7 @@ class basic_hash_map {
     return decide(&value);
   }
 
-  /// Of this process: no pool has it.
+  /// Returns the hash of a key in this process; no pool contains it.
   static std::uint64_t hash_of(key_view key) { return base::volatile_hash<Hash, Key>(key); }
   static auto has(key_view key) {
     return [key](const payload_type& at) { return pair::key_of(at) == key; };
@@ -253,7 +243,7 @@ class basic_hash_map {
     return {"epoch::hash_map<" + sizes + ">", base::hash_bytes(full), true, false};
   }
 
-  /// Whether a payload is worth writing before the lock is taken, though it may not be needed.
+  /// True if a payload is written before the lock is taken, although it may not be needed.
   static constexpr bool writes_early = !pair::is_fixed || sizeof(payload_type) > 64;
 
   bool store(key_view key, value_view value, way how) {
@@ -291,7 +281,7 @@ class basic_hash_map {
     if (!changed) return false;
     if (was_there) return how == way::update;
     session_->count().add(1);
-    if (may_be_full) table.grow_if_full(size_estimate());
+    if (may_be_full) table.grow_if_full(this->size_estimate());
     return true;
   }
 
@@ -299,7 +289,7 @@ class basic_hash_map {
     return pair::template prepare<prepared_type>(session_->memory(), key, value);
   }
 
-  /// The volatile half.
+  /// The volatile state of the map.
   class session final : public payload_session<D> {
    public:
     session(pool_type& in, const attached_root& root, epoch::clock<D>& clock,
@@ -346,7 +336,7 @@ class basic_hash_map {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered map.

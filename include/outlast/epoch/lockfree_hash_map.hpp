@@ -6,7 +6,7 @@
 //   if (auto name = users.get(42)) std::cout << *name;
 //
 // When not to use: hash_map.hpp has modify(), which changes a value by a function of it, and takes
-// less memory; this one goes on where a thread stands still.
+// less memory. This map works on while a thread stands still.
 //
 // Persistent state: a payload per key; docs/formats/epoch.md.
 #pragma once

@@ -15,12 +15,12 @@
 
 namespace outlast::epoch {
 
-/// As sets::basic_list, but buffered. Durability: what an operation did, and what its answer rests
-/// on, is there when the clock is two epochs on, or when sync() returns that was called behind it.
+/// As sets::basic_list, but buffered. Durability: an operation, and the state on which its result
+/// depends, is durable when the clock has moved by two epochs, or when a later sync() returns.
 ///
-/// Progress: lock-free, and nobody waits for the operations: the clock passes a thread that stands
-/// still inside one. Its memory bound: while one stands still, what is erased is not used again.
-/// `set_options::freed_at_once` says nothing here: what is free is freed.
+/// Progress: lock-free. No thread waits for the operations: the clock passes a thread that stands
+/// still inside one. Memory bound: while a thread stands still, erased nodes are not reused.
+/// `set_options::freed_at_once` has no effect here.
 template <class Key, class Value = sets::no_value, domain::persistence_domain D = domain::native,
           std::strict_weak_order<Key, Key> Compare = roots::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

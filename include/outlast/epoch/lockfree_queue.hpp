@@ -4,12 +4,12 @@
 //   jobs.push(work);
 //   std::optional<job> next = jobs.pop();
 //
-// The queue of Michael and Scott in ordinary memory; values lie in numbered payloads. [Mic96]
+// The queue of Michael and Scott in ordinary memory. Numbered payloads contain the values. [Mic96]
 // [Wen21, 3.3]
 //
-// When not to use: queue.hpp takes half the time where nobody stands still.
+// When not to use: if no thread stands still, queue.hpp takes half the time.
 //
-// Memory: 32 bytes in the pool beside the value; 64 outside.
+// Memory: 32 bytes in the pool per value, in addition to the value; 64 outside.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -26,7 +26,8 @@
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <atomic>
@@ -43,65 +44,53 @@ namespace outlast::epoch {
 
 /// A queue of trivially copyable values, or of std::string.
 ///
-/// Thread-safety: all members may be called concurrently, but construction and destruction.
+/// Thread-safety: all members may be called concurrently, except construction and destruction.
 /// Progress, durability, memory bound: as epoch::lockfree_list.
 ///
 /// Invariants:
-///   I1  A node behind which another is linked has a label, and so has one that the head names:
-///       labels do not go back along the queue.
-///   I2  The head moves on only when the node that it named before is retired: retirements do not
-///       go back either. So what a boundary leaves is a part of the queue without a gap.
+///   I1  A node after which another is linked has a label, and so has the one that the head names:
+///       labels never decrease along the queue.
+///   I2  The head moves on only when the node that it named before is retired: retirements never
+///       decrease either. So the payloads up to a boundary are a part of the queue without a gap.
 template <roots::storable Value, domain::persistence_domain D = domain::native,
           template <class> class Reclaimer = reclaim::epochs>
-class lockfree_queue {
+class lockfree_queue : public roots::container_operations<lockfree_queue<Value, D, Reclaimer>> {
   using pair = detail::stored_pair<std::uint64_t, Value>;
   using prepared_type = prepared<typename pair::content, D>;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
   using policy_type = buffered<D>;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
+  /// Attaches the queue `name` in `pool`. Creates it if there is none. Durable at return. Throws
   /// error{root_type_mismatch}, corruption, out_of_space, std::bad_alloc.
   lockfree_queue(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~lockfree_queue() { session_->release(); }
-  lockfree_queue(const lockfree_queue&) = delete;
-  lockfree_queue& operator=(const lockfree_queue&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
     durable::retry_after_reclaim(session_->memory(), [&] { session_->push(value); });
   }
-  /// Takes the value that has been there longest, or nothing. Throws std::bad_alloc without effect.
+  /// Removes and returns the first value, or nothing. Throws std::bad_alloc without effect.
   std::optional<Value> pop() { return session_->pop(); }
 
-  /// Was there no value at some moment of the call?
+  /// Returns true if there was no value at some moment of the call.
   [[nodiscard]] bool empty() const { return session_->empty(); }
-  /// How many values there are; exact while nothing changes.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-  /// Calls `visit(value)` for each value that is there throughout the walk, and perhaps for values
-  /// that come and go meanwhile, the first first. Holds back reclamation while it runs.
+  /// Calls `visit(value)`, from the first value on, for each value that is present during the whole
+  /// walk. A value that is pushed or popped meanwhile may be visited or not. No retired node is
+  /// freed while it runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     session_->for_each(visit);
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -113,10 +102,10 @@ class lockfree_queue {
   }
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the queue is attached: its nodes.
+/// The volatile state of an attached queue: its nodes.
 template <roots::storable Value, domain::persistence_domain D, template <class> class Reclaimer>
 class lockfree_queue<Value, D, Reclaimer>::session final : public payload_session<D> {
   using reclaimer = Reclaimer<D>;
@@ -126,7 +115,7 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
 
     node(payload_type& its, std::size_t bytes)
         : detail::version<D>(its.header(), bytes), payload(&its) {}
-    /// One that was taken before anybody came.
+    /// Makes the first node, which counts as taken.
     explicit node(payload_header& none) : detail::version<D>(none, 0), payload(nullptr) {
       this->set_labelled();
       this->set_retired();
@@ -233,7 +222,7 @@ class lockfree_queue<Value, D, Reclaimer>::session final : public payload_sessio
   }
 
  private:
-  /// Of one operation.
+  /// The guard of one operation.
   class guard {
    public:
     explicit guard(memory_type& in)

@@ -11,8 +11,8 @@
 
 namespace outlast::epoch {
 
-/// Links do not survive, payloads do; an update is durable two epochs later, and lookups help it to
-/// its epoch where they overtake it. A scheme of sets::basic_list and sets::basic_hash.
+/// Payloads survive, links do not. An update is durable two epochs later, and lookups that overtake
+/// it help it to its epoch. A scheme of sets::basic_list and sets::basic_hash.
 template <domain::persistence_domain Domain>
 struct nonblocking {
   using domain_type = Domain;
@@ -29,7 +29,7 @@ struct nonblocking {
   using session = detail::nonblocking_session<Node, Domain, Reclaimer>;
 };
 
-/// One of those sets, with what all buffered structures have.
+/// One of those sets, with the members that all buffered structures have.
 template <class Set>
 class buffered_set : public Set {
   using D = typename Set::policy_type::domain_type;
@@ -37,12 +37,12 @@ class buffered_set : public Set {
  public:
   using pool_type = typename Set::pool_type;
 
-  /// As Set's. Throws what it throws.
+  /// Attaches the set as Set's constructor. Throws what that throws.
   template <class... Options>
   buffered_set(pool_type& pool, std::string_view name, const Options&... options)
       : Set(pool, name, options...), clock_(clock_of(pool)) {}
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 

@@ -1,4 +1,4 @@
-// What a structure does with its payloads, inside one epoch.
+// The operations of a structure on its payloads, inside one epoch.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -43,11 +43,11 @@ struct payload_memory {
 };
 
 /// A payload that was written before the operation that it is for began: outside of locks, say.
-/// Freed again if no operation takes it.
+/// The payload is freed again if no operation adopts it.
 template <payload_content T, domain::persistence_domain D>
 class prepared {
  public:
-  /// `content`, and behind it `parts`, one after the other. Throws out_of_space without effect.
+  /// Writes `content`, and after it `parts`, in order. Throws out_of_space without effect.
   template <class... Parts>
   prepared(payload_memory<D> memory, const T& content, const Parts&... parts)
       : memory_(memory), bytes_(payload<T>::size_with((parts.size() + ... + 0))) {
@@ -69,7 +69,7 @@ class prepared {
 
   [[nodiscard]] payload<T>* get() const noexcept { return made_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// It is the caller's from now on. What went past the caches is not waited for.
+  /// Gives the payload to the caller. Bytes that were streamed past the caches are not waited for.
   [[nodiscard]] payload<T>* release() noexcept { return std::exchange(made_, nullptr); }
 
  private:
@@ -84,9 +84,9 @@ class prepared {
     to += part.size();
   }
 
-  /// Whole lines may go past the caches, but not those that are written to again: of the header,
-  /// and of what identifies the payload. To a device bytes get by their pages alone, which have to
-  /// be noted one way or the other.
+  /// Writes bytes. Whole lines may be streamed past the caches, but not those that are written
+  /// again: of the header, and of the content that identifies the payload. On a device only noted
+  /// pages are written, so no bytes are streamed there.
   void write(std::byte* to, std::span<const std::byte> part) {
     const bool streams = D::flushes() && !domain::notes_pages<D> && streamed_.first == nullptr &&
                          part.size() >= memory_.clock.stream_from_bytes();
@@ -115,17 +115,17 @@ class prepared {
 template <domain::persistence_domain D>
 class operation;
 
-/// An operation that takes a lock on its way: made before that, and begun under it.
+/// An operation that takes a lock: announced before the lock is taken, and begun under it.
 ///
-///   approach<D> coming(memory);
+///   pending_operation<D> coming(memory);
 ///   const std::lock_guard lock(of_the_bucket);
 ///   operation<D> op(coming);
 ///
-/// Ticks wait for it as for an operation. A lock is taken by an exchange. [Wen21, 3.1]
+/// Ticks wait for it as for an operation. A lock must be taken by an exchange. [Wen21, 3.1]
 template <domain::persistence_domain D>
 class [[nodiscard]] pending_operation {
  public:
-  /// Throws as clock::come().
+  /// Announces. Throws as clock::begin().
   explicit pending_operation(payload_memory<D> memory)
       : memory_(memory), mine_(&memory.clock.begin()) {}
   ~pending_operation() {
@@ -141,38 +141,40 @@ class [[nodiscard]] pending_operation {
   typename clock<D>::record* mine_;  // null: the operation has begun
 };
 
-/// One operation of one thread; everything it does to payloads belongs to the epoch in which it
-/// began. [Wen21, 3.1: BEGIN_OP_AUTOEND]
+/// One operation of one thread; all its changes belong to the epoch in which it began. [Wen21, 3.1:
+/// BEGIN_OP_AUTOEND]
 ///
-/// Caller's duties, as in the paper's section 4: between its last change and the moment it takes
-/// effect, no conflicting operation does (hold the lock from before the operation begins until
-/// after it has ended); each pointer to a payload that set() has replaced is replaced as well.
+/// Requires, as the paper's section 4: between its last change and the moment at which it takes
+/// effect, no conflicting operation takes effect. (Hold the lock from before the operation begins
+/// until after it has ended.) The caller must replace each pointer to a payload that set() has
+/// replaced.
 template <domain::persistence_domain D>
 class [[nodiscard]] operation {
  public:
-  /// Begins. Throws as clock::enter().
+  /// Begins an operation. Throws as clock::enter().
   explicit operation(payload_memory<D> memory)
       : memory_(memory), mine_(memory.clock.enter()), epoch_(mine_.epoch()) {}
-  /// Begins what came: once, behind the taking of a lock. Throws as clock::enter().
+  /// Begins the announced operation `coming`: once, after a lock was taken. Throws as
+  /// clock::enter().
   explicit operation(pending_operation<D>& coming)
       : memory_(coming.memory_),
         mine_(memory_.clock.begin(*std::exchange(coming.mine_, nullptr))),
         epoch_(mine_.epoch()) {}
-  /// Ends; what it did is durable when the clock is two epochs on.
+  /// Ends the operation. It is durable when the clock has moved by two epochs.
   ~operation() { memory_.clock.leave(mine_); }
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
 
-  /// Is the operation's epoch the present one? Of no use under locks.
+  /// Returns true if the operation's epoch is the present one. Not needed under locks.
   [[nodiscard]] bool is_current() const { return memory_.clock.now() == epoch_; }
-  /// Throws epoch_changed if it is not. [Wen21: CHECK_EPOCH]
+  /// Throws epoch_changed if the operation's epoch is not the present one. [Wen21: CHECK_EPOCH]
   void check_epoch() const {
     if (!is_current()) throw epoch_changed();
   }
 
-  /// The payload becomes part of the structure's state.
+  /// Makes the payload a part of the structure's state.
   template <payload_content T>
   payload<T>* adopt(prepared<T, D>&& made) {
     // (P1) persisted-before: what went past the caches is not published before a fence. [L6]
@@ -183,26 +185,26 @@ class [[nodiscard]] operation {
     return at;
   }
 
-  /// A new payload. Throws out_of_space without effect. [Wen21: PNEW]
+  /// Makes a payload and adopts it. Throws out_of_space without effect. [Wen21: PNEW]
   template <payload_content T, class... Parts>
   payload<T>* pnew(const T& content, const Parts&... parts) {
     return adopt(prepared<T, D>(memory_, content, parts...));
   }
 
-  /// The payload is part of the structure's state no longer. The caller has taken it out of
-  /// everything that others reach it by. Throws old_see_new. [Wen21: PDELETE]
+  /// Removes the payload from the structure's state. Requires: the caller has removed every pointer
+  /// by which other threads reach it. Throws old_see_new. [Wen21: PDELETE]
   template <payload_content T>
   void pdelete(payload<T>* gone) {
     check_seen(gone);
-    // At once, even if it was made in this epoch: blocks are not freed before they are dead on the
-    // media.
+    // Even a payload of this epoch is not freed immediately: blocks are not freed before they are
+    // dead on the media.
     gone->header().template set_retired<D>(epoch_);
     memory_.clock.written(mine_, gone, sizeof(payload_header));
     memory_.clock.given_up(mine_, memory_.blocks, gone);
   }
 
-  /// The same where nobody can be looking at it: who reads it excludes the caller. What was made in
-  /// this epoch is never missed, and its block is free at once.
+  /// Removes a payload that no other thread can be reading, because the caller's lock excludes
+  /// readers. The block of a payload of this epoch is free immediately.
   template <payload_content T>
   void pdelete_unseen(payload<T>* gone) {
     if (gone->header().template label<D>() != epoch_) return pdelete(gone);
@@ -211,7 +213,7 @@ class [[nodiscard]] operation {
     memory_.blocks.deallocate(gone);
   }
 
-  /// What the payload holds. Throws old_see_new if that is of a later epoch.
+  /// Returns the content of the payload. Throws old_see_new if that is of a later epoch.
   template <payload_content T>
   [[nodiscard]] const T& get(const payload<T>* from) const {
     check_seen(from);
@@ -221,15 +223,15 @@ class [[nodiscard]] operation {
   [[nodiscard]] const Field& get(const payload<T>* from, Field T::* field) const {
     return get(from).*field;
   }
-  /// The same whatever the epoch: where seeing new things does no harm.
+  /// Returns a field whatever the epoch of the payload is, for callers that may see later content.
   template <payload_content T, class Field>
   [[nodiscard]] static const Field& get_unsafe(const payload<T>* from, Field T::* field) noexcept {
     return from->unsafe().*field;
   }
 
-  /// Changes a field: in place, if the payload is of this epoch, else in a copy. Returns where the
-  /// content is now; the caller replaces its pointers. `tail_bytes`: how many bytes the payload has
-  /// behind its content. Throws old_see_new, out_of_space without effect. [Wen21, 3.1]
+  /// Changes a field: in place if the payload is of this epoch, otherwise in a copy. Returns the
+  /// address of the content; the caller must replace its pointers. The payload has `tail_bytes`
+  /// bytes after its content. Throws old_see_new, out_of_space without effect. [Wen21, 3.1]
   template <payload_content T, class Field>
   [[nodiscard]] payload<T>* set(payload<T>* at, Field T::* field, const Field& value,
                                 std::size_t tail_bytes = 0) {
@@ -253,7 +255,7 @@ class [[nodiscard]] operation {
     if (seen->header().template label<D>() > epoch_) throw old_see_new();
   }
 
-  /// All of the payload but what is on its way to the media already.
+  /// Passes the bytes of a payload to the clock, except those that were streamed.
   void note_around(const void* at, std::size_t bytes,
                    const std::pair<std::byte*, std::byte*>& streamed) {
     const auto* const first = static_cast<const std::byte*>(at);

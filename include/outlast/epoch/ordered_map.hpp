@@ -5,7 +5,7 @@
 //   events.put(1700, "opened");
 //   events.for_each_in(1000, 2000, [](std::uint64_t at, std::string_view what) { ... });
 //
-// When not to use: where order does not matter lockfree_hash_map.hpp takes a third of the time.
+// When not to use: if order does not matter, lockfree_hash_map.hpp takes a third of the time.
 //
 // Persistent state: a payload per key; docs/formats/epoch.md.
 #pragma once

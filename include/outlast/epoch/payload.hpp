@@ -1,13 +1,13 @@
-// A payload: what of a buffered structure lies in the pool.
+// A payload: the part of a buffered structure in the pool.
 //
-// A structure keeps in payloads what its abstract state consists of, and everything else (links,
-// indexes, locks) in ordinary memory. A payload says in its first 16 bytes when it was made and
-// when it was given up, in epochs of the pool's clock; recovery needs nothing else to tell which
-// payloads make up the state at the end of an epoch. [Wen21, 3.1]
+// The payloads of a structure contain its abstract state. Everything else (links, indexes, locks)
+// is in ordinary memory. The first 16 bytes of a payload record when it was made and when it was
+// given up, in epochs of the pool's clock. Recovery needs nothing else to determine which payloads
+// are the state at the end of an epoch. [Wen21, 3.1]
 //
 // Beyond the paper: giving up is a mark in the payload itself, not a second payload. The mark is
-// the epoch, so that it can be cut off as a creation can; there are no ids, which the paper's
-// anti-payloads need, and giving up writes one line. docs/papers/montage.md has the argument.
+// the epoch, so that it can be cut off as a creation can. The ids of the paper's anti-payloads are
+// not needed, and giving up writes one line. docs/papers/montage.md has the argument.
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
@@ -26,8 +26,8 @@ namespace outlast::epoch {
 ///
 /// Invariants, for a clock c in an image (its boundary b is the last epoch that is complete):
 ///   I1  the payload is live iff 0 < label <= b and (retired = 0 or retired > b).
-///   I2  all zero bytes are no live payload; neither is what recovery or reuse has been at, at any
-///       point of it: label goes to 0 before retired does. [L4]
+///   I2  a payload of zero bytes is not live; neither is one that recovery or reuse has begun to
+///       clear, at any point of it: label becomes 0 before retired does. [L4]
 class payload_header {
  public:
   template <domain::persistence_domain D>
@@ -39,7 +39,7 @@ class payload_header {
     return D::load(retired_.value, std::memory_order_relaxed);
   }
 
-  /// The block is about to hold another payload, or none. What it held is dead already.
+  /// Clears the header before the block is reused. Requires: its payload is dead.
   template <domain::persistence_domain D>
   void blank(domain::site where = domain::site::current()) {
     // (P1) persisted-before (P2): a retirement that is gone means a label that is gone.
@@ -47,7 +47,7 @@ class payload_header {
     // (P2) the mark is gone.
     D::store(retired_.value, 0, std::memory_order_release, where.at(1));
   }
-  /// What it holds is complete, and part of the state from `epoch` on.
+  /// Makes the payload, which is complete, a part of the state from `epoch` on.
   template <domain::persistence_domain D>
   void set_label(std::uint64_t epoch, domain::site where = domain::site::current()) {
     D::store(label_.value, epoch, std::memory_order_release, where);
@@ -57,8 +57,7 @@ class payload_header {
     D::store(retired_.value, epoch, std::memory_order_release, where);
   }
 
-  /// The same where others may be about to do it, in this epoch or another one. False: somebody
-  /// has.
+  /// Labels as set_label(), if no other thread has done so. Returns false if one has.
   template <domain::persistence_domain D>
   bool try_label(std::uint64_t epoch, domain::site where = domain::site::current()) {
     std::uint64_t none = 0;
@@ -70,7 +69,7 @@ class payload_header {
     return D::compare_exchange(retired_.value, none, epoch, std::memory_order_acq_rel, where);
   }
 
-  /// Is it part of the state at the end of epoch `boundary`? I1
+  /// Returns true if the payload is a part of the state at the end of epoch `boundary`. I1
   template <domain::persistence_domain D>
   [[nodiscard]] bool is_live(std::uint64_t boundary) const noexcept {
     const std::uint64_t made = label<D>();
@@ -84,12 +83,12 @@ class payload_header {
 };
 static_assert(sizeof(payload_header) == 16 && alignof(payload_header) == 8);
 
-/// What can be the content of a payload: it means the same in every process.
+/// Types of the content of a payload, which have the same meaning in every process.
 template <class T>
 concept payload_content = std::is_trivially_copyable_v<T> && alignof(T) <= 8;
 
-/// A payload with content `T`, and behind it any number of further bytes, the tail. Made, read,
-/// changed and given up through an `operation`; lies at a multiple of 16.
+/// A payload with content `T`, followed by any number of further bytes, the tail. An `operation`
+/// makes, reads, changes and gives it up. Its address is a multiple of 16.
 template <payload_content T>
 class payload {
   static_assert(base::must_survive<T>);
@@ -100,16 +99,16 @@ class payload {
   [[nodiscard]] const payload_header& header() const noexcept { return header_; }
   [[nodiscard]] payload_header& header() noexcept { return header_; }
 
-  /// The content, without asking who made it when: for recovery, for what holds the lock that every
-  /// change is made under, and for what only looks. See operation::get().
+  /// Returns the content without a check of its epoch: for recovery, and for callers that hold the
+  /// lock of every change. See operation::get().
   [[nodiscard]] const T& unsafe() const noexcept {
     return *std::launder(reinterpret_cast<const T*>(bytes_));
   }
   [[nodiscard]] std::byte* bytes() noexcept { return bytes_; }
-  /// The bytes behind the content. How many there are, the content says.
+  /// Returns the bytes after the content. The content determines their number.
   [[nodiscard]] const std::byte* tail() const noexcept { return bytes_ + sizeof(T); }
 
-  /// Bytes of a payload with a tail.
+  /// Returns the bytes of a payload with a tail.
   [[nodiscard]] static constexpr std::size_t size_with(std::size_t tail_bytes) noexcept {
     return sizeof(payload_header) + sizeof(T) + tail_bytes;
   }

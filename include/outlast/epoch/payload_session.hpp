@@ -1,5 +1,4 @@
-// What hangs off the pool while a buffered structure is attached, and how its payloads are found
-// again.
+// The volatile state of a buffered structure, and the recovery of its payloads.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -23,7 +22,7 @@
 
 namespace outlast::epoch {
 
-/// The volatile half of a buffered structure; a structure derives its own from it, and rebuilds it
+/// The volatile state of a buffered structure. A structure derives its own from it, and rebuilds it
 /// from recovered() in its constructor. [Wen21, 5.1]
 template <domain::persistence_domain D>
 class payload_session : public roots::root_session<D> {
@@ -37,9 +36,9 @@ class payload_session : public roots::root_session<D> {
   static_assert(sizeof(root_block) == base::cache_line_size && offsetof(root_block, number) == 0);
 
  public:
-  /// Creates the root, or settles it: what recovered() returns is its state at the end of the epoch
-  /// up to which the pool's clock promises everything. Durable at return. Re-entrant. Throws
-  /// corruption, out_of_space.
+  /// Creates the root, or settles it: recovered() returns its state at the end of the last epoch
+  /// that the pool's clock guarantees. Durable at return. Re-entrant. Throws corruption,
+  /// out_of_space.
   payload_session(typename base_type::pool_type& in, const attached_root& root, clock<D>& clock)
       : base_type(in, root, pool_format::recovery_mode::scan), clock_(clock), found_(threads()) {
     if (root.state == root_state::fresh) {
@@ -54,24 +53,24 @@ class payload_session : public roots::root_session<D> {
 
   [[nodiscard]] bool before_close() override { return true; }
   void collect_all() override { clock_.settle(); }
-  /// No tick that looks at what operations on this root intended is under way at return. Waits for
-  /// buffered operations of all roots, as each sync does. Throws error{io_failure}, error{refused}
-  /// inside a buffered operation.
+  /// Waits until no tick reads intents of operations on this root. Waits for buffered operations of
+  /// all roots, as each sync does. Throws error{io_failure}, error{refused} inside a buffered
+  /// operation.
   void before_drop() override { clock_.sync(); }
   void forbid() noexcept override { is_parents_.store(true, std::memory_order_relaxed); }
-  /// For what begins no operation of the clock, before it takes a lock that another thread may have
-  /// held while it forked. Throws error{forked} in the child of a fork.
+  /// Throws error{forked} in the child of a fork. For calls that begin no operation of the clock,
+  /// before they take a lock that another thread may have held during the fork.
   void require_here() const {
     if (is_parents_.load(std::memory_order_relaxed)) [[unlikely]]
       throw_forked();
   }
 
-  /// A number of the structure's own that only grows; 0 at first.
+  /// Returns a number of the structure that only grows; 0 at first.
   [[nodiscard]] std::uint64_t kept_number() const {
     return D::load(block_->number, std::memory_order_relaxed);
   }
-  /// Makes it `number` + `ahead`, unless it is `number` or more. Returns what it is. Durable at
-  /// return, and whatever it was before. Throws what a fence of the domain throws.
+  /// Raises the number to `number` + `ahead`, unless it is at least `number`. Returns the number,
+  /// which is durable at return in any case. Throws what a fence of the domain throws.
   std::uint64_t keep_number(std::uint64_t number, std::uint64_t ahead) {
     std::uint64_t kept = kept_number();
     while (kept < number) {
@@ -90,17 +89,16 @@ class payload_session : public roots::root_session<D> {
   }
 
  protected:
-  /// The payloads that survived, in as many parts as threads may work on them, in no order; each
-  /// only once. They are the caller's from now on.
+  /// Returns the payloads that survived, in as many parts as threads may process them, in no order.
+  /// May be called once. The caller owns them from now on.
   [[nodiscard]] std::vector<std::vector<payload_header*>> recovered() {
     return std::exchange(found_, {});
   }
 
-  /// How many threads may work on them.
+  /// Returns the number of threads that may process them.
   [[nodiscard]] static unsigned threads() noexcept { return domain::threads_for_opening<D>(); }
 
-  /// Bytes that the payload may take: for those who want to know whether what it says of its own
-  /// length can be true.
+  /// Returns the bytes of the block of a payload, against which its recorded length can be checked.
   [[nodiscard]] std::size_t room_of(const payload_header* at) const {
     return const_cast<payload_session*>(this)->arena().usable_size(at);
   }
@@ -129,7 +127,7 @@ class payload_session : public roots::root_session<D> {
 
   void open() {
     if (!clock_.session().knows(this->root().index)) {
-      report_damage("holds payloads, but the pool's clock does not know it");
+      report_damage("holds payloads, but the pool's clock has no record of it");
     }
     block_ = this->template object<root_block>();
     const void* const object = block_;
@@ -144,13 +142,13 @@ class payload_session : public roots::root_session<D> {
     if (this->root().pointers_base != pool().base()) pool().root_relocated(this->root().index);
   }
 
-  /// Once it is settled.
+  /// Returns true if the payload is live. Requires: it is settled.
   static bool is_alive(const payload_header& header) noexcept {
     return header.label<D>() != 0 && header.retired<D>() == 0;
   }
 
-  /// Cuts off what happened behind `boundary`, durably. What was cut off for good before does not
-  /// come back: labels that are too new are erased, and so are retirements.
+  /// Removes, durably, the changes after `boundary`. Changes that an earlier recovery removed do
+  /// not come back: labels that are too new are cleared, and so are retirements.
   void settle(const void* object, std::optional<std::uint64_t> boundary) {
     const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
     const auto runs = arena().stored_runs();

@@ -1,4 +1,4 @@
-// What surrounds an operation of a buffered structure: epochs, or for comparison nothing.
+// The policies of buffered structures: epochs, or no durability for comparison.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -29,7 +29,7 @@ struct buffered {
 
 namespace detail {
 
-/// As epoch::prepared, with nothing to be found again.
+/// The counterpart of epoch::prepared for payloads that do not survive.
 template <payload_content T, domain::persistence_domain D>
 class unlabelled {
  public:
@@ -60,11 +60,12 @@ class unlabelled {
   payload<T>* made_ = nullptr;
 };
 
-/// As epoch::operation, without epochs: changes are in place, blocks are free at once.
+/// The counterpart of epoch::operation without epochs: changes are in place, blocks are free
+/// immediately.
 template <domain::persistence_domain D>
 class [[nodiscard]] bare_operation {
  public:
-  /// There is nothing to announce.
+  /// Does nothing: no operation is announced.
   struct pending_operation {
     payload_memory<D> memory;
   };
@@ -116,8 +117,8 @@ class [[nodiscard]] bare_operation {
 
 }  // namespace detail
 
-/// The twin: the same structures in the same pool, nothing of which survives. For comparison alone;
-/// in structures whose readers hold locks. [Wen21, 6: Montage (T)]
+/// The null policy: the same structures in the same pool, of which nothing survives. For
+/// comparison, in structures whose readers hold locks. [Wen21, 6: Montage (T)]
 template <domain::persistence_domain D = domain::native>
 struct transient {
   using domain_type = D;

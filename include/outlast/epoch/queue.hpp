@@ -4,17 +4,17 @@
 //   jobs.push(work);
 //   std::optional<job> next = jobs.pop();
 //
-// Values lie in payloads that are numbered in their order; everything else is a ring of pointers in
-// ordinary memory. queue has one lock for those who push and one for those who pop: they meet only
-// where the queue is nearly empty. one_lock_queue has one for both [Wen21, 6.1]. In the pool they
-// are the same: each opens what the other has left.
+// Payloads contain the values and are numbered in order. Everything else is a ring of pointers in
+// ordinary memory. queue has one lock for pushing and one for popping threads, which meet only if
+// the queue is nearly empty. one_lock_queue has one lock for both ends [Wen21, 6.1]. Their data in
+// the pool is the same: each opens the other's.
 //
-// Which: queue; one_lock_queue to compare with what was published. Which is faster in your program,
-// that `outlast bench --micro epochs-queues` measures.
+// Use queue; one_lock_queue is for comparison with the publication. `outlast bench --micro
+// epochs-queues` measures which is faster.
 //
-// When not to use: as for epoch::hash_map; where many threads fight over values, no queue scales.
+// When not to use: as for epoch::hash_map; if many threads contend for values, no queue scales.
 //
-// Memory: 32 bytes in the pool beside the value; 8 to 16 outside.
+// Memory: 32 bytes in the pool per value, in addition to the value; 8 to 16 outside.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -28,7 +28,8 @@
 #include <outlast/epoch/payload_session.hpp>
 #include <outlast/epoch/policies.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/root/storable.hpp>
 
 #include <algorithm>
@@ -47,18 +48,19 @@
 
 namespace outlast::epoch {
 
-/// Who waits for whom in a queue.
+/// The locks of a queue.
 enum class queue_locks {
-  one,       ///< everybody for everybody
-  each_end,  ///< who pushes for who pushes, who pops for who pops
+  one,       ///< one lock: each operation waits for every other one
+  each_end,  ///< a lock per end: a push waits for pushes, a pop for pops
 };
 
 /// A queue of trivially copyable values, or of std::string.
 ///
-/// Thread-safety: all members may be called concurrently, but for_each() waits for all, and its
-/// visitor must not use the queue. Progress: blocking, by `Locks`. Durability: as epoch::hash_map.
+/// Thread-safety: all members may be called concurrently. for_each() blocks all other members, and
+/// its visitor must not use the queue. Progress: blocking, by `Locks`. Durability: as
+/// epoch::hash_map.
 template <class Policy, roots::storable Value, queue_locks Locks = queue_locks::each_end>
-class basic_queue {
+class basic_queue : public roots::structure_operations<basic_queue<Policy, Value, Locks>> {
   using D = typename Policy::domain_type;
   using pair = detail::stored_pair<std::uint64_t, Value>;
   using payload_type = typename pair::payload_type;
@@ -67,34 +69,28 @@ class basic_queue {
   using pending_operation = typename Policy::pending_operation;
   using value_view = typename roots::reading<Value>::view;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the queue `name` in `pool`; creates it if there is none. Durable at return. Throws
-  /// error{root_type_mismatch}, also where this process has had it with other locks since the pool
-  /// was opened; corruption, out_of_space, std::bad_alloc.
+  /// Attaches the queue `name` in `pool`. Creates it if there is none. Durable at return. Throws
+  /// error{root_type_mismatch}, also if this process has attached it with other locks since the
+  /// pool was opened; corruption, out_of_space, std::bad_alloc.
   basic_queue(pool_type& pool, std::string_view name)
-      : clock_(clock_of(pool)),
-        session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, clock_);
-            })) {}
-  ~basic_queue() { session_->release(); }
-  basic_queue(const basic_queue&) = delete;
-  basic_queue& operator=(const basic_queue&) = delete;
+      : clock_(clock_of(pool)), session_(pool, name, type(), clock_) {}
 
   /// Appends `value`. Throws out_of_space, std::bad_alloc without effect.
   void push(value_view value) {
-    // Written before the lock is taken; its number comes under it.
+    // Written before the lock is taken; its number is stored under the lock.
     prepared_type made =
         pair::template prepare<prepared_type>(session_->memory(), std::uint64_t{0}, value);
     session_->push(std::move(made));
   }
 
-  /// Takes the value that has been there longest, or nothing.
+  /// Removes and returns the first value, or nothing.
   std::optional<Value> pop() {
     std::optional<Value> taken;
     session_->pop([&](value_view value) { taken.emplace(value); });
@@ -102,20 +98,18 @@ class basic_queue {
   }
 
   [[nodiscard]] bool empty() const { return session_->is_empty(); }
-  /// How many values there are; exact while nothing changes.
+  /// Returns the number of values; exact while no operation runs.
   [[nodiscard]] std::size_t size_estimate() const { return session_->size(); }
 
-  /// Calls `visit(value)`, the value that pop() would take first.
+  /// Calls `visit(value)`, first for the value that pop() would return first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     session_->for_each([&](const payload_type& at) { visit(pair::value_of(at)); });
   }
 
-  /// Everything that has returned by now survives. As clock::sync().
+  /// Blocks until every operation that has returned is durable. As clock::sync().
   void sync() { clock_.sync(); }
 
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
   [[nodiscard]] epoch::clock<D>& pool_clock() noexcept { return clock_; }
 
  private:
@@ -125,11 +119,11 @@ class basic_queue {
             false};
   }
 
-  /// The volatile half: a ring of pointers, whose item of number n lies at n modulo its size.
+  /// The volatile state: a ring of pointers. The item of number n is at n modulo the ring's size.
   ///
-  /// Invariants: numbers of items that are there are those from first_ to last_; those who pop hold
-  /// the lock of the front and read items below last_; those who push hold in_, and that of the
-  /// front as well to change the ring. With one lock in_ is the front's, too.
+  /// Invariants: the present items have the numbers from first_ to last_. A popping thread holds
+  /// the lock of the front and reads items below last_. A pushing thread holds in_, and also the
+  /// lock of the front if it changes the ring. With one lock in_ is the front's, too.
   class session final : public payload_session<D> {
    public:
     session(pool_type& in, const attached_root& root, epoch::clock<D>& clock)
@@ -165,8 +159,8 @@ class basic_queue {
       (void)take_first(take);
     }
 
-    /// Nothing is there, and nobody is about to push in an epoch before that of what was popped:
-    /// who is told so may not meet a value of an earlier epoch afterwards.
+    /// Waits until no thread can push in an epoch before that of the last popped value. A caller
+    /// that gets "empty" must not meet a value of an earlier epoch afterwards.
     [[nodiscard]] bool is_empty() {
       if (size() != 0) return false;
       this->require_here();
@@ -215,7 +209,7 @@ class basic_queue {
     static constexpr std::size_t min_ring = 64;
     static constexpr std::size_t apart = 2 * base::cache_line_size;
 
-    /// Whoever pops holds it.
+    /// A popping thread holds it.
     [[nodiscard]] lock_type& front() noexcept {
       if constexpr (has_one_lock) {
         return in_;
@@ -223,7 +217,7 @@ class basic_queue {
         return out_;
       }
     }
-    /// Nobody pops while it is there; the caller holds in_.
+    /// Makes room in the ring. Requires: the caller holds in_; no thread pops meanwhile.
     [[nodiscard]] std::unique_lock<lock_type> holding_front_too() {
       std::unique_lock held(front(), std::defer_lock);
       if constexpr (!has_one_lock) held.lock();
@@ -234,7 +228,7 @@ class basic_queue {
       return ring_[number & (ring_.size() - 1)];
     }
 
-    /// The caller holds in_.
+    /// Appends an item. Requires: the caller holds in_.
     void grow() {
       std::vector<payload_type*> larger(2 * ring_.size());
       const std::unique_lock nobody_pops = holding_front_too();
@@ -254,7 +248,7 @@ class basic_queue {
   };
 
   epoch::clock<D>& clock_;
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 /// The buffered queue.

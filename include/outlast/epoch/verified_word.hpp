@@ -10,15 +10,16 @@
 //     ... op.pdelete(...) ...
 //   }
 //
-// What a change makes visible bears the number of the operation's epoch; who sees it comes later.
-// So a change must not take effect in a later epoch than its operation's. Two ways of the paper:
-//   counted_word      the word has a counter beside it: one reads, looks at the clock, and then
-//                     exchanges both. Reads that matter change the counter, too.
-//   verified_pointer  exchanges the word if the clock stands where it stood, at one moment
-//                     (a double compare, single swap [Har02]); reads change nothing.
+// A change has the number of the operation's epoch, and a later operation that sees it must not
+// belong to an earlier epoch. So a change must not take effect in a later epoch than its
+// operation's. The paper has two ways:
+//   counted_word      the word has a counter. A thread reads the word, reads the clock, and then
+//                     exchanges word and counter. Reads that matter change the counter, too.
+//   verified_pointer  exchanges the word if the clock has not moved, at one moment (a double
+//                     compare, single swap [Har02]); reads change nothing.
 //
-// When not to use: the clock waits for such operations, as for those that hold locks; structures
-// that are built as lockfree_list.hpp is keep nobody waiting.
+// When not to use: the clock waits for such operations, as for those that hold locks. Structures
+// that are built as lockfree_list.hpp make no thread wait.
 #pragma once
 
 #include <outlast/base/thread_context.hpp>
@@ -36,14 +37,14 @@
 
 namespace outlast::epoch {
 
-/// What came of a cas_verify().
+/// The result of a cas_verify().
 enum class verdict {
   done,
   changed,  ///< the word held something else
   late,     ///< the epoch has passed: the operation has to begin again
 };
 
-/// A word of 8 bytes and a counter. Lies in ordinary memory.
+/// A word of 8 bytes and a counter, in ordinary memory.
 ///
 /// Thread-safety: all members may be called concurrently. Progress: lock-free.
 template <class T, domain::persistence_domain D = domain::native>
@@ -51,7 +52,7 @@ class counted_word {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == sizeof(std::uint64_t));
 
  public:
-  /// What one has read.
+  /// A value that was read, and its counter.
   class reading {
    public:
     [[nodiscard]] T value() const noexcept { return std::bit_cast<T>(pair_.first); }
@@ -69,7 +70,7 @@ class counted_word {
   counted_word(const counted_word&) = delete;
   counted_word& operator=(const counted_word&) = delete;
 
-  /// For a cas_verify() that follows. An answer must not rest on it.
+  /// Reads the word for a later cas_verify(). A result must not depend on it.
   [[nodiscard]] reading load() const {
     for (;;) {
       base::pair_value seen;
@@ -78,7 +79,7 @@ class counted_word {
       if (D::load(pair_.second, std::memory_order_acquire) == seen.second) return reading(seen);
     }
   }
-  /// An answer may rest on it: whoever has looked at the clock before this and exchanges after it
+  /// Reads the word for a result. An exchange by a thread that has read the clock before this read
   /// fails. [Wen21: load_verify1]
   [[nodiscard]] T load_verify() {
     for (;;) {
@@ -86,8 +87,8 @@ class counted_word {
       if (exchange(seen, seen.value())) return seen.value();
     }
   }
-  /// Exchanges what was read for `desired`, as of a moment at which the clock stood where it stood
-  /// when `op` began. [Wen21: CAS_verify1]
+  /// Exchanges the value that was read for `desired`, as of a moment at which the clock was still
+  /// in the epoch of `op`. [Wen21: CAS_verify1]
   [[nodiscard]] verdict cas_verify(const reading& expected, T desired, const operation<D>& op) {
     if (!op.is_current()) return verdict::late;
     return exchange(expected, desired) ? verdict::done : verdict::changed;
@@ -104,13 +105,13 @@ class counted_word {
   mutable base::word_pair pair_;
 };
 
-/// A pointer. Lies in ordinary memory, and is not moved.
+/// A pointer in ordinary memory. It must not be moved.
 ///
-/// Thread-safety: all members may be called concurrently. Progress: lock-free: who meets an
-/// exchange that is under way completes it.
+/// Thread-safety: all members may be called concurrently. Progress: lock-free: a thread that meets
+/// an exchange in progress completes it.
 template <class T, domain::persistence_domain D = domain::native>
 class verified_pointer {
-  static_assert(alignof(T) >= 2, "the lowest bit says that an exchange is under way");
+  static_assert(alignof(T) >= 2, "the lowest bit marks an exchange in progress");
   using exchange = detail::verified_exchange<D>;
 
  public:
@@ -119,7 +120,7 @@ class verified_pointer {
   verified_pointer(const verified_pointer&) = delete;
   verified_pointer& operator=(const verified_pointer&) = delete;
 
-  /// [Wen21: load_verify2]
+  /// Reads the pointer. [Wen21: load_verify2]
   [[nodiscard]] T* load_verify() {
     for (;;) {
       const std::uint64_t seen = word_.load(std::memory_order_acquire);
@@ -128,8 +129,8 @@ class verified_pointer {
     }
   }
 
-  /// Exchanges `expected` for `desired` if the clock stands where it stood when `op` began, at one
-  /// moment of the call. Throws std::bad_alloc, error{forked} at a thread's first. [Wen21:
+  /// Exchanges `expected` for `desired` if the clock is still in the epoch of `op`, at one moment
+  /// of the call. The first call of a thread throws std::bad_alloc, error{forked}. [Wen21:
   /// CAS_verify2]
   [[nodiscard]] verdict cas_verify(T* expected, T* desired, const operation<D>& op) {
     exchange& mine = clock_.exchanges().local();
@@ -159,7 +160,7 @@ class verified_pointer {
 
   static bool is_exchange(std::uint64_t word) noexcept { return (word & 1) != 0; }
 
-  /// Decides the exchange `name` if nobody has, and takes it out of the word.
+  /// Decides the exchange `name`, unless it is decided, and removes it from the word.
   void complete(std::uint64_t name) {
     exchange& its = *clock_.exchanges().of_slot(static_cast<std::uint32_t>(name >> 1 & 0xffff));
     const std::uint64_t number = name >> number_shift;

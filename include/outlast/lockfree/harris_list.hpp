@@ -4,16 +4,16 @@
 //   outlast::lockfree::harris_list<std::uint64_t, std::uint64_t> ages(pool, "ages");
 //   ages.put(7, 42);
 //
-// When not to use: an operation walks the list from its head, so beyond some hundred keys a
-// `hash_table` (unordered) is the better choice.
+// When not to use: an operation walks the list from its head. Beyond some hundred keys a
+// `hash_table` (unordered) or a `skiplist` is the better choice.
 //
 // Persistent state: a root block with the head link, and one block per key. Volatile state
-// (allocator caches, the count) is rebuilt when the root is attached. Opened after a crash, the
-// list finishes what was half done: nodes that were marked are unlinked, blocks that nobody reaches
-// are free.
+// (allocator caches, the count) is rebuilt when the root is attached. After a crash the list
+// unlinks marked nodes and frees unreachable blocks.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/sharded_count.hpp>
@@ -22,7 +22,7 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -39,7 +39,7 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// A sorted set or map; lock-free; as durable as `Policy` says. [Har01] [Mic02] [Wei22]
+/// A sorted set or map; lock-free; as durable as `Policy` defines. [Har01] [Mic02] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the list is used.
@@ -50,7 +50,9 @@ using roots::no_value;
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class harris_list {
+class harris_list
+    : public algorithm::sorted_map_operations<harris_list<Key, Value, Policy, Compare, Reclaimer>,
+                                              Key, Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -62,6 +64,7 @@ class harris_list {
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -69,24 +72,18 @@ class harris_list {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the list `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
-  harris_list(pool_type& pool, std::string_view name)
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(),
-            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~harris_list() { session_->release(); }
-  harris_list(const harris_list&) = delete;
-  harris_list& operator=(const harris_list&) = delete;
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
+  harris_list(pool_type& pool, std::string_view name) : session_(pool, name, type()) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     const bool erased = chain(op).erase(head(), probe{key});
@@ -94,13 +91,14 @@ class harris_list {
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return chain(op).find(head(), probe{key}) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const node* const found = chain(op).find(head(), probe{key});
@@ -108,24 +106,16 @@ class harris_list {
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its node,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
-  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call; the value is one that it had during the call. Lock-free. The result is
+  /// durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     const auto here = chain(op).locate(head(), algorithm::first_probe{});
@@ -134,7 +124,7 @@ class harris_list {
     return std::pair(here.at->key.get(), here.at->value.load());
   }
 
-  /// The greatest key, as min(). Passes every key.
+  /// Returns the greatest key and its value, otherwise as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
     const tail_cursor in{head()};
@@ -143,41 +133,6 @@ class harris_list {
     here.walk_start->arrived(durable::role::answer);
     return std::pair(in.last->key.get(), in.last->value.load());
   }
-
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
-  /// is durable at return. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(head(), [&](const node& here) {
-      visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(head(), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this list repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   struct node {
@@ -192,7 +147,7 @@ class harris_list {
   using cell = typename Policy::template cell<link>;
   using chain_type = algorithm::chain<node, node, operation, alloc::arena<D>>;
 
-  /// Looks for a key.
+  /// Searches for a key.
   struct probe {
     const Key& key;
 
@@ -201,7 +156,7 @@ class harris_list {
     [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
-  /// Looks for the end, and knows which node it has passed last.
+  /// Searches for the end, and records the last node that it has passed.
   struct tail_cursor {
     cell& head;
     mutable const node* last = nullptr;
@@ -229,6 +184,16 @@ class harris_list {
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
   [[nodiscard]] cell& head() const noexcept { return session_->head(); }
 
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->nodes());
+    algorithm::visit_chain(head(), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     auto* const present = chain(op).insert(
@@ -254,10 +219,10 @@ class harris_list {
     }
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the list is attached.
+/// The volatile state of an attached list.
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
@@ -319,7 +284,7 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     pool().publish_root(this->root().index, &stored());
   }
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the list after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
     marking.mark(&stored());
@@ -359,7 +324,8 @@ class harris_list<Key, Value, Policy, Compare, Reclaimer>::session final
     count_.start_at(count);
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the list to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
     detail::relocate_chain(pool(), this->root(), block_->head);
     domain::fence<D>();

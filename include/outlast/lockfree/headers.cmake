@@ -3,11 +3,11 @@ outlast_headers(outlast_library lockfree
   detail/hash_table_session.hpp
   detail/recovery.hpp
   detail/sequence_session.hpp
-  detail/skiplist_session.hpp
   harris_list.hpp
   hash_table.hpp
   michael_scott_queue.hpp
   natarajan_tree.hpp
   skiplist.hpp
   stack.hpp
+  table_options.hpp
 )

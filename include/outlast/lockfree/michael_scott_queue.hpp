@@ -5,14 +5,14 @@
 //   jobs.push(next_job());
 //   while (const auto first = jobs.pop()) run(*first);
 //
-// A job that was popped is gone for good, whether it was run or not: the caller who must know
-// writes that down first, in the same pool.
+// A popped job is gone for ever, whether the program has run it or not. A program that must run
+// each job records it first, in the same pool.
 //
-// When not to use: all producers meet at one end and all consumers at the other, so more threads
-// do not make it faster.
+// When not to use: all producers meet at one end and all consumers at the other, so more threads do
+// not make it faster.
 //
-// How it survives: as in [Fri18], a value is taken by marking its node, durably; the head follows
-// and is not waited for. Recovery begins at a head that may be old and skips what was taken.
+// How it survives: as in [Fri18], a pop marks the node of the value, durably. The head follows, and
+// no thread waits for it. Recovery begins at a head that may be old and skips taken nodes.
 //
 // Persistent state: a root block with head and tail, one block per value, and one block more: the
 // node that the head names, whose value was the last one taken. Volatile state (allocator caches,
@@ -25,6 +25,8 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/detail/sequence_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -36,21 +38,21 @@
 
 namespace outlast::lockfree {
 
-/// First in, first out; lock-free; as durable as `Policy` says. [Mic96] [Fri18] [Wei22]
+/// First in, first out; lock-free; as durable as `Policy` defines. [Mic96] [Fri18] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the queue is used.
-/// Invariants:
-///   I1  from the head on, taken nodes come first, at least one, then those that nobody has taken.
+/// pool must stay open while the queue is used. Invariants:
+///   I1  from the head on, taken nodes come first, at least one, then those that are not taken.
 ///   I2  a node is durable before the link that names it, and that link before the tail names the
-///       node: so what is linked behind the tail hangs on nothing that may be lost. (A node may be
-///       taken, answered with and named by the head before: lost, it is where it should be.)
-///   I3  that a node is taken is durable before the head names it: so whoever has read the head may
-///       take what follows, or answer that nothing does.
-///   I4  the tail is never behind the head, nor a retired node behind the head on the media.
+///       node: so a node that is linked after the tail depends on nothing that may be lost. (A node
+///       may be taken, returned and named by the head before: if it is lost, that is correct.)
+///   I3  the mark of a taken node is durable before the head names the node: so a thread that has
+///       read the head may take what follows, or return that nothing does.
+///   I4  the tail never precedes the head, and no retired node follows the head on the media.
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
-class michael_scott_queue {
+class michael_scott_queue
+    : public roots::container_operations<michael_scott_queue<Value, Policy, Reclaimer>> {
   static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
   static_assert(Policy::spare_bits >= 1, "michael_scott_queue marks one bit of every link");
 
@@ -61,29 +63,26 @@ class michael_scott_queue {
   using cell = typename Policy::template cell<link>;
   using session = detail::sequence_session<root_block, node, Policy, Reclaimer>;
   using operation = typename Policy::template operation<Reclaimer<D>>;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the queue `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the queue `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
   michael_scott_queue(pool_type& pool, std::string_view name)
-      : session_(session::attach(pool, name,
-                                 detail::sequence_type<Value, Policy>("michael_scott_queue"))) {}
-  ~michael_scott_queue() { session_->release(); }
-  michael_scott_queue(const michael_scott_queue&) = delete;
-  michael_scott_queue& operator=(const michael_scott_queue&) = delete;
+      : session_(pool, name, detail::sequence_type<Value, Policy>("michael_scott_queue")) {}
 
   /// Adds `value` at the end. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
     durable::retry_after_reclaim(session_->nodes(), [&] { push_once(value); });
   }
 
-  /// Takes the first value; nothing if the queue is empty. Lock-free. What it answers is durable at
-  /// return: the value does not come back.
+  /// Removes and returns the first value, or nothing if the queue is empty. Lock-free. The result
+  /// is durable at return: the value does not come back.
   [[nodiscard]] std::optional<Value> pop() {
     operation op(session_->nodes());
     for (;;) {
@@ -99,8 +98,8 @@ class michael_scott_queue {
     }
   }
 
-  /// Is there no value? Lock-free: helps those who are taking values. What it answers is durable at
-  /// return.
+  /// Returns true if there is no value. Lock-free: helps threads that are taking values. The result
+  /// is durable at return.
   [[nodiscard]] bool empty() const {
     operation op(session_->nodes());
     const place here = front(op);
@@ -109,8 +108,9 @@ class michael_scott_queue {
     return false;
   }
 
-  /// Calls `visit(const Value&)` from the first on for each value that is there throughout the
-  /// walk, and perhaps for values that come and go meanwhile. Holds back reclamation while it runs.
+  /// Calls `visit(value)`, from the first value on, for each value that is present during the whole
+  /// walk. A value that is pushed or popped meanwhile may be visited or not. No retired node of the
+  /// pool is freed while the walk runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
@@ -120,16 +120,6 @@ class michael_scott_queue {
       at = next.without(taken);
     }
   }
-
-  /// How many values there are; exact while no push or pop runs. Wait-free after a thread's first
-  /// call.
-  [[nodiscard]] std::size_t size_estimate() const { return session_->size_estimate(); }
-
-  /// Did attaching this queue repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   /// The mark of a link: the value of the node that holds the link was taken.
@@ -142,8 +132,8 @@ class michael_scott_queue {
     typename Policy::template field<Value> value;
   };
 
-  /// On media: docs/formats/lockfree.md. Head and tail are two lines apart: they have their threads
-  /// each.
+  /// On media: docs/formats/lockfree.md. Head and tail are two lines apart, because different
+  /// threads use them.
   struct alignas(2 * base::cache_line_size) root_block {
     cell head;
     std::atomic<std::uint64_t> count_at_close;
@@ -172,7 +162,7 @@ class michael_scott_queue {
   void help_tail(node* from, node* to) const;
   void advance_tail(node* from, node* to) const;
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
@@ -197,7 +187,7 @@ void michael_scott_queue<Value, Policy, Reclaimer>::push_once(const Value& value
   }
 }
 
-/// Helps whoever has taken a value and not moved the head yet.
+/// Helps the thread that has taken a value and not moved the head yet.
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 auto michael_scott_queue<Value, Policy, Reclaimer>::front(operation& op) const -> place {
   for (;;) {
@@ -213,8 +203,8 @@ auto michael_scott_queue<Value, Policy, Reclaimer>::front(operation& op) const -
   }
 }
 
-/// `to` comes after `from` and is taken; that is durable, or the caller has flushed it: the store
-/// to the head fences first. (I3)
+/// Moves the head to `to`, which follows `from` and is taken. The mark is durable, or the caller
+/// has flushed it: the store to the head fences first. (I3)
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::advance_head(operation& op, node* from,
                                                                  node* to) const {
@@ -228,21 +218,22 @@ void michael_scott_queue<Value, Policy, Reclaimer>::advance_head(operation& op, 
   }
 }
 
-/// Somebody has linked `to` behind `from`, and may not have waited for that yet. (I2)
+/// Helps the thread that has linked `to` after `from`, which may not have waited for that yet. (I2)
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::help_tail(node* from, node* to) const {
   from->next.arrived(durable::role::edge);
   advance_tail(from, to);
 }
 
-/// The link from `from` to `to` is durable, or flushed: the store to the tail fences first.
+/// Moves the tail. The link from `from` to `to` is durable, or flushed: the store to the tail
+/// fences first.
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::advance_tail(node* from, node* to) const {
   link expected(from);
   (void)tail().compare_exchange(expected, link(to), durable::role::index);
 }
 
-/// One node that counts as taken: its value was never there.
+/// Makes one node that counts as taken, without a value.
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::root_block::create(session& in) {
   node* const first = in.template allocate_zeroed<node>();
@@ -252,7 +243,8 @@ void michael_scott_queue<Value, Policy, Reclaimer>::root_block::create(session& 
   tail.init(link(first));
 }
 
-/// The tail is right after a clean close only; otherwise recovery, which is next, looks for it.
+/// Checks the tail, which is right after a clean close only. Otherwise recovery, which is next,
+/// finds it.
 template <class Value, durable::durability_policy Policy, template <class> class Reclaimer>
 void michael_scott_queue<Value, Policy, Reclaimer>::root_block::relocate(session& in) {
   detail::relocate_chain(in.pool(), in.root(), head);
@@ -283,7 +275,7 @@ std::int64_t michael_scott_queue<Value, Policy, Reclaimer>::root_block::recover(
     if (last_taken != nullptr) trace.drop(*last_taken);
     last_taken = &here;
   });
-  if (last_taken == nullptr) trace.refuse("begins with a node that nobody has taken");
+  if (last_taken == nullptr) trace.refuse("begins with a node that is not taken");
   if (head.load().get() != last_taken) {
     // A process that was killed may have marked the node and not waited; the store fences first.
     domain::flush<D>(durable::to_durable<Policy>(&last_taken->next), sizeof(cell));  // (I3)

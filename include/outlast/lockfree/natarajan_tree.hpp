@@ -5,37 +5,35 @@
 //   orders.put(7, 42);
 //   orders.for_each_in(0, 100, [](std::uint64_t key, std::uint64_t value) { ... });
 //
-// When not to use: nothing balances the tree. Keys that come in random order lie about 2 ln n
-// levels deep, keys that come in ascending order n levels. Where order does not matter a
-// `hash_table` is faster.
+// When not to use: nothing balances the tree. Keys that come in random order are about 2 ln n
+// levels deep, keys that come in ascending order n levels. If order does not matter, a `hash_table`
+// is faster.
 //
-// Persistent state: a root block with the topmost edge; per key a leaf, and per key but one an
+// Persistent state: a root block with the topmost edge; per key a leaf, and per key except one an
 // internal node. Volatile state (allocator caches, the count) is rebuilt when the root is attached.
 //
-// When is a key gone? The published algorithm deletes a key when it takes the leaf out. Here the
-// flag decides, which comes first: a reader that ends at a flagged edge answers "absent", an
-// insertion takes the leaf out before it adds the key again. So an erase waits for one store, its
-// flag, and taking out is repair, which recovery can do as well: it waits for nothing (role
-// `tidy`).
+// The moment of a deletion: the published algorithm deletes a key when it removes the leaf. Here
+// the flag decides, which is set before. A reader that ends at a flagged edge returns "absent", and
+// an insertion removes the leaf before it adds the key again. So an erase waits for one store, its
+// flag. The removal is a repair, which recovery can do as well: it waits for nothing (role `tidy`).
 //
-// What is durable before what:
+// The order of durability:
 //   * a node before the edge that names it.
 //   * the edge to an internal node before any change of that node's edges, flags included: the leaf
 //     that a flag deletes is mostly older than the node that holds the flag, and would be back if
 //     that node were lost.
-//   * a flag, and what its sibling edge holds, before the tag on the sibling edge. So before
-//     anything is taken out, every deletion that this completes is durable, and so is the way to
-//     what stays.
-//   * "absent" rests on nothing else: a leaf that is gone was flagged. "Present" rests on the two
-//     edges through which the leaf can have been linked: the one that names it, and the one that
-//     names its parent.
-//   * taking out before the nodes are used again: reclamation sees to it.
-// A crash can bring back what was taken out, as long as it is not used again, with keys below it
-// that were added since: they stand where the nodes that come back do not lead, which does not
-// matter, because recovery takes those nodes out again.
+//   * a flag, and its sibling edge, before the tag on the sibling edge. So before a removal, every
+//     deletion that it completes is durable, and so is the way to the remainder.
+//   * "absent" depends on nothing else: a leaf that is gone was flagged. "Present" depends on the
+//     two edges through which the leaf can have been linked: the one that names it, and the one
+//     that names its parent.
+//   * a removal before the nodes are used again: reclamation ensures that.
+// A crash can bring back removed nodes that are not used again. Keys that were added since are not
+// reachable through these nodes. That does not matter, because recovery removes the nodes again.
 #pragma once
 
 #include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/hash.hpp>
@@ -45,7 +43,7 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/external_tree_recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -62,22 +60,22 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// A sorted set or map; lock-free; as durable as `Policy` says. [Nat14] [Wei22]
+/// A sorted set or map; lock-free; as durable as `Policy` defines. [Nat14] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the tree is used.
-/// Invariants:
-///   I1  below an internal node that no deletion is about to take out, keys less than its own are
-///       on the left and all others on the right.
+/// pool must stay open while the tree is used. Invariants:
+///   I1  below an internal node that no deletion is about to remove, keys less than its own are on
+///       the left and all others on the right.
 ///   I2  a marked edge gets further marks and is otherwise never changed.
-///   I3  a tagged edge stands beside a flagged one; that flag, and what the tagged edge holds, are
-///       durable.
+///   I3  the sibling of a tagged edge is flagged; that flag, and the tagged edge, are durable.
 ///   I4  an internal node is durably linked before its edges change.
-///   I5  a node is retired by the one compare-and-swap that took it out, once that is durable.
+///   I5  the one compare-and-swap that removed a node retires it, once that is durable.
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class natarajan_tree {
+class natarajan_tree
+    : public algorithm::sorted_map_operations<
+          natarajan_tree<Key, Value, Policy, Compare, Reclaimer>, Key, Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -91,6 +89,7 @@ class natarajan_tree {
   using cell = typename parts::cell;
   using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -98,24 +97,18 @@ class natarajan_tree {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the tree `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the tree `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
-  natarajan_tree(pool_type& pool, std::string_view name)
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(),
-            [](auto& in, const auto& root) { return std::make_shared<session>(in, root); })) {}
-  ~natarajan_tree() { session_->release(); }
-  natarajan_tree(const natarajan_tree&) = delete;
-  natarajan_tree& operator=(const natarajan_tree&) = delete;
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
+  natarajan_tree(pool_type& pool, std::string_view name) : session_(pool, name, type()) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     const bool erased = tree(op).erase(root(), probe{key});
@@ -123,13 +116,14 @@ class natarajan_tree {
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return tree(op).find(root(), probe{key}) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const leaf* const found = tree(op).find(root(), probe{key});
@@ -137,57 +131,20 @@ class natarajan_tree {
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their leaf, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its leaf,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// The least key and its value, or nothing if there is no key. At one moment of the call it was
-  /// the least; the value is one that it had then or later in the call. Lock-free. What it answers
-  /// is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call; the value is one that it had then or later in the call. Lock-free. The
+  /// result is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const { return outermost<true>(); }
 
-  /// The greatest key and its value; otherwise as min().
+  /// Returns the greatest key and its value, otherwise as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
-
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for no key twice. Holds back
-  /// reclamation while it runs. What it visits is durable at return. Needs volatile memory in
-  /// proportion to the tree's depth: throws bad_alloc, also between two visits.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    walk(everything{}, visit);
-  }
-
-  /// The same for the keys that are not less than `from` and less than `to`. Takes time in
-  /// proportion to the depth and to the number of these keys.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(interval(from, to), visit);
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this tree repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   using probe = algorithm::tree_probe<Key, Compare>;
@@ -241,10 +198,10 @@ class natarajan_tree {
     tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.load()); });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the tree is attached.
+/// The volatile state of an attached tree.
 template <class Key, class Value, durable::durability_policy Policy,
           std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
 class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
@@ -308,7 +265,7 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
     pool().publish_root(this->root().index, &stored());
   }
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the tree after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     block_->shared.recover();
     auto marking = arena().begin_recovery();
@@ -320,7 +277,8 @@ class natarajan_tree<Key, Value, Policy, Compare, Reclaimer>::session final
     count_.start_at(keys);
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the tree to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
     detail::relocate_tree<parts>(pool(), this->root(), block_->root);
     domain::fence<D>();

@@ -7,18 +7,19 @@
 //
 // A chain of all keys in their order [Har01], and above it towers of links that lead to places in
 // the chain: an operation goes down through them and walks a few steps [Fra04, Her08]. The chain is
-// the map and is durable. The towers stand in the nodes, at the height that each node has drawn,
-// but are volatile: never flushed by an operation, built anew after a crash.
+// the map and is durable. The towers are parts of the nodes, at the height that each node has
+// drawn, but are volatile: no operation flushes them, and they are rebuilt after a crash.
 //
-// When not to use: where order does not matter `hash_table` takes a third of the time.
+// When not to use: if order does not matter, `hash_table` takes a third of the time.
 //
-// Persistent state: a root block with the head link, and one block per key. Opened after a crash,
-// the list unlinks the nodes that were marked, builds the towers, and frees the blocks that nobody
-// reaches. After a clean close it opens without a walk.
+// Persistent state: a root block with the head link, and one block per key. After a crash the list
+// unlinks marked nodes, builds the towers, and frees unreachable blocks. After a clean close it
+// opens without a walk.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
 #include <outlast/algorithm/height_source.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tower_index.hpp>
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/base/cache_line.hpp>
@@ -29,11 +30,12 @@
 #include <outlast/durable/replicas.hpp>
 #include <outlast/lockfree/detail/recovery.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,20 +49,20 @@ namespace outlast::lockfree {
 
 using roots::no_value;
 
-/// How the nodes of a skip list get their heights. Not stored: each process may choose.
+/// The heights of the nodes of a skip list. Not stored: each process may choose.
 struct skiplist_options {
   /// The greatest height, 1 to 16.
   unsigned highest = algorithm::max_levels_of_tower;
-  /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all nodes are as
-  /// high as may be: for tests.
+  /// One node per this number of nodes of one height or more is higher; at least 1. With 1 all
+  /// nodes have the greatest height: for tests.
   unsigned branching = 4;
 };
 
-/// A sorted set or map; lock-free; as durable as `Policy` says. [Fra04] [Her08] [Har01] [Wei22]
+/// A sorted set or map; lock-free; as durable as `Policy` defines. [Fra04] [Her08] [Har01] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the list is used.
-/// Invariants, besides those of the towers (detail/tower_index.hpp):
+/// Invariants, in addition to those of the towers (algorithm/tower_index.hpp):
 ///   I1  keys strictly increase along the chain's links of unmarked nodes.
 ///   I2  a node is durable before the link that names it, that link before the node's tower is
 ///       linked, and the node's unlinking before its retirement.
@@ -68,7 +70,9 @@ struct skiplist_options {
 template <class Key, class Value = no_value, durable::durability_policy Policy = durable::flit<>,
           std::strict_weak_order<Key, Key> Compare = std::less<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class skiplist {
+class skiplist
+    : public algorithm::sorted_map_operations<skiplist<Key, Value, Policy, Compare, Reclaimer>, Key,
+                                              Value, Compare> {
   static_assert(base::keepable<Key> && base::keepable<Value>,
                 "keys and values live in the pool: they must be trivially copyable");
   static_assert(std::is_empty_v<Compare>, "the order must not depend on state: it is not stored");
@@ -81,6 +85,7 @@ class skiplist {
   using reclaimer = Reclaimer<D>;
   using operation = typename Policy::template operation<reclaimer>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -88,25 +93,19 @@ class skiplist {
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the list `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
   skiplist(pool_type& pool, std::string_view name, const skiplist_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~skiplist() { session_->release(); }
-  skiplist(const skiplist&) = delete;
-  skiplist& operator=(const skiplist&) = delete;
+      : session_(pool, name, type(), options) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return insert_once(key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -116,13 +115,14 @@ class skiplist {
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->nodes());
     return find(op, key) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Lock-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->nodes());
     const node* const found = find(op, key);
@@ -130,24 +130,16 @@ class skiplist {
     return found->value.load();
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic: a reader sees the old value or the
-  /// new one. Lock-free. Durable at return. Values over 8 bytes are replaced with their node, which
-  /// allocates: throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic: a reader gets the old value
+  /// or the new one. Lock-free. Durable at return. A value over 8 bytes is replaced with its node,
+  /// which allocates: throws out_of_space without effect.
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->nodes(), [&] { return update_once(key, value); });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. Lock-free. Durable at
-  /// return. Throws out_of_space without effect.
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// The least key, or nothing if there is none: at one moment of the call this was so. The value
-  /// is one that the key had during the call. Lock-free. What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call; the value is one that it had during the call. Lock-free. The result is
+  /// durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -157,7 +149,7 @@ class skiplist {
     return std::pair(here.at->key.get(), here.at->value.load());
   }
 
-  /// The greatest key, as min().
+  /// Returns the greatest key and its value, otherwise as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -168,44 +160,8 @@ class skiplist {
     return std::pair(in.last->key.get(), in.last->value.load());
   }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What was visited
-  /// is durable at return. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->nodes());
-    algorithm::visit_chain(session_->head(), [&](const node& here) {
-      visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->nodes());
-    walk_start in{*session_, {from}};
-    algorithm::visit_chain(in.enter(), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.load());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Did attaching this list repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
-
  private:
-  /// On media: docs/formats/lockfree.md. Behind it stands the tower.
+  /// On media: docs/formats/lockfree.md. The tower follows the node.
   struct node {
     node(unsigned its_height, const Key& its_key, const Value& its_value)
         : drawn_height(its_height), key(its_key), value(its_value) {}
@@ -220,7 +176,7 @@ class skiplist {
   static_assert(std::is_standard_layout_v<cell>);
   using index = algorithm::tower_index<D, node>;
 
-  /// What the chain does with nodes, where a node may have a tower.
+  /// The node operations of the chain, for nodes that may have a tower.
   class keeper {
    public:
     keeper(session& list, operation& op) : list_(list), operation_(op) {}
@@ -240,11 +196,11 @@ class skiplist {
       operation_.retire_unlinked(arena, gone, changed, where, line);
     }
 
-    /// A node like any other, with a height of its own.
+    /// Makes a node with a height of its own.
     node* make(const Key& key, const Value& value) {
       const unsigned height = list_.heights().draw();
       const std::size_t bytes = bytes_of(height);
-      // What does not fit one line begins with one.
+      // A node that does not fit one line begins at a line.
       const std::size_t align =
           bytes > base::cache_line_size ? base::cache_line_size : alignof(node);
       node* const fresh =
@@ -253,7 +209,7 @@ class skiplist {
       return fresh;
     }
 
-    /// The chain's link to `fresh` is durable: now its tower.
+    /// Links the tower of `fresh`, whose link in the chain is durable.
     void raise(node& fresh) {
       if (fresh.height() == 1) return;
       const probe itself{fresh.key.get()};
@@ -271,7 +227,7 @@ class skiplist {
 
   using chain_type = algorithm::chain<node, node, keeper, alloc::arena<D>>;
 
-  /// Looks for a key.
+  /// Searches for a key.
   struct probe {
     const Key& key;
 
@@ -280,7 +236,7 @@ class skiplist {
     [[nodiscard]] bool matches(link at) const { return !Compare{}(key, at->key.get()); }
   };
 
-  /// Where an operation on a key enters the chain.
+  /// The place at which an operation on a key enters the chain.
   struct walk_start {
     session& list;
     probe what;
@@ -288,7 +244,7 @@ class skiplist {
     [[nodiscard]] cell& enter() const { return list.behind(list.towers().before(what)); }
   };
 
-  /// Looks for the end, and knows which node it has passed last.
+  /// Searches for the end, and records the last node that it has passed.
   struct tail_cursor {
     session& list;
     mutable const node* last = nullptr;
@@ -326,6 +282,22 @@ class skiplist {
     return chain(keeps).find(in, in.what);
   }
 
+  using everything = algorithm::whole_tree<Compare>;
+  using interval = algorithm::tree_range<Key, Compare>;
+  [[nodiscard]] cell& before_first(const everything&) const { return session_->head(); }
+  [[nodiscard]] cell& before_first(const interval& range) const {
+    return walk_start{*session_, {range.from}}.enter();
+  }
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->nodes());
+    algorithm::visit_chain(before_first(range), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.load());
+      return true;
+    });
+  }
+
   bool insert_once(const Key& key, const Value& value) {
     operation op(session_->nodes());
     keeper keeps(*session_, op);
@@ -359,9 +331,185 @@ class skiplist {
     }
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
+};
+
+/// The volatile state of a skip list while it is attached: its towers, and its recovery.
+template <class Key, class Value, durable::durability_policy Policy,
+          std::strict_weak_order<Key, Key> Compare, template <class> class Reclaimer>
+class skiplist<Key, Value, Policy, Compare, Reclaimer>::session final
+    : public roots::root_session<D> {
+  using base_type = roots::root_session<D>;
+
+  /// On media: docs/formats/lockfree.md. The towers' words are valid after a clean close only.
+  struct alignas(base::cache_line_size) root_block {
+    cell head;
+    std::atomic<std::uint64_t> count_at_close;
+    typename index::head_words towers;
+  };
+  static_assert(sizeof(root_block) == 3 * base::cache_line_size);
+  static_assert(offsetof(root_block, towers) == sizeof(cell) + 8);
+  static_assert(sizeof(node) % 8 == 0 && alignof(node) >= 8, "the tower follows the node");
+
+ public:
+  using base_type::arena;
+  using base_type::pool;
+
+  session(pool_type& in, const attached_root& root, const skiplist_options& options)
+      : base_type(in, root),
+        nodes_(in.template service<reclaimer>()),
+        heights_(std::clamp(options.highest, 1U, algorithm::max_levels_of_tower),
+                 std::max(options.branching, 1U)) {
+    const bool all_is_recovered = durable::attach_replicas<Policy>(in, arena());
+    if (root.state == root_state::fresh) {
+      create();
+      return;
+    }
+    block_ = durable::to_working<Policy>(this->template object<root_block>());
+    const bool moved = root.pointers_base != in.base();
+    if (moved) relocate();
+    was_recovered_ = root.state != root_state::clean;
+    if (was_recovered_ || all_is_recovered) {
+      recover();
+      return;
+    }
+    arena().load_clean();
+    count_.start_at(
+        static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
+    // The process that closed the pool may have had the towers in a replica: then the pool has
+    // none.
+    if (moved || durable::is_mirrored<Policy>) {
+      build_towers();
+    } else {
+      towers_.attach(block_->towers);
+    }
+  }
+
+  bool before_close() override {
+    // If the towers are in a replica, each opening builds them anew.
+    if (&stored() == block_) towers_.flush_towers();
+    D::store(stored().count_at_close, static_cast<std::uint64_t>(count_.sum()),
+             std::memory_order_relaxed);
+    domain::persist<D>(&stored(), sizeof(root_block));
+    return true;
+  }
+  void collect_all() override { nodes_.collect_all(); }
+  void forbid() noexcept override { nodes_.forbid(); }
+
+  [[nodiscard]] reclaimer& nodes() noexcept { return nodes_; }
+  [[nodiscard]] cell& head() noexcept { return block_->head; }
+  /// Returns the link of `before`, or the head if `before` is nullptr.
+  [[nodiscard]] cell& behind(node* before) noexcept {
+    return before == nullptr ? head() : before->next;
+  }
+  [[nodiscard]] index& towers() noexcept { return towers_; }
+  [[nodiscard]] algorithm::height_source& heights() noexcept { return heights_; }
+  [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
+  [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
+
+ private:
+  [[nodiscard]] root_block& stored() const noexcept { return *durable::to_durable<Policy>(block_); }
+
+  void create() {
+    block_ = durable::to_working<Policy>(
+        static_cast<root_block*>(arena().allocate(sizeof(root_block), alignof(root_block))));
+    durable::blank<Policy>(block_, sizeof(root_block));
+    domain::persist<D>(&stored(), sizeof(root_block));
+    towers_.attach(block_->towers);
+    pool().publish_root(this->root().index, &stored());
+  }
+
+  /// Repairs the list after a crash. Re-entrant: a crash in this function is an ordinary crash.
+  void recover() {
+    auto marking = arena().begin_recovery();
+    marking.mark(&stored());
+    detail::unlinked_nodes<Policy> unlinked;
+    recover_chain(marking, unlinked);
+    marking.finish();
+    unlinked.free_in(arena());
+  }
+
+  template <class Marking>
+  void recover_chain(Marking& marking, detail::unlinked_nodes<Policy>& unlinked) {
+    typename index::builder towers(towers_, block_->towers);
+    std::int64_t count = 0;
+    const node* last = nullptr;
+    cell* before = &block_->head;
+    before->recover();
+    if (before->load().marks() != 0) report("begins with a mark");
+    for (link at = before->load(); at;) {
+      node& here = recover_node(at, marking);
+      const link next = here.next.load();
+      if (next.has(algorithm::deleted)) {
+        before->store(next.without(algorithm::deleted), durable::role::unlink);
+        unlinked.add(&here);
+      } else {
+        check_order(last, here);
+        towers.append(here);
+        last = &here;
+        before = &here.next;
+        ++count;
+      }
+      at = next.without(algorithm::deleted);
+    }
+    towers.finish();
+    count_.start_at(count);
+  }
+
+  template <class Marking>
+  node& recover_node(link at, Marking& marking) {
+    const node* const block = durable::to_durable<Policy>(at.get());
+    if (!marking.mark(block)) report("runs in a circle");
+    node& here = *at;
+    check_size(here, arena().usable_size(block));
+    here.next.recover();
+    here.value.recover();
+    return here;
+  }
+
+  void check_size(const node& here, std::size_t usable) {
+    detail::require_place<node>(pool().path(), &here, usable);
+    const unsigned height = here.height();
+    if (height < 1 || height > algorithm::max_levels_of_tower || usable < bytes_of(height)) {
+      report("has a node that is too small for its tower");
+    }
+  }
+
+  void check_order(const node* last, const node& here) {
+    if (last != nullptr && !Compare{}(last->key.get(), here.key.get())) report("is out of order");
+  }
+
+  [[noreturn]] void report(const char* what) { detail::report_corrupt_chain(pool().path(), what); }
+
+  /// Moves the list to another address. Re-entrant: moves each pointer of the chain at most once,
+  /// also if an earlier process has moved others. The towers are rebuilt.
+  void relocate() {
+    detail::relocate_chain(pool(), this->root(), block_->head);
+    domain::fence<D>();
+    pool().root_relocated(this->root().index);
+  }
+
+  /// Builds the towers of a chain that was closed cleanly.
+  void build_towers() {
+    typename index::builder towers(towers_, block_->towers);
+    const node* last = nullptr;
+    algorithm::visit_chain(block_->head, [&](node& here) {
+      check_size(
+          here, pool().pages().block_bytes(durable::to_durable<Policy>(&here), this->root().index));
+      check_order(last, here);
+      towers.append(here);
+      last = &here;
+      return true;
+    });
+    towers.finish();
+  }
+
+  reclaimer& nodes_;
+  algorithm::height_source heights_;
+  root_block* block_ = nullptr;
+  index towers_;
+  base::sharded_count count_;
+  bool was_recovered_ = false;
 };
 
 }  // namespace outlast::lockfree
-
-#include <outlast/lockfree/detail/skiplist_session.hpp>

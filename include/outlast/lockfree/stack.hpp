@@ -5,8 +5,8 @@
 //   undo.push(7);
 //   while (const auto last = undo.pop()) revert(*last);
 //
-// When not to use: all threads meet at one word, the top, so more threads do not make it faster.
-// Where any order of the values will do, a stack for each thread does better.
+// When not to use: all threads meet at one word, the top, so more threads do not make it faster. If
+// any order of the values is acceptable, a stack for each thread is faster.
 //
 // Persistent state: a root block with the link to the top, and one block per value. Volatile state
 // (allocator caches, the count) is rebuilt when the root is attached.
@@ -17,6 +17,8 @@
 #include <outlast/durable/policy.hpp>
 #include <outlast/lockfree/detail/sequence_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -28,18 +30,18 @@
 
 namespace outlast::lockfree {
 
-/// Last in, first out; lock-free; as durable as `Policy` says. [Tre86] [Wei22]
+/// Last in, first out; lock-free; as durable as `Policy` defines. [Tre86] [Wei22]
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
 /// pool must stay open while the stack is used.
 /// Invariants:
 ///   I1  a node is durable before the top names it, and does not change afterwards.
-///   I2  that the top has left a node is durable before the node is retired.
+///   I2  the change of the top that unlinks a node is durable before the node is retired.
 /// The top does not change and come back under a reader (ABA): a popped node is used again only
 /// when every operation that could have seen it has ended.
 template <class Value, durable::durability_policy Policy = durable::flit<>,
           template <class> class Reclaimer = reclaim::epochs>
-class stack {
+class stack : public roots::container_operations<stack<Value, Policy, Reclaimer>> {
   static_assert(base::keepable<Value>, "values live in the pool: they must be trivially copyable");
 
   using D = typename Policy::domain_type;
@@ -49,28 +51,26 @@ class stack {
   using cell = typename Policy::template cell<link>;
   using session = detail::sequence_session<root_block, node, Policy, Reclaimer>;
   using operation = typename Policy::template operation<Reclaimer<D>>;
+  friend struct roots::handle_access;
 
  public:
   using value_type = Value;
   using policy_type = Policy;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the stack `name` in `pool`; creates it if there is none, recovers it if the last
+  /// Attaches the stack `name` in `pool`. Creates it if there is none, and recovers it if the last
   /// process did not close the pool. Durable at return. Throws error{root_type_mismatch} if the
-  /// root is something else, corruption if its content contradicts itself, out_of_space.
+  /// root has another type, corruption if its content contradicts itself, out_of_space.
   stack(pool_type& pool, std::string_view name)
-      : session_(session::attach(pool, name, detail::sequence_type<Value, Policy>("stack"))) {}
-  ~stack() { session_->release(); }
-  stack(const stack&) = delete;
-  stack& operator=(const stack&) = delete;
+      : session_(pool, name, detail::sequence_type<Value, Policy>("stack")) {}
 
   /// Puts `value` on top. Lock-free. Durable at return. Throws out_of_space without effect.
   void push(const Value& value) {
     durable::retry_after_reclaim(session_->nodes(), [&] { push_once(value); });
   }
 
-  /// Takes the value on top; nothing if the stack is empty. Lock-free. What it answers is durable
-  /// at return: the value does not come back.
+  /// Removes and returns the value on top, or nothing if the stack is empty. Lock-free. The result
+  /// is durable at return: the value does not come back.
   [[nodiscard]] std::optional<Value> pop() {
     operation op(session_->nodes());
     link first = top().load(durable::role::expect);
@@ -86,14 +86,14 @@ class stack {
     return std::nullopt;
   }
 
-  /// Is there no value? Wait-free. What it answers is durable at return.
+  /// Returns true if there is no value. Wait-free. The result is durable at return.
   [[nodiscard]] bool empty() const {
     operation op(session_->nodes());
     return !top().load(durable::role::decide);
   }
 
-  /// Calls `visit(const Value&)` from the top down for the values that are there when it begins.
-  /// Holds back reclamation while it runs.
+  /// Calls `visit(value)`, from the top down, for the values that are present when it begins. No
+  /// retired node of the pool is freed while it runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->nodes());
@@ -102,16 +102,6 @@ class stack {
       visit(at->value.get());
     }
   }
-
-  /// How many values there are; exact while no push or pop runs. Wait-free after a thread's first
-  /// call.
-  [[nodiscard]] std::size_t size_estimate() const { return session_->size_estimate(); }
-
-  /// Did attaching this stack repair after a crash? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   struct node {
@@ -151,13 +141,13 @@ class stack {
     do {
       fresh->next.init(below);
       op.persist_private(*fresh);
-      // The p-store fences before it stores: the node is durable before the top names it. What the
-      // top was need not be: it and its successor are values of one word.
+      // The p-store fences before it stores: the node is durable before the top names it. The
+      // former top need not be durable: it and its successor are values of one word.
     } while (!top().compare_exchange(below, link(fresh), durable::role::link));
     session_->count().add(1);
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 }  // namespace outlast::lockfree

@@ -1,8 +1,8 @@
-// The volatile half of a root: what hangs off a pool while a structure in it is in use.
+// The volatile state of a root, which exists while a structure in the pool is in use.
 //
-// A structure's handle comes and goes; its session (allocator caches, directory, counts) stays with
-// the pool until the pool is closed, so that attaching the same root again costs nothing, and so
-// that a clean close can save what spares the next opener a recovery.
+// A structure's handle can come and go. Its session (allocator caches, directory, counts) stays
+// with the pool until the pool is closed. So attaching the same root again costs nothing, and a
+// clean close can save data that spares the next opener a recovery.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -24,24 +24,24 @@
 
 namespace outlast::roots {
 
-/// How a structure wants its root to be found.
+/// The identity of a structure's root.
 struct root_type {
   std::string name;               ///< for messages: what the root holds
   std::uint64_t fingerprint = 0;  ///< equal exactly for types that can read each other's bytes
   bool relocatable = true;        ///< it is also found where the pool is mapped elsewhere
-  /// Its operations wait until they are durable, one by one, which pools on a disk refuse unless
-  /// they were opened for it.
+  /// The operations wait, one by one, until they are durable. Pools on a disk reject such roots
+  /// unless they were opened for them.
   bool waits_in_operations = true;
 };
 
-/// What every session has. A structure derives its own volatile state from it.
-/// Destruction writes nothing persistent: that is what a crash does.
+/// The base of all sessions. A structure derives its own volatile state from it. Destruction writes
+/// nothing persistent, like a crash.
 template <domain::persistence_domain D>
 class root_session {
  public:
   using pool_type = basic_pool<D>;
 
-  /// `mode`: how the root's blocks are found after a crash.
+  /// Makes the session of `root`. `mode` is the way in which recovery finds the root's blocks.
   root_session(pool_type& pool, const attached_root& root,
                pool_format::recovery_mode mode = pool_format::recovery_mode::trace)
       : pool_(pool), root_(root), arena_(pool.pages(), root.index, mode) {}
@@ -49,25 +49,26 @@ class root_session {
   root_session(const root_session&) = delete;
   root_session& operator=(const root_session&) = delete;
 
-  /// At a clean close: persist what spares the next opener a recovery. False if that cannot be
-  /// spared. No operation runs.
+  /// Saves, at a clean close, the data that spares the next opener a recovery. Returns false if a
+  /// recovery is needed all the same. Requires: no operation runs.
   [[nodiscard]] virtual bool before_close() = 0;
-  /// Frees every retired node of the pool. No operation in the pool runs.
+  /// Frees every retired node of the pool. Requires: no operation in the pool runs.
   virtual void collect_all() = 0;
-  /// The root is about to be dropped: nothing but calls of its arena refers to the session at
-  /// return. No operation on this root runs; others may. May throw; then nothing has happened.
+  /// Ends the use of the session, because the root is about to be dropped. At return only calls of
+  /// its arena refer to the session. Requires: no operation on this root runs; others may run. If
+  /// it throws, it has no effect.
   virtual void before_drop() {}
-  /// In the child of a fork: no operation may begin any more.
+  /// Forbids operations. Called in the child of a fork.
   virtual void forbid() noexcept = 0;
 
-  /// The structure's handle is gone. The session stays with the pool.
+  /// Ends the use by the structure's handle. The session stays with the pool.
   void release() noexcept { in_use_.store(false, std::memory_order_release); }
 
   [[nodiscard]] pool_type& pool() noexcept { return pool_; }
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
   [[nodiscard]] const attached_root& root() const noexcept { return root_; }
-  /// The root's published object. Throws corruption unless a block of the root that can hold a `T`
-  /// begins there.
+  /// Returns the root's published object. Throws corruption unless a block of the root that can
+  /// hold a `T` begins there.
   template <class T>
   [[nodiscard]] T* object() const {
     auto* const at = reinterpret_cast<std::byte*>(pool_.base() + root_.object_offset);
@@ -92,8 +93,8 @@ class root_session {
   std::atomic<bool> in_use_{true};
 };
 
-/// `session`, which was attached, if `judge(*session)` returns. Throws what it throws, and then no
-/// handle is in use.
+/// Returns the attached `session` if `judge(*session)` returns. Throws what `judge` throws; then no
+/// handle uses the session.
 template <class Session, class Judge>
 [[nodiscard]] std::shared_ptr<Session> validated(std::shared_ptr<Session> session, Judge&& judge) {
   try {
@@ -105,8 +106,8 @@ template <class Session, class Judge>
   return session;
 }
 
-/// All sessions of a pool: a service of it.
-/// Thread-safety: attach() may be called concurrently.
+/// All sessions of a pool: a service of the pool. Thread-safety: attach() may be called
+/// concurrently.
 template <domain::persistence_domain D>
 class root_sessions {
  public:
@@ -129,10 +130,10 @@ class root_sessions {
   root_sessions(const root_sessions&) = delete;
   root_sessions& operator=(const root_sessions&) = delete;
 
-  /// Attaches the root `name` and returns its session. `make(pool, attached_root)` makes it where
-  /// this process has none yet: that is where creation and recovery happen. Throws what they throw;
-  /// the root is then not attached. Throws error{already_open} while another handle is in use, and
-  /// what pool.require_per_operation_durability() throws, before anything changes.
+  /// Attaches the root `name` and returns its session. If this process has none yet, `make(pool,
+  /// attached_root)` makes it, which creates or recovers the structure. Throws what they throw; the
+  /// root is then not attached. Throws error{already_open} while another handle is in use, and what
+  /// pool.require_per_operation_durability() throws, before any change.
   template <class Session, class Make>
   [[nodiscard]] std::shared_ptr<Session> attach(std::string_view name, const root_type& type,
                                                 Make&& make) {
@@ -154,21 +155,22 @@ class root_sessions {
     }
   }
 
-  /// The pool's service `S`, whose constructor attaches roots. Whoever may be the first to ask for
-  /// it asks here: the pool makes services under its mutex, which attach() takes second.
+  /// Returns the pool's service `S`, whose constructor attaches roots. The first request for such a
+  /// service must be made here: the pool makes services under its mutex, which attach() locks
+  /// second.
   template <class S>
   [[nodiscard]] S& service() {
     const std::lock_guard lock(mutex_);
     return pool_.template service<S>();
   }
 
-  /// Removes the root `name` and all its blocks. No handle on it may be in use; operations on other
-  /// roots may run. Durable at return. Throws error{not_found, already_open}. As
+  /// Removes the root `name` and all its blocks. Durable at return. Requires: no handle on the root
+  /// is in use; operations on other roots may run. Throws error{not_found, already_open}. As
   /// pool.drop_root(name).
   void drop(std::string_view name) { pool_.drop_root(name); }
 
  private:
-  /// The root is about to be dropped: its session ends. What was retired of it is forgotten with
+  /// Ends the session of a root that is about to be dropped. Its retired nodes are forgotten with
   /// all its blocks. Throws error{already_open} and what before_drop() throws.
   void give_up(std::string_view name) {
     const std::shared_ptr<root_session<D>> last = use_alone(name);
@@ -186,7 +188,8 @@ class root_sessions {
     forget(sessions_.find(name));
   }
 
-  /// The session of that name, in use by the caller; null if there is none.
+  /// Marks the session of that name as used by the caller and returns it, or nullptr if there is
+  /// none.
   std::shared_ptr<root_session<D>> use_alone(std::string_view name) {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(name);
@@ -230,7 +233,7 @@ class root_sessions {
     while (!sessions_.empty()) forget(sessions_.begin());
   }
 
-  /// The session ends after the handler of a fork can have lost sight of it.
+  /// Ends the session while no fork runs, whose handler could miss it.
   void forget(typename session_map::iterator at) {
     typename session_map::node_type last;
     {

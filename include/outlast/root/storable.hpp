@@ -1,4 +1,4 @@
-// What can be a key or a value, and how it is read where it lies.
+// Types of keys and values, and how they are read in the pool.
 #pragma once
 
 #include <outlast/base/stored_name.hpp>
@@ -24,12 +24,12 @@ struct no_value {
 };
 
 /// A type of key or value: trivially copyable and aligned like a word, or std::string for bytes of
-/// any number. What uses it refuses what does not survive, with a sentence.
+/// any number. Structures reject types that do not survive, with an explanation.
 template <class T>
 concept storable = (std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::uint64_t)) ||
                    std::is_same_v<T, std::string>;
 
-/// How a T is read where it lies.
+/// The type by which a T in the pool is read.
 template <storable T>
 struct reading {
   static_assert(base::must_survive<T>);
@@ -54,7 +54,7 @@ struct reading<std::string> {
   }
 };
 
-/// The order of keys that users get who name none; of strings, without copies.
+/// The default order of keys; of strings, without copies.
 template <class Key>
 using default_order =
     std::conditional_t<std::is_same_v<Key, std::string>, std::less<>, std::less<Key>>;

@@ -6,7 +6,8 @@
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
+#include <outlast/root/map_operations.hpp>
 #include <outlast/sets/detail/bucket_directory.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -26,20 +27,21 @@ namespace outlast::sets {
 
 /// An unordered set or map; lock-free; durably linearizable. [Zur19] [Sha06] [Har01]
 ///
-/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
-/// as std::string_view where they visit. Up to 40 bytes together lie in the node's line, more lies
-/// beside it. Every value of Key can be a key. Keys are compared by
-/// operator==; `Hash` must be a pure function of the key. Equal hashes are fine.
+/// Keys and values are trivially copyable, or std::string for bytes of any number; visitors get
+/// those as std::string_view. Up to 40 bytes together are in the node's line; larger ones are in a
+/// block of their own. Every value of Key can be a key. Keys are compared by operator==; `Hash`
+/// must be a pure function of the key. Equal hashes are permitted.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the table is used.
-/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
-/// those of what lies beside the node, and waits once; a put to a present key costs one line more,
-/// which is flushed with the thread's next wait; everything else flushes nothing. Where others are,
-/// each of them may flush the same lines once; lookups only if the scheme says so.
+/// pool must stay open while the table is used. Costs, if no other thread uses the same key: a
+/// successful insert or erase flushes one line, and those of a separate block, and waits once. A
+/// put to a present key flushes one line more, with the thread's next wait. Everything else flushes
+/// nothing. Otherwise each of the threads may flush the same lines once; lookups do so only if the
+/// scheme requires it.
 template <scheme Scheme, class Key, class Value = no_value, class Hash = base::default_hash<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class basic_hash {
+class basic_hash
+    : public roots::container_operations<basic_hash<Scheme, Key, Value, Hash, Reclaimer>> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -57,7 +59,7 @@ class basic_hash {
 
   using key_view = typename detail::reading<Key>::view;
 
-  /// Equal keys have equal hashes: they count together.
+  /// Equal keys have equal hashes: they share a count.
   struct stamp_of {
     std::uint64_t operator()(key_view key) const { return hash_of(key); }
   };
@@ -67,6 +69,7 @@ class basic_hash {
   struct chain_order;
   using directory = detail::bucket_directory<entry, chain_order, D>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -74,34 +77,21 @@ class basic_hash {
   using policy_type = Scheme;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the table `name` in `pool`; creates it if there is none. Links all keys anew, which
-  /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
-  /// if the root is something else, corruption if its pages contradict themselves, out_of_space,
+  /// Attaches the table `name` in `pool`. Creates it if there is none. Links all keys, which takes
+  /// time in proportion to their number. Durable at return. Throws error{root_type_mismatch} if the
+  /// root has another type, corruption if its pages contradict themselves, out_of_space,
   /// std::bad_alloc.
   basic_hash(pool_type& pool, std::string_view name, const table_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~basic_hash() { session_->release(); }
-  basic_hash(const basic_hash&) = delete;
-  basic_hash& operator=(const basic_hash&) = delete;
+      : session_(pool, name, type(), options) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
-      const auto* const present =
-          chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
-      if (present != nullptr) return false;
-      session_->inserted(chain(op));
-      return true;
-    });
+    return change_in_bucket(
+        key, [&](const walk_start& in, operation& op) { return insert_in(in, op, key, value); });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op(session_->memory());
     const walk_start in = enter_and_link(op, key);
@@ -110,13 +100,13 @@ class basic_hash {
     return erased;
   }
 
-  /// Is `key` present? Wait-free. What it answers is durable at return.
+  /// Returns true if `key` is present. Wait-free. The result is durable at return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op(session_->memory());
     return find(op, key) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Wait-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Wait-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op(session_->memory());
     const node* const found = find(op, key);
@@ -124,32 +114,30 @@ class basic_hash {
     return Value(found->value.get());
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
-  /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic, also in a crash: the key
+  /// has its old value or the new one. Lock-free. Durable at return. Throws out_of_space without
+  /// effect.
   bool update(const Key& key, const Value& value) {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
-      return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+    return change_in_bucket(
+        key, [&](const walk_start& in, operation& op) { return update_in(in, op, key, value); });
+  }
+
+  /// Maps `key` to `value`. Returns true if `key` was absent. As update().
+  bool put(const Key& key, const Value& value) {
+    return change_in_bucket(key, [&](const walk_start& in, operation& op) {
+      for (;;) {
+        if (update_in(in, op, key, value)) return false;
+        if (insert_in(in, op, key, value)) return true;
+      }
     });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
-  /// value. As update().
+  /// Changes the value of `key` from `expected` to `desired`. Returns false if it is absent or has
+  /// another value. As update().
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
-    return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory());
-      const walk_start in = enter_and_link(op, key);
+    return change_in_bucket(key, [&](const walk_start& in, operation& op) {
       return chain(op).replace_if(
           *in.start, in.probe_for(key),
           [&](const node& there) { return there.value.get() == expected; },
@@ -157,9 +145,10 @@ class basic_hash {
     });
   }
 
-  /// Calls `visit(const Key&, const Value&)`, in no useful order, for each key that is present
-  /// throughout the walk, and perhaps for keys that come and go meanwhile; for none twice. What is
-  /// visited is durable. Holds back reclamation while it runs.
+  /// Calls `visit(key, value)`, in no specified order, for each key that is present during the
+  /// whole walk. A key that is inserted or erased meanwhile may be visited or not. No key is
+  /// visited twice. The visited keys are durable at return. No retired node of the pool is freed
+  /// while the walk runs.
   template <class Visit>
   void for_each(Visit&& visit) const {
     operation op(session_->memory());
@@ -169,33 +158,21 @@ class basic_hash {
     });
   }
 
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// How many buckets there are now.
+  /// Returns the present number of buckets.
   [[nodiscard]] std::size_t bucket_count() const {
     return std::size_t{1} << session_->buckets().level();
   }
 
-  /// Bytes of volatile memory that buckets and copies take. For statistics.
+  /// Returns the bytes of volatile memory of buckets and copies. For statistics.
   [[nodiscard]] std::size_t index_bytes() const {
     return session_->buckets().bytes() + session_->memory().nodes().volatile_bytes();
   }
 
-  /// Was the pool not closed when this table was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
-
  private:
   using walk_start = typename directory::walk_start;
 
-  /// The hash of a number is computed as fast as it is read. Those of other keys are kept in the
-  /// node, and do not survive.
+  /// The hash of a number is computed as fast as it is read. The node keeps the hash of other keys,
+  /// which does not survive.
   static constexpr bool keeps_hash =
       !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
   struct no_hash {
@@ -216,7 +193,7 @@ class basic_hash {
     [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
   };
 
-  /// By which the chain is sorted.
+  /// The order of the chain.
   struct chain_order {
     using link = basic_hash::link;
 
@@ -241,7 +218,8 @@ class basic_hash {
       return hash_of(of.key.get());
     }
   }
-  /// Buckets are chosen by the top bits. Of this process: no pool has it.
+  /// Returns the hash of a key in this process; no pool contains it. The top bits select the
+  /// bucket.
   static std::uint64_t hash_of(key_view key) { return base::volatile_hash<Hash, Key>(key); }
 
   static roots::root_type type() {
@@ -254,19 +232,39 @@ class basic_hash {
 
   [[nodiscard]] chain_type chain(operation& op) const { return {op, session_->arena()}; }
 
+  /// Runs `change(in, op)` in an operation `op` that enters the chain at the bucket of `key`.
+  template <class Change>
+  bool change_in_bucket(const Key& key, Change&& change) {
+    return durable::retry_after_reclaim(session_->memory(), [&] {
+      operation op(session_->memory());
+      const walk_start in = enter_and_link(op, key);
+      return change(in, op);
+    });
+  }
+  bool insert_in(const walk_start& in, operation& op, const Key& key, const Value& value) {
+    const auto* const present =
+        chain(op).insert(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+    if (present != nullptr) return false;
+    session_->inserted(chain(op));
+    return true;
+  }
+  bool update_in(const walk_start& in, operation& op, const Key& key, const Value& value) {
+    return chain(op).replace(*in.start, in.probe_for(key), [&] { return op.make(key, value); });
+  }
+
   walk_start enter_and_link(operation& op, const Key& key) {
     return session_->buckets().enter_and_link(chain(op), hash_of(key));
   }
-  /// Links nothing: wait-free.
+  /// Finds the node of a key, or nullptr. Links nothing: wait-free.
   node* find(operation& op, const Key& key) const {
     const walk_start in = session_->buckets().enter(hash_of(key));
     return chain(op).find(*in.start, in.probe_for(key));
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the table is attached: its buckets.
+/// The volatile state of an attached table: its buckets.
 template <scheme Scheme, class Key, class Value, class Hash, template <class> class Reclaimer>
 class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
     : public detail::parts_of<Scheme>::template session<node, reclaimer> {
@@ -286,8 +284,7 @@ class basic_hash<Scheme, Key, Value, Hash, Reclaimer>::session final
 
   [[nodiscard]] directory& buckets() noexcept { return *buckets_; }
 
-  /// An insert succeeded: now and then, look whether the table should grow, and go on linking the
-  /// buckets that it has got.
+  /// Counts an insert. Checks periodically whether the table must grow, and links further buckets.
   void inserted(chain_type in) {
     const std::uint64_t additions = this->count().add(1);
     if (!grows_ || additions % growth_check_interval_ != 0) return;

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/set_towers.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -27,20 +28,22 @@ namespace outlast::sets {
 
 /// A sorted set or map; lock-free; durably linearizable. [Zur19] [Har01] [Mic02]
 ///
-/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
-/// as std::string_view where they visit. Up to 40 bytes together lie in the node's line, more lies
-/// beside it. Every value of Key can be a key.
+/// Keys and values are trivially copyable, or std::string for bytes of any number; visitors get
+/// those as std::string_view. Up to 40 bytes together are in the node's line; larger ones are in a
+/// block of their own. Every value of Key can be a key.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the list is used.
-/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
-/// those of what lies beside the node, and waits once; a put to a present key costs one line more,
-/// which is flushed with the thread's next wait; everything else flushes nothing. Where others are,
-/// each of them may flush the same lines once; lookups only if the scheme says so.
+/// pool must stay open while the list is used. Costs, if no other thread uses the same key: a
+/// successful insert or erase flushes one line, and those of a separate block, and waits once. A
+/// put to a present key flushes one line more, with the thread's next wait. Everything else flushes
+/// nothing. Otherwise each of the threads may flush the same lines once; lookups do so only if the
+/// scheme requires it.
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs, class Index = detail::no_index>
-class basic_list {
+class basic_list
+    : public algorithm::sorted_map_operations<
+          basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>, Key, Value, Compare> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -56,11 +59,12 @@ class basic_list {
   using reclaimer = Reclaimer<D>;
 
   using key_view = typename detail::reading<Key>::view;
-  using index = typename Index::template of<node, Compare, D, reclaimer>;
-  using operation = typename index::template guard<typename detail::parts_of<
+  using index_type = typename Index::template of<node, Compare, D, reclaimer>;
+  using operation = typename index_type::template guard<typename detail::parts_of<
       Scheme>::template operation<node, reclaimer, detail::sorted_stamps<Key, Compare>>>;
   using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -69,25 +73,19 @@ class basic_list {
   using pool_type = basic_pool<D>;
   using options_type = typename Index::options;
 
-  /// Attaches the list `name` in `pool`; creates it if there is none. Links all keys anew, which
-  /// takes time in proportion to their number. Durable at return. Throws error{root_type_mismatch}
-  /// if the root is something else, corruption if its pages contradict themselves, out_of_space.
+  /// Attaches the list `name` in `pool`. Creates it if there is none. Links all keys, which takes
+  /// time in proportion to their number. Durable at return. Throws error{root_type_mismatch} if the
+  /// root has another type, corruption if its pages contradict themselves, out_of_space.
   basic_list(pool_type& pool, std::string_view name, const options_type& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options);
-            })) {}
-  ~basic_list() { session_->release(); }
-  basic_list(const basic_list&) = delete;
-  basic_list& operator=(const basic_list&) = delete;
+      : session_(pool, name, type(), options) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory(), session_->leads());
+      operation op(session_->memory(), session_->index());
       const probe what{key};
-      auto&& start = session_->leads().start(what);
+      auto&& start = session_->index().start(what);
       node* fresh = nullptr;
       const auto make = [&] { return fresh = op.make(key, value); };
       if (chain(op).insert(start, what, make) != nullptr) return false;
@@ -97,46 +95,39 @@ class basic_list {
     });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
-    operation op(session_->memory(), session_->leads());
+    operation op(session_->memory(), session_->index());
     const probe what{key};
-    auto&& start = session_->leads().start(what);
+    auto&& start = session_->index().start(what);
     const bool erased = chain(op).erase(start, what);
     if (erased) session_->count().add(-1);
     return erased;
   }
 
-  /// Is `key` present? Wait-free. What it answers is durable at return.
+  /// Returns true if `key` is present. Wait-free. The result is durable at return.
   [[nodiscard]] bool contains(const Key& key) const {
-    operation op(session_->memory(), session_->leads());
+    operation op(session_->memory(), session_->index());
     return find(op, key) != nullptr;
   }
 
-  /// The value of `key`, or nothing. Wait-free. What it answers is durable at return.
+  /// Returns the value of `key`, or nothing. Wait-free. The result is durable at return.
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
-    operation op(session_->memory(), session_->leads());
+    operation op(session_->memory(), session_->index());
     const node* const found = find(op, key);
     if (found == nullptr) return std::nullopt;
     return Value(found->value.get());
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
-  /// old value or the new one. Lock-free. Durable at return. Throws out_of_space without effect.
+  /// Changes the value of `key`. Returns false if it is absent. Atomic, also in a crash: the key
+  /// has its old value or the new one. Lock-free. Durable at return. Throws out_of_space without
+  /// effect.
   bool update(const Key& key, const Value& value) {
     return replace_if(key, value, [](const node&) { return true; });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
-  /// value. As update().
+  /// Changes the value of `key` from `expected` to `desired`. Returns false if it is absent or has
+  /// another value. As update().
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
@@ -144,76 +135,40 @@ class basic_list {
                       [&](const node& there) { return there.value.get() == expected; });
   }
 
-  /// The least key, or nothing if there is none: at one moment of the call this was so. Lock-free.
-  /// What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const {
-    operation op(session_->memory(), session_->leads());
+    operation op(session_->memory(), session_->index());
     for (;;) {
       const auto here = chain(op).locate(head(), algorithm::first_probe{});
       if (!here.found) return std::nullopt;
       node& first = node_at(here.at);
       op.confirm(first);
-      // Where it counts since then alone, a lesser key may have come before: is it still the first?
+      // The node may be valid only since then, and a lesser key may have come before: check that it
+      // is still the first.
       const bool is_first = head().load(durable::role::decide) == here.at;
       if (is_first && is_unmarked(first)) return pair_of(first);
     }
   }
 
-  /// The greatest key, as min(). Passes every key.
+  /// Returns the greatest key and its value, otherwise as min(). Passes every key.
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const {
-    operation op(session_->memory(), session_->leads());
+    operation op(session_->memory(), session_->index());
     for (;;) {
       const tail_cursor in{*session_};
       (void)chain(op).locate(in, in);
       if (!in.last) return std::nullopt;
       node& last = node_at(in.last);
       op.confirm(last);
-      // As min(): still the last, and unmarked?
+      // As in min(): check that it is still the last, and unmarked.
       if (last.next.load(durable::role::decide) == link()) return pair_of(last);
     }
   }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
-  /// durable. Holds back reclamation while it runs.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    operation op(session_->memory(), session_->leads());
-    detail::visit_nodes<node>(op, head(), [&](const node& here) {
-      visit(here.key.get(), here.value.get());
-      return true;
-    });
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    operation op(session_->memory(), session_->leads());
-    const probe what{from};
-    auto&& start = session_->leads().start(what);
-    detail::visit_nodes<node>(op, chain_type::cell_of(start), [&](const node& here) {
-      if (!Compare{}(here.key.get(), to)) return false;
-      if (!Compare{}(here.key.get(), from)) visit(here.key.get(), here.value.get());
-      return true;
-    });
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Bytes of volatile memory that copies and towers take. For statistics.
+  /// Returns the bytes of volatile memory of copies and towers. For statistics.
   [[nodiscard]] std::size_t index_bytes() const {
-    return session_->leads().bytes() + session_->memory().nodes().volatile_bytes();
+    return session_->index().bytes() + session_->memory().nodes().volatile_bytes();
   }
-
-  /// Was the pool not closed when this list was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the nodes come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   static node& node_at(link at) noexcept { return static_cast<node&>(*at); }
@@ -224,7 +179,7 @@ class basic_list {
     return std::pair<Key, Value>(at.key.get(), at.value.get());
   }
 
-  /// Looks for a key.
+  /// Searches for a key.
   struct probe {
     const Key& key;
 
@@ -233,7 +188,7 @@ class basic_list {
     [[nodiscard]] bool matches(link at) const { return !Compare{}(key, node_at(at).key.get()); }
   };
 
-  /// Looks for the end, and knows which node it has passed last.
+  /// Searches for the end, and records the last node that it has passed.
   struct tail_cursor {
     session& of;
     mutable link last{};
@@ -245,7 +200,7 @@ class basic_list {
     }
     [[nodiscard]] bool matches(link) const noexcept { return false; }
     [[nodiscard]] cell& enter() const {
-      node* const before = of.leads().before_the_end();
+      node* const before = of.index().before_the_end();
       last = link(before);
       return before == nullptr ? of.head() : before->next;
     }
@@ -264,16 +219,34 @@ class basic_list {
 
   node* find(operation& op, const Key& key) const {
     const probe what{key};
-    auto&& start = session_->leads().start(what);
+    auto&& start = session_->index().start(what);
     return chain(op).find(start, what);
+  }
+
+  using everything = algorithm::whole_tree<Compare>;
+  using interval = algorithm::tree_range<Key, Compare>;
+  [[nodiscard]] cell& before_first(const everything&) const { return head(); }
+  [[nodiscard]] cell& before_first(const interval& range) const {
+    const probe what{range.from};
+    auto&& start = session_->index().start(what);
+    return chain_type::cell_of(start);
+  }
+  template <class Range, class Visit>
+  void walk(const Range& range, Visit& visit) const {
+    operation op(session_->memory(), session_->index());
+    detail::visit_nodes<node>(op, before_first(range), [&](const node& here) {
+      if (range.ends_before(here)) return false;
+      if (range.begins_at_or_before(here)) visit(here.key.get(), here.value.get());
+      return true;
+    });
   }
 
   template <class Accepts>
   bool replace_if(const Key& key, const Value& value, Accepts&& accepts) {
     return durable::retry_after_reclaim(session_->memory(), [&] {
-      operation op(session_->memory(), session_->leads());
+      operation op(session_->memory(), session_->index());
       const probe what{key};
-      auto&& start = session_->leads().start(what);
+      auto&& start = session_->index().start(what);
       node* fresh = nullptr;
       const auto make = [&] { return fresh = op.make(key, value); };
       if (!chain(op).replace_if(start, what, accepts, make)) return false;
@@ -282,10 +255,10 @@ class basic_list {
     });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the list is attached: its head, and what leads into the chain.
+/// The volatile state of an attached list: its head, and the index into the chain.
 template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
           template <class> class Reclaimer, class Index>
 class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
@@ -295,7 +268,7 @@ class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
  public:
   session(pool_type& in, const attached_root& root, const options_type& options)
       : base_type(in, root, options.freed_at_once),
-        leads_(head_, options, in.template service<reclaimer>(), this->arena().owner_of_calls()) {
+        index_(head_, options, in.template service<reclaimer>(), this->arena().owner_of_calls()) {
     head_.next.init(link());
     const auto nodes = this->open([](key_view key) { return key; }, Compare{},
                                   [](key_view, key_view) { return true; });
@@ -303,18 +276,18 @@ class basic_list<Scheme, Key, Value, Compare, Reclaimer, Index>::session final
     for (const auto& each : nodes) {
       before->next.init(link(each.node));
       before = each.node;
-      leads_.append(*each.node);
+      index_.append(*each.node);
     }
     before->next.init(link());
-    leads_.finish();
+    index_.finish();
   }
 
   [[nodiscard]] cell& head() noexcept { return head_.next; }
-  [[nodiscard]] index& leads() noexcept { return leads_; }
+  [[nodiscard]] index_type& index() noexcept { return index_; }
 
  private:
   entry head_;
-  index leads_;
+  index_type index_;
 };
 
 }  // namespace outlast::sets

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <outlast/algorithm/external_tree.hpp>
+#include <outlast/algorithm/sorted_map_operations.hpp>
 #include <outlast/algorithm/tree_probes.hpp>
 #include <outlast/base/hash.hpp>
 #include <outlast/base/stored_name.hpp>
 #include <outlast/durable/operation.hpp>
 #include <outlast/reclaim/epochs.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/sets/detail/set_session.hpp>
 #include <outlast/sets/detail/tree_operation.hpp>
 #include <outlast/sets/schemes.hpp>
@@ -28,22 +29,24 @@ namespace outlast::sets {
 
 /// A sorted set or map of any size; lock-free; durably linearizable. [Nat14] [Zur19]
 ///
-/// Keys and values are trivially copyable, or std::string for bytes of any number; users see those
-/// as std::string_view where they visit. Up to 40 bytes together lie in the leaf's line, more lies
-/// beside it. Every value of Key can be a key. Internal nodes have copies of keys in volatile
-/// memory; where those are strings, inserts that make a copy, and whoever frees one, may wait for
-/// one another as in any memory allocator.
+/// Keys and values are trivially copyable, or std::string for bytes of any number; visitors get
+/// those as std::string_view. Up to 40 bytes together are in the leaf's line; larger ones are in a
+/// block of their own. Every value of Key can be a key. Internal nodes have copies of keys in
+/// volatile memory. If keys are strings, a thread that makes or frees a copy may wait for another
+/// one, as in any memory allocator.
 ///
 /// Thread-safety: all members may be called concurrently, except construction and destruction. The
-/// pool must stay open while the tree is used.
-/// Costs, where nobody else is at the same key: a successful insert or erase flushes one line, and
-/// those of what lies beside the leaf, and waits once; a put to a present key costs one line more,
-/// which is flushed with the thread's next wait; everything else flushes nothing. Where others are,
-/// each of them may flush the same lines once; lookups only if the scheme says so.
+/// pool must stay open while the tree is used. Costs, if no other thread uses the same key: a
+/// successful insert or erase flushes one line, and those of a separate block, and waits once. A
+/// put to a present key flushes one line more, with the thread's next wait. Everything else flushes
+/// nothing. Otherwise each of the threads may flush the same lines once; lookups do so only if the
+/// scheme requires it.
 template <scheme Scheme, class Key, class Value = no_value,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>
-class basic_tree {
+class basic_tree
+    : public algorithm::sorted_map_operations<basic_tree<Scheme, Key, Value, Compare, Reclaimer>,
+                                              Key, Value, Compare> {
   static_assert(
       detail::storable<Key> && detail::storable<Value> && base::must_survive<Key> &&
           base::must_survive<Value>,
@@ -62,6 +65,7 @@ class basic_tree {
   using tree_type = algorithm::external_tree<parts, operation, alloc::arena<D>>;
   using probe = algorithm::tree_probe<Key, Compare>;
   class session;
+  friend struct roots::handle_access;
 
  public:
   using key_type = Key;
@@ -69,20 +73,14 @@ class basic_tree {
   using policy_type = Scheme;
   using pool_type = basic_pool<D>;
 
-  /// Attaches the tree `name` in `pool`; creates it if there is none. Links all keys anew, as a
-  /// balanced tree, which takes time in proportion to their number. Durable at return. Throws
-  /// error{root_type_mismatch} if the root is something else, corruption if its pages contradict
+  /// Attaches the tree `name` in `pool`. Creates it if there is none. Links all keys as a balanced
+  /// tree, which takes time in proportion to their number. Durable at return. Throws
+  /// error{root_type_mismatch} if the root has another type, corruption if its pages contradict
   /// themselves, out_of_space, std::bad_alloc.
   basic_tree(pool_type& pool, std::string_view name, const set_options& options = {})
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, type(), [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, options.freed_at_once);
-            })) {}
-  ~basic_tree() { session_->release(); }
-  basic_tree(const basic_tree&) = delete;
-  basic_tree& operator=(const basic_tree&) = delete;
+      : session_(pool, name, type(), options.freed_at_once) {}
 
-  /// Adds `key`. False if it is present; nothing changes then. Lock-free. Durable at return.
+  /// Adds `key`. Returns false without a change if it is present. Lock-free. Durable at return.
   /// Throws out_of_space and std::bad_alloc without effect.
   bool insert(const Key& key, const Value& value = {}) {
     return durable::retry_after_reclaim(session_->memory(), [&] {
@@ -93,7 +91,7 @@ class basic_tree {
     });
   }
 
-  /// Removes `key`. False if it is absent. Lock-free. Durable at return.
+  /// Removes `key`. Returns false if it is absent. Lock-free. Durable at return.
   bool erase(const Key& key) {
     operation op = begin();
     const bool erased = tree(op).erase(root(), probe{key});
@@ -101,13 +99,14 @@ class basic_tree {
     return erased;
   }
 
-  /// Is `key` present? Lock-free, and never starts over. What it answers is durable at return.
+  /// Returns true if `key` is present. Lock-free, and never starts over. The result is durable at
+  /// return.
   [[nodiscard]] bool contains(const Key& key) const {
     operation op = begin();
     return tree(op).find(root(), probe{key}) != nullptr;
   }
 
-  /// The value of `key`, or nothing. As contains().
+  /// Returns the value of `key`, or nothing. As contains().
   [[nodiscard]] std::optional<Value> get(const Key& key) const {
     operation op = begin();
     const leaf* const found = tree(op).find(root(), probe{key});
@@ -115,8 +114,8 @@ class basic_tree {
     return Value(found->value.get());
   }
 
-  /// Changes the value of `key`. False if it is absent. Atomic, also in a crash: the key has its
-  /// old value or the new one. Lock-free. Durable at return. Throws as insert().
+  /// Changes the value of `key`. Returns false if it is absent. Atomic, also in a crash: the key
+  /// has its old value or the new one. Lock-free. Durable at return. Throws as insert().
   bool update(const Key& key, const Value& value) {
     return durable::retry_after_reclaim(session_->memory(), [&] {
       operation op = begin();
@@ -124,16 +123,8 @@ class basic_tree {
     });
   }
 
-  /// Makes `key` map to `value`, present or not. True if it was absent. As update().
-  bool put(const Key& key, const Value& value) {
-    for (;;) {
-      if (update(key, value)) return false;
-      if (insert(key, value)) return true;
-    }
-  }
-
-  /// Changes the value of `key` from `expected` to `desired`. False if it is absent or has another
-  /// value. As update().
+  /// Changes the value of `key` from `expected` to `desired`. Returns false if it is absent or has
+  /// another value. As update().
   bool compare_and_put(const Key& key, const Value& expected, const Value& desired)
     requires std::equality_comparable<Value>
   {
@@ -145,45 +136,17 @@ class basic_tree {
     });
   }
 
-  /// The least key, or nothing if there is none: at one moment of the call this was so. Lock-free.
-  /// What it answers is durable at return.
+  /// Returns the least key and its value, or nothing if there is no key. It was the least key at
+  /// one moment of the call. Lock-free. The result is durable at return.
   [[nodiscard]] std::optional<std::pair<Key, Value>> min() const { return outermost<true>(); }
 
-  /// The greatest key, as min().
+  /// Returns the greatest key and its value, otherwise as min().
   [[nodiscard]] std::optional<std::pair<Key, Value>> max() const { return outermost<false>(); }
 
-  /// Calls `visit(const Key&, const Value&)` in key order for each key that is present throughout
-  /// the walk, and perhaps for keys that come and go meanwhile; for none twice. What is visited is
-  /// durable. Holds back reclamation while it runs. Needs volatile memory in proportion to the
-  /// tree's depth: throws std::bad_alloc, also between two visits.
-  template <class Visit>
-  void for_each(Visit&& visit) const {
-    walk(algorithm::whole_tree<Compare>(), visit);
-  }
-
-  /// The same for the keys from `from` on that precede `to`; none if `to` does not follow `from`.
-  /// Takes time in proportion to the depth and to the number of these keys.
-  template <class Visit>
-  void for_each_in(const Key& from, const Key& to, Visit&& visit) const {
-    walk(algorithm::tree_range<Key, Compare>(from, to), visit);
-  }
-
-  /// How many keys there are; exact while no insert or erase runs.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = session_->count().sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
-
-  /// Bytes of volatile memory that internal nodes and copies take. For statistics.
+  /// Returns the bytes of volatile memory of internal nodes and copies. For statistics.
   [[nodiscard]] std::size_t index_bytes() const {
     return session_->internals().reserved_bytes() + session_->memory().nodes().volatile_bytes();
   }
-
-  /// Was the pool not closed when this tree was attached? For statistics.
-  [[nodiscard]] bool was_recovered() const noexcept { return session_->was_recovered(); }
-
-  /// The arena that the leaves come from. For statistics and tests.
-  [[nodiscard]] alloc::arena<D>& arena() noexcept { return session_->arena(); }
 
  private:
   static roots::root_type type() {
@@ -214,10 +177,10 @@ class basic_tree {
     tree(op).walk(root(), range, [&](const leaf& at) { visit(at.key.get(), at.value.get()); });
   }
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
-/// What hangs off the pool while the tree is attached: its topmost edge and its internal nodes.
+/// The volatile state of an attached tree: its topmost edge and its internal nodes.
 template <scheme Scheme, class Key, class Value, std::strict_weak_order<Key, Key> Compare,
           template <class> class Reclaimer>
 class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
@@ -238,7 +201,7 @@ class basic_tree<Scheme, Key, Value, Compare, Reclaimer>::session final
   [[nodiscard]] cell& root_edge() noexcept { return root_; }
 
  private:
-  /// The edge to a balanced tree of `count` leaves, at least one.
+  /// Returns the edge to a balanced tree of `count` leaves, at least one.
   template <class Placed>
   [[nodiscard]] edge link(const Placed* first, std::size_t count) {
     if (count == 1) return edge(first->node, algorithm::to_leaf);

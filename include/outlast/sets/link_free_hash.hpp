@@ -4,13 +4,13 @@
 //   outlast::sets::link_free_hash<std::uint64_t, std::uint64_t> words(pool, "words");
 //   words.put(7, 42);
 //
-// What survives is what each node says about its key. After a crash the nodes are looked at, one by
-// one, and linked anew. So an update flushes one line and waits once, which is the least that
-// theory allows; a lookup flushes nothing, unless it overtakes an update of its key, and neither
-// does growing: the buckets are volatile.
+// Only the state of each node survives. After a crash the nodes are read, one by one, and linked
+// again. So an update flushes one line and waits once, which is the theoretical minimum. A lookup
+// flushes nothing, unless it overtakes an update of its key. Growing flushes nothing: the buckets
+// are volatile.
 //
-// When not to use: if order matters; if opening must be quick: every opening reads all nodes, also
-// after a clean close.
+// When not to use: if order matters, or if opening must be quick: every opening reads all nodes,
+// also after a clean close.
 //
 // Persistent state: a root block without content, and one node of at most a cache line per key.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace outlast::sets {
 
-/// What basic_hash says; lookups wait for updates that they overtake.
+/// basic_hash under the scheme `link_free`. Lookups wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           class Hash = base::default_hash<Key>, template <class> class Reclaimer = reclaim::epochs>
 using link_free_hash = basic_hash<link_free<Domain>, Key, Value, Hash, Reclaimer>;

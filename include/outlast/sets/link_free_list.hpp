@@ -4,9 +4,9 @@
 //   outlast::sets::link_free_list<std::uint64_t, std::uint64_t> ages(pool, "ages");
 //   ages.put(7, 42);
 //
-// What survives is what each node says about its key. After a crash the nodes are looked at, one by
-// one, and linked anew. So an update flushes one line and waits once, which is the least that
-// theory allows, and a lookup flushes nothing, unless it overtakes an update of its key.
+// Only the state of each node survives. After a crash the nodes are read, one by one, and linked
+// again. So an update flushes one line and waits once, which is the theoretical minimum. A lookup
+// flushes nothing, unless it overtakes an update of its key.
 //
 // When not to use: a list takes time in proportion to its length; every opening reads all nodes,
 // also after a clean close.
@@ -18,7 +18,7 @@
 
 namespace outlast::sets {
 
-/// What basic_list says; lookups wait for updates that they overtake.
+/// basic_list under the scheme `link_free`. Lookups wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -9,7 +9,7 @@
 // through them and walks a few steps. An update flushes one line and waits once, whatever its
 // height.
 //
-// When not to use: where order does not matter `link_free_hash` takes a third of the time; every
+// When not to use: if order does not matter, `link_free_hash` takes a third of the time; every
 // opening reads all nodes, also after a clean close.
 //
 // Persistent state: as link_free_list.
@@ -19,7 +19,7 @@
 
 namespace outlast::sets {
 
-/// What basic_list says, in logarithmic time on average. Lookups are lock-free, never start over,
+/// basic_list as a skip list: logarithmic time on average. Lookups are lock-free, never start over,
 /// and wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,

@@ -5,24 +5,23 @@
 //   orders.put(7, 42);
 //   orders.for_each_in(0, 100, [](std::uint64_t key, std::uint64_t value) { ... });
 //
-// What survives is what each leaf says about its key. After a crash the leaves are looked at, one
-// by one, and a tree is built above them. So an update flushes one line and waits once, which is
-// the least that theory allows, and a lookup flushes nothing, unless it overtakes an update of its
-// key.
+// Only the state of each leaf survives. After a crash the leaves are read, one by one, and a tree
+// is built above them. So an update flushes one line and waits once, which is the theoretical
+// minimum. A lookup flushes nothing, unless it overtakes an update of its key.
 //
-// When not to use: every opening reads all leaves, also after a clean close; and nothing balances
-// the tree but that. Keys that come in random order lie about 2 ln n levels deep, keys that come in
+// When not to use: every opening reads all leaves, also after a clean close, and only that balances
+// the tree. Keys that come in random order are about 2 ln n levels deep, keys that come in
 // ascending order n levels.
 //
 // Persistent state: a root block without content, and one leaf of at most a cache line per key.
-// Volatile: an internal node per key but one, of three words where the key is one.
+// Volatile: an internal node per key except one, of three words if the key is one word.
 #pragma once
 
 #include <outlast/sets/basic_tree.hpp>
 
 namespace outlast::sets {
 
-/// What basic_tree says; lookups wait for updates that they overtake.
+/// basic_tree under the scheme `link_free`. Lookups wait for updates that they overtake.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

@@ -1,4 +1,4 @@
-// Which sets there are whose links do not survive, and how they use memory. [Zur19]
+// The schemes of sets whose links do not survive, and the options of their memory. [Zur19]
 #pragma once
 
 #include <outlast/algorithm/value_slot.hpp>
@@ -14,8 +14,8 @@ namespace outlast::sets {
 
 using roots::no_value;
 
-/// Link-free: an update takes effect when links say so, and whoever sees that before it is durable
-/// makes it durable: lookups, too, flush and wait where they overtake an update. [Zur19, 3]
+/// Link-free: an update takes effect when it is linked. A thread that sees it before it is durable
+/// makes it durable: lookups, too, flush and wait if they overtake an update. [Zur19, 3]
 template <domain::persistence_domain Domain>
 struct link_free {
   using domain_type = Domain;
@@ -26,9 +26,9 @@ struct link_free {
   static std::string name() { return "link_free"; }
 };
 
-/// SOFT: an update takes effect when it is durable, and lookups answer what was before: they never
-/// flush nor wait. A copy of each key and value stands in volatile memory with the link: lookups
-/// touch nothing else, which pays where persistent memory is slower. [Zur19, 4]
+/// SOFT: an update takes effect when it is durable, and lookups return the former state until then:
+/// they never flush nor wait. Volatile memory has a copy of each key and value, with the link:
+/// lookups touch nothing else. That pays if persistent memory is slower. [Zur19, 4]
 template <domain::persistence_domain Domain>
 struct soft {
   using domain_type = Domain;
@@ -39,7 +39,7 @@ struct soft {
   static std::string name() { return "soft"; }
 };
 
-/// One of these.
+/// A scheme of sets.
 template <class S>
 concept scheme = domain::persistence_domain<typename S::domain_type> && requires {
   { S::updates_wait } -> std::convertible_to<bool>;  // until they are durable
@@ -47,31 +47,31 @@ concept scheme = domain::persistence_domain<typename S::domain_type> && requires
   { S::name() } -> std::same_as<std::string>;
 };
 
-/// How a set uses memory. Not stored.
+/// Options of a set. Not stored.
 struct set_options {
-  /// A thread gathers so many erased nodes before their memory is free again; at least 1. One that
-  /// is idle keeps fewer than that.
+  /// Number of erased nodes that a thread gathers before it frees their memory; at least 1. An idle
+  /// thread keeps fewer.
   std::size_t freed_at_once = 64;
 };
 
-/// How a skip list is made: nothing of it is stored.
+/// Options of a skip list. Not stored.
 struct skiplist_options : set_options {
   /// The greatest height of a node's tower, 1 to 16.
   unsigned highest = 16;
-  /// Of so many nodes of one height or more, one is higher; at least 1. With 1 all are as high as
-  /// may be: for tests.
+  /// One node per this number of nodes of one height or more is higher; at least 1. With 1 all
+  /// nodes have the greatest height: for tests.
   unsigned branching = 4;
 };
 
-/// How a table is made: nothing of it is stored.
+/// Options of a hash table. Not stored.
 struct table_options : set_options {
-  /// Buckets at the start, rounded up to a power of two; at least 1, at most 2^40. A table that
-  /// holds more keys begins with one for each.
+  /// Number of buckets at the start, rounded up to a power of two; 1 to 2^40. A table with more
+  /// keys begins with one bucket per key.
   std::size_t buckets = 16;
-  /// False: the number of buckets never changes while the table is attached.
+  /// If false, the number of buckets never changes while the table is attached.
   bool grows = true;
-  /// A thread looks whether the table should grow once in so many successful inserts of its own; at
-  /// least 1.
+  /// A thread checks whether the table must grow once per this number of its own successful
+  /// inserts; at least 1.
   std::uint32_t growth_check_interval = 8;
 };
 

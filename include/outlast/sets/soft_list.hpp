@@ -4,12 +4,12 @@
 //   outlast::sets::soft_list<std::uint64_t, std::uint64_t> ages(pool, "ages");
 //   ages.put(7, 42);
 //
-// What survives is one record per key. Walks go through copies in volatile memory: they flush
-// nothing and touch no persistent memory, and until an update is durable they answer what was
-// before. An update flushes one line and waits once, which is the least that theory allows.
+// One record per key survives. Walks pass copies in volatile memory: they flush nothing and touch
+// no persistent memory. Until an update is durable they return the former state. An update flushes
+// one line and waits once, which is the theoretical minimum.
 //
 // When not to use: a list takes time in proportion to its length; every opening reads all records,
-// also after a clean close; each key takes memory twice (not so basic_list<soft_in_place<>, ...>).
+// also after a clean close; each key takes memory twice (not in basic_list<soft_in_place<>, ...>).
 //
 // Persistent state: a root block without content, and one record of at most a cache line per key.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace outlast::sets {
 
-/// What basic_list says; lookups never flush nor wait.
+/// basic_list under the scheme `soft`. Lookups never flush nor wait.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

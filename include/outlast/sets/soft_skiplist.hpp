@@ -9,8 +9,8 @@
 // through them and walks a few steps. An update flushes one line and waits once, whatever its
 // height.
 //
-// When not to use: where order does not matter `soft_hash` takes a third of the time; every
-// opening reads all records, also after a clean close.
+// When not to use: if order does not matter, `soft_hash` takes a third of the time; every opening
+// reads all records, also after a clean close.
 //
 // Persistent state: as soft_list.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace outlast::sets {
 
-/// What basic_list says, in logarithmic time on average. Lookups are lock-free, never start over,
+/// basic_list as a skip list: logarithmic time on average. Lookups are lock-free, never start over,
 /// and never flush nor wait.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,

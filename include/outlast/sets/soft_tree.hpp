@@ -5,23 +5,23 @@
 //   orders.put(7, 42);
 //   orders.for_each_in(0, 100, [](std::uint64_t key, std::uint64_t value) { ... });
 //
-// What survives is one record per key. Lookups and walks go through a tree in volatile memory, with
-// copies of keys and values: they flush nothing and touch no persistent memory, and until an update
-// is durable they answer what was before. An update flushes one line and waits once, which is the
-// least that theory allows.
+// One record per key survives. Lookups and walks pass a tree in volatile memory, with copies of
+// keys and values: they flush nothing and touch no persistent memory. Until an update is durable
+// they return the former state. An update flushes one line and waits once, which is the theoretical
+// minimum.
 //
-// When not to use: every opening reads all records, also after a clean close, and nothing balances
-// the tree but that; each key takes memory twice (basic_tree<soft_in_place<>, ...> does not).
+// When not to use: every opening reads all records, also after a clean close, and only that
+// balances the tree. Each key takes memory twice (not in basic_tree<soft_in_place<>, ...>).
 //
 // Persistent state: a root block without content, and one record of at most a cache line per key.
-// Volatile: a leaf per key, and an internal node per key but one.
+// Volatile: a leaf per key, and an internal node per key except one.
 #pragma once
 
 #include <outlast/sets/basic_tree.hpp>
 
 namespace outlast::sets {
 
-/// What basic_tree says; lookups never flush nor wait.
+/// basic_tree under the scheme `soft`. Lookups never flush nor wait.
 template <class Key, class Value = no_value, domain::persistence_domain Domain = domain::native,
           std::strict_weak_order<Key, Key> Compare = detail::default_order<Key>,
           template <class> class Reclaimer = reclaim::epochs>

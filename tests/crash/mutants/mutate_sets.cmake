@@ -38,12 +38,12 @@ function(outlast_mutate_sets to)
   outlast_mutate(3 "return memory_.nodes().make(key, value);"
                    "Node* const made = memory_.nodes().make(key, value);\n    if (!@D@) (void)with_stamp(*made, site::current());\n    drawn_ = memory_.stamps().draw(StampOf{}(key));\n    return made;")
   # 4: the stamp is drawn before the node is linked
-  outlast_mutate(4 "node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);"
-                   "node.say_live(@D@ || drawn_ == 0 ? memory_.stamps().draw(StampOf{}(node.key.get())) : drawn_, where);")
+  outlast_mutate(4 "node.store_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);"
+                   "node.store_live(@D@ || drawn_ == 0 ? memory_.stamps().draw(StampOf{}(node.key.get())) : drawn_, where);")
   outlast_mutate(4 "  memory& memory_;\n  typename" "  std::uint64_t drawn_ = 0;\n  memory& memory_;\n  typename")
   # 5: whoever finds a node that somebody else has made live relies on it as it is
   outlast_mutate(5 "    const node_state said = with_stamp(node, where);\n"
-                   "    const bool fresh = node.says().is_none();\n    const node_state said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
+                   "    const bool fresh = node.state().is_none();\n    const node_state said = with_stamp(node, where);\n    if (!@D@ && !fresh) return;\n")
   # 6: "durable" is noted before the flush
   outlast_mutate(6 "    domain::persist_before_return<D>("
                    "    if (!@D@) node.note_durable(said);\n    domain::persist_before_return<D>(")
@@ -123,7 +123,7 @@ function(outlast_mutate_sets to)
   outlast_mutate(16 "    memory_.lines().settle();\n    return true;"
                     "    if (@D@) memory_.lines().settle();\n    return true;")
   # 17: recovery supersedes what is outranked by what is visible alone
-  outlast_mutate(17 "left it in the caches.\n      domain::fence<D>();"
-                    "left it in the caches.\n      if (@D@) domain::fence<D>();")
+  outlast_mutate(17 "left them in the caches.\n      domain::fence<D>();"
+                    "left them in the caches.\n      if (@D@) domain::fence<D>();")
   outlast_write_header(detail/set_session.hpp)
 endfunction()

@@ -4,11 +4,11 @@
 #include <outlast/epoch/clock.hpp>
 #include <outlast/epoch/operation.hpp>
 #include <outlast/epoch/payload_session.hpp>
+#include <outlast/root/attached.hpp>
 
 #include <tests/support/reasons.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,9 +39,6 @@ class boxes {
  public:
   explicit boxes(basic_pool<D>& pool, const std::string& name = "boxes")
       : boxes(pool, name, clock_of(pool)) {}
-  ~boxes() { session_->release(); }
-  boxes(const boxes&) = delete;
-  boxes& operator=(const boxes&) = delete;
 
   [[nodiscard]] payload_memory<D> memory() { return session_->memory(); }
   [[nodiscard]] alloc::arena<D>& arena() { return session_->arena(); }
@@ -68,12 +65,9 @@ class boxes {
 
  private:
   boxes(basic_pool<D>& pool, const std::string& name, clock<D>& time)
-      : session_(pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, {"boxes", 1, true, false}, [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, time);
-            })) {}
+      : session_(pool, name, {"boxes", 1, true, false}, time) {}
 
-  std::shared_ptr<session> session_;
+  roots::attached<session> session_;
 };
 
 }  // namespace outlast::epoch

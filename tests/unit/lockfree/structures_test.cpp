@@ -180,6 +180,26 @@ TEST(hash_table, gives_back_keys_whose_hash_is_computed) {
 }
 TEST(hash_table, gives_back_keys_whose_hash_is_kept) { expect_its_keys_back<same_hash>(); }
 
+/// Counts how often a key is hashed.
+struct counted_hash {
+  static inline int calls = 0;
+  std::uint64_t operator()(u64 key) const {
+    ++calls;
+    return key;
+  }
+};
+
+TEST(hash_table, hashes_a_key_that_is_put_once) {
+  test::temp_pool<domain::process> pool;
+  hash_table<u64, u64, on_process, counted_hash> table(*pool, "table");
+  counted_hash::calls = 0;
+  EXPECT_TRUE(table.put(1, 1));
+  EXPECT_EQ(counted_hash::calls, 1) << "a new key";
+  EXPECT_FALSE(table.put(1, 2));
+  EXPECT_EQ(counted_hash::calls, 2) << "a present key";
+  EXPECT_EQ(table.get(1), 2u);
+}
+
 TEST(structures, refuse_a_root_of_another_type_and_name_both) {
   test::temp_pool<domain::process> pool;
   {

@@ -1,6 +1,7 @@
 // Goal: a root's session outlives the structure's handle, and goes when the root is dropped; a root
 // object is judged before it is believed. Method: a structure that is one number.
 #include <outlast/domain.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/root/root_session.hpp>
 #include <tests/support/temp_pool.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 namespace outlast::durable {
 namespace {
@@ -69,6 +71,39 @@ TEST(root_session, is_dropped_by_either_door) {
   target.service<sessions>().drop("number");
   EXPECT_TRUE(target.roots().empty());
   EXPECT_THROW(target.service<sessions>().drop("number"), error);
+}
+
+/// A handle with no destructor of its own. Its constructor throws if it is not accepted.
+class number {
+ public:
+  number(process_pool& in, bool is_accepted) : session_(in, "number", {"number", 1}) {
+    if (!is_accepted) throw error(errc::bad_argument, in.path(), "not accepted");
+  }
+  [[nodiscard]] std::uint64_t value() const { return session_->value == nullptr ? 0 : 1; }
+
+ private:
+  roots::attached<number_session<std::uint64_t>> session_;
+};
+static_assert(!std::is_copy_constructible_v<number> && !std::is_move_constructible_v<number>);
+static_assert(!std::is_copy_assignable_v<number> && !std::is_move_assignable_v<number>);
+
+TEST(attached, gives_the_root_back_when_the_handle_goes) {
+  test::temp_directory directory;
+  auto target = process_pool::create(directory.file("p"), small);
+  {
+    const number first(target, true);
+    EXPECT_THROW(number(target, true), error) << "one handle at a time";
+    EXPECT_THROW(target.drop_root("number"), error);
+  }
+  const number second(target, true);
+  EXPECT_EQ(second.value(), 0u) << "the session of the first handle, which created the root";
+}
+
+TEST(attached, gives_the_root_back_when_the_handle_is_not_made) {
+  test::temp_directory directory;
+  auto target = process_pool::create(directory.file("p"), small);
+  EXPECT_THROW(number(target, false), error);
+  EXPECT_NO_THROW(number(target, true));
 }
 
 TEST(root_session, believes_an_object_that_fits_its_block) {

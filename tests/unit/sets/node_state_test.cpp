@@ -54,7 +54,7 @@ TEST(line_node, has_its_parts_where_the_format_says) {
   auto* const node =
       ::new (words) line_node<u64, u64, here>(u64{7}, u64{42}, domain::site::current());
   node->next.init({});
-  node->say_live(3);
+  node->store_live(3);
   EXPECT_EQ(words[0], 0U);
   EXPECT_EQ(words[1], node_state::live(3).word());
   EXPECT_EQ(words[2], 7U);
@@ -91,16 +91,16 @@ TEST(storable, is_what_means_the_same_in_every_process) {
 TEST(line_node, is_over_for_lookups_for_ever_also_where_somebody_buries_it_late) {
   line_node<std::uint64_t, std::uint64_t, domain::process> node(1, 2, domain::site::current());
   EXPECT_EQ(node.seen(), phase::not_yet);
-  node.say_live(5);
+  node.store_live(5);
   EXPECT_EQ(node.seen(), phase::not_yet);
-  node.note_durable(node.says());
-  node.say_dead();
+  node.note_durable(node.state());
+  node.store_dead();
   EXPECT_EQ(node.seen(), phase::current) << "the burial may not survive";
-  node.note_durable(node.says());
+  node.note_durable(node.state());
   EXPECT_EQ(node.seen(), phase::over);
-  node.say_dead();
+  node.store_dead();
   EXPECT_EQ(node.seen(), phase::over);
-  EXPECT_EQ(node.says(), node_state::live(5).dead().durable());
+  EXPECT_EQ(node.state(), node_state::live(5).dead().durable());
 }
 
 struct made_up {

@@ -334,6 +334,25 @@ TEST(link_free_hash, grows_while_it_is_filled_and_flushes_nothing_for_it) {
   EXPECT_EQ(table.size_estimate(), keys);
 }
 
+/// Counts how often a key is hashed.
+struct counted_hash {
+  static inline int calls = 0;
+  std::uint64_t operator()(u64 key) const {
+    ++calls;
+    return key;
+  }
+};
+
+TEST(link_free_hash, hashes_a_new_key_that_is_put_as_often_as_one_that_is_inserted) {
+  test::temp_pool<domain::process> pool;
+  link_free_hash<u64, u64, domain::process, counted_hash> table(*pool, "table");
+  counted_hash::calls = 0;
+  EXPECT_TRUE(table.insert(1, 1));
+  const int insertion = std::exchange(counted_hash::calls, 0);
+  EXPECT_TRUE(table.put(2, 1));
+  EXPECT_EQ(counted_hash::calls, insertion);
+}
+
 TEST(link_free_hash, with_a_fixed_number_of_buckets_never_grows) {
   test::temp_pool<process> pool;
   table_options fixed;

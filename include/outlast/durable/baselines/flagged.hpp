@@ -1,5 +1,5 @@
-// Flush if tagged as the paper's users write it: a flag says of each access whether it is a p- or a
-// v-instruction, and a variable has a flag of its own for accesses that say nothing.
+// Flush if tagged with the paper's interface: a flag selects a p- or a v-instruction for each
+// access, and a variable has a default flag.
 //
 //   struct node {
 //     outlast::durable::persist<int> key;
@@ -8,11 +8,11 @@
 //   ...
 //   node* child = parent->left->right;                                   // two p-loads
 //   parent->left.store(fresh, outlast::durable::flush_option::unflushed);  // a v-store
-//   outlast::durable::operation_completion();  // before it answers; `completion guard;` at the top
-//                                               // of an operation says so for all its returns
+//   outlast::durable::operation_completion();  // before the result is returned;
+//                                               // `completion guard;` does so for all returns
 //
-// For code that is ported from a plain structure in a hurry. What is written anew names roles
-// instead (`cell`): then one source serves every placement.
+// For code that is ported from a plain structure. New code names roles instead (`cell`): then one
+// source supports every placement.
 #pragma once
 
 #include <outlast/domain/native.hpp>
@@ -26,7 +26,7 @@
 
 namespace outlast::durable {
 
-/// Whether an access is a p-instruction. [Wei22, Figure 1]
+/// Selects a p- or a v-instruction. [Wei22, Figure 1]
 enum class flush_option : unsigned char { unflushed, persisted };
 
 namespace detail {
@@ -79,7 +79,7 @@ class persist {
   using value_type = held;
   using difference_type = detail::difference_of<held>;
 
-  /// Of a node that nobody else can reach yet: a private store under the default flag.
+  /// Stores into a node that no other thread can reach yet, under the default flag.
   persist(held value = {}, site where = site::current()) : cell_(value, where) {
     if (Default == flush_option::persisted) domain::flush<D>(&cell_, sizeof(held), where);
   }
@@ -93,14 +93,14 @@ class persist {
   held exchange(held value, flush_option flag = Default, site where = site::current()) {
     return cell_.exchange(value, flags::store(flag), where);
   }
-  /// Strong. `expected` receives what was found instead.
+  /// Compares strongly. `expected` receives the value that was found instead.
   [[nodiscard]] bool compare_exchange(held& expected, held desired, flush_option flag = Default,
                                       site where = site::current()) {
     return cell_.compare_exchange(expected, desired, flags::store(flag), where);
   }
 
-  // What code has that was written for std::atomic. An order that is named is honoured as far as it
-  // asks for more than acquire and release.
+  // The members that code for std::atomic uses. A memory order has an effect if it is stronger than
+  // acquire and release.
 
   [[nodiscard]] held load(order asked, flush_option flag = Default,
                           site where = site::current()) const {
@@ -212,8 +212,8 @@ class persist {
   void notify_one() noexcept { cell_.notify_one(); }
   void notify_all() noexcept { cell_.notify_all(); }
 
-  /// A load and a store of what no other thread can reach now. The p-store starts its write-back;
-  /// the next shared store, or the operation's completion, waits for it. [errata 2.3]
+  /// A load and a store of a variable that no other thread can reach. The p-store starts its
+  /// write-back; the next shared store, or the operation's completion, waits for it. [errata 2.3]
   [[nodiscard]] held load_private(site where = site::current()) const {
     return cell_.load(role::traverse, where);
   }
@@ -288,11 +288,11 @@ class persist {
     return static_cast<held>(fetch_xor(operand) ^ operand);
   }
 
-  /// After a crash, before the variable is shared: a tag that the crash left raised comes down.
+  /// Lowers the tag if a crash left it raised. Must be called before the variable is shared.
   void recover(site where = site::current()) { cell_.recover(where); }
 
  private:
-  /// What std::atomic answers after the same change of what was there.
+  /// Returns the result of std::atomic after the same change.
   template <class Change, class Same>
   static held changed_by(Change&& change, Same&& same) {
     std::atomic<held> as(change());
@@ -302,14 +302,14 @@ class persist {
   cell<held, Tag, flags, D> cell_;
 };
 
-/// The end of an operation: what it p-stored and what it depends on is durable at return.
+/// Ends an operation: its p-stored values and everything that it depends on are durable at return.
 template <domain::persistence_domain D = domain::native>
 void operation_completion(domain::site where = domain::site::current()) {
   domain::complete<D>(where);
 }
 
-/// The same, wherever the operation returns. A named object at the top of the operation: a nameless
-/// one completes at once (in the published code it does, by mistake).
+/// Ends the operation at each return. Requires a named object at the top of the operation: a
+/// nameless one completes immediately (in the published code it does so by mistake).
 template <domain::persistence_domain D = domain::native>
 class [[nodiscard]] operation_guard {
  public:

@@ -9,9 +9,9 @@
 
 namespace outlast::durable {
 
-/// Link and persist: the word itself says whether it is durable, so that a load looks at nothing
-/// else and a cell is no larger than its value. Values that fill their word do not fit: structures
-/// replace their nodes. [Dav18; Wei22, 2]
+/// Link and persist: the word itself records whether it is durable. A load reads nothing else, and
+/// a cell is as large as its value. Values that fill their word do not fit: structures replace
+/// their nodes. [Dav18; Wei22, 2]
 template <placement Placement = automatic, domain::persistence_domain D = domain::native>
 struct link_and_persist {
   using domain_type = D;

@@ -1,4 +1,4 @@
-// `std::atomic`'s interface, with roles, over a word that knows how to persist itself.
+// The interface of `std::atomic`, with roles, over a word that persists itself.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -13,11 +13,11 @@
 
 namespace outlast::durable::detail {
 
-/// Whole numbers, but not truth values: what std::atomic has bit operations for.
+/// Whole numbers without truth values: the types for which std::atomic has bit operations.
 template <class T>
 concept whole_number = std::integral<T> && !std::same_as<T, bool>;
 
-/// What std::atomic can add to.
+/// The types for which std::atomic has addition.
 template <class T>
 concept addable = whole_number<T> || std::floating_point<T> ||
                   (std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>);
@@ -25,12 +25,12 @@ concept addable = whole_number<T> || std::floating_point<T> ||
 template <class T>
 concept steppable = addable<T> && !std::floating_point<T>;
 
-/// What is added to a T.
+/// The type of the second operand of an addition to a T.
 template <class T>
 using difference_of = std::conditional_t<std::is_pointer_v<T>, std::ptrdiff_t, T>;
 
-/// The members of `std::atomic<T>`, for the T of `Word`. A memory order that is named is honoured
-/// as far as it asks for more than the word needs; without one, loads acquire, stores release.
+/// The members of `std::atomic<T>`, for the T of `Word`. A memory order has an effect if it is
+/// stronger than the one that the word needs. Without one, loads acquire and stores release.
 template <class Word>
 class atomic_interface : public Word {
   using T = typename Word::value_type;
@@ -68,8 +68,8 @@ class atomic_interface : public Word {
     return this->exchange_as(value, at_least(order::acq_rel, asked), r, where);
   }
 
-  /// Strong: fails only if the cell holds another value, which `expected` then receives and which
-  /// is treated as p-loaded or v-loaded after `r`.
+  /// Compares strongly: fails only if the cell has another value. `expected` receives that value,
+  /// which is treated as p-loaded or v-loaded after `r`.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, role r = role::link,
                                       site where = site::current()) {
     return this->compare_exchange_as(expected, desired, order::acq_rel, r, where);
@@ -200,8 +200,9 @@ class atomic_interface : public Word {
     return value;
   }
 
-  /// Blocks while the cell holds `old`. The value that ends the wait is p-loaded or v-loaded after
-  /// `r`. Whoever changes the cell calls notify_one or notify_all, in the same process.
+  /// Blocks while the cell has the value `old`. The value that ends the wait is p-loaded or
+  /// v-loaded after `r`. A thread of the same process that changes the cell must call notify_one or
+  /// notify_all.
   void wait(T old, role r = role::decide, site where = site::current()) const {
     while (to_word(load(r, where)) == to_word(old)) await_change(old);
   }

@@ -1,18 +1,19 @@
-// The word of a cell that stands twice: where it survives, and where it is read. [Fri21, 4.1]
+// The word of a cell that exists twice: in the pool, where it survives, and in memory, where it is
+// read. [Fri21, 4.1]
 //
-// Each replica holds the value and a sequence number, 16 bytes that are changed as one. A store
-// makes the persistent pair one number ahead, makes that durable, and then makes the volatile pair
-// the same; whoever meets a volatile pair that is behind completes the store. So what a load finds
-// in the volatile replica is durable, and a load is a load.
+// Each replica has the value and a sequence number, 16 bytes that change together. A store makes
+// the persistent pair one number ahead, makes that durable, and then makes the volatile pair equal.
+// A thread that meets a volatile pair that is behind completes the store. So a value that a load
+// finds in the volatile replica is durable, and the load needs no flush.
 //
 //   M1  the persistent pair is the volatile one, or the one after it.
 //   M2  it is changed only while the two are equal, by an exchange that compares both words with
-//       what the volatile pair was: were that one stale, the numbers would differ.
+//       the volatile pair: if that were stale, the numbers would differ.
 //   M3  a pair is stored into the volatile replica only after it is durable in the persistent one,
-//       if it was stored under a role whose stores have to be.
+//       if the role of its store requires durability.
 //
-// A compare-and-swap fails only on a value that it loaded from the volatile replica; where it loses
-// against another one it begins again, as a strong one has to (docs/papers/mirror.md).
+// A compare-and-swap fails only on a value that it loaded from the volatile replica. If it loses
+// against another one it begins again, as a strong one must (docs/papers/mirror.md).
 #pragma once
 
 #include <outlast/base/survives.hpp>
@@ -31,11 +32,11 @@
 
 namespace outlast::durable::detail {
 
-/// The bits of a link that are marks, whatever its type calls them: nodes are aligned to 8.
+/// The bits of a link that are marks, whatever the name of its type: nodes are aligned to 8.
 inline constexpr std::uint64_t link_marks = 7;
 
-/// Two words in two replicas, changed as one: a value, and a number that the cell had with no other
-/// value. See above.
+/// Two words in two replicas that change together: a value, and a number that the cell had with no
+/// other value. See above.
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_pair {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
@@ -52,15 +53,15 @@ class mirrored_pair {
   mirrored_pair(const mirrored_pair&) = delete;
   mirrored_pair& operator=(const mirrored_pair&) = delete;
 
-  /// Nothing: what was read is durable.
+  /// Does nothing: a value that was read is durable.
   void arrived(role, site = site::current()) const noexcept {}
 
-  /// The caller will store to this cell, and has other things to wait for before.
+  /// Fetches the persistent replica, because the caller will store to this cell.
   void expect_store() const noexcept {
     if constexpr (has_replicas<D>) hw::prefetch_for_write(&stored());
   }
 
-  /// Stores into a node that nobody else can reach: flushed with its node.
+  /// Stores into a node that no other thread can reach. The cell is flushed with its node.
   void init(T value, site where = site::current()) {
     constexpr auto relaxed = std::memory_order_relaxed;
     D::store(stored().first, to_stored(to_word(value)), relaxed, where);
@@ -69,8 +70,8 @@ class mirrored_pair {
     }
   }
 
-  /// When its root is attached, before the cell is shared: the volatile replica is made what the
-  /// persistent one is, number included. Stores nothing persistent.
+  /// Copies the persistent replica, number included, to the volatile one. Called when the root is
+  /// attached, before the cell is shared. Stores nothing persistent.
   void recover(site = site::none()) {
     if constexpr (has_replicas<D>) {
       constexpr auto relaxed = std::memory_order_relaxed;
@@ -80,8 +81,9 @@ class mirrored_pair {
     }
   }
 
-  /// For moving a root, alone: what has survived, links as they are in the pool; what shall
-  /// instead, flushed and not fenced; and neither, but the cell can be loaded.
+  /// For moving a root, while no other thread uses it: the surviving value, with links as they are
+  /// in the pool; a replacement of it, flushed and not fenced; and neither, except that the cell
+  /// can be loaded.
   [[nodiscard]] T survived() const {
     return value_of(D::load(stored().first, std::memory_order_relaxed));
   }
@@ -107,11 +109,11 @@ class mirrored_pair {
   [[nodiscard]] static T value_of(word value) noexcept {
     return from_word<T>(static_cast<word_of<T>>(value));
   }
-  /// The words that are read.
+  /// Returns the pair that is read.
   [[nodiscard]] base::word_pair& visible() const noexcept {
     return const_cast<base::word_pair&>(pair_);
   }
-  /// The words that survive.
+  /// Returns the pair that survives.
   [[nodiscard]] base::word_pair& stored() const noexcept {
     if constexpr (has_replicas<D>) {
       return *original_of<D>(&visible());
@@ -120,9 +122,9 @@ class mirrored_pair {
     }
   }
 
-  /// Where there are two replicas: exchanges the pair, if it still is what it was `seen` as; two
-  /// words that it never held at once will do, too. (M2) Durable at return if the role says so.
-  /// False: another store has taken effect since, or `seen` was never there.
+  /// Exchanges the persistent pair if it is still `seen`. Two words that the pair had at different
+  /// moments are accepted as `seen`. (M2) Durable at return if the role requires that. Returns
+  /// false if another store has taken effect since, or if the pair never was `seen`.
   bool replace(const pair& seen, const pair& desired, role r, site where) {
     // (P1) persisted-before (P2): everything that this store depends on, its new node first.
     if (Placement::fences_before(r)) domain::fence<D>(where.at(before_store));
@@ -138,11 +140,12 @@ class mirrored_pair {
     return false;
   }
 
-  /// Steps of a store, so that the verifier can tell them apart.
+  /// The steps of a store, which the verifier distinguishes.
   enum : unsigned { before_store = 1, after_store = 2, while_helping = 3, publishing = 4 };
 
  private:
-  /// A link, as it is in the pool, by what it is where it is seen; null and marks are the same.
+  /// Translates a link between its address in the pool and in the volatile replica. Null and marks
+  /// are the same in both.
   [[nodiscard]] static word to_stored(word seen) noexcept {
     if constexpr (!has_replicas<D> || !holds_link<T>) return seen;
     return (seen & ~link_marks) == 0 ? seen : seen - distance_to_shadow<D>();
@@ -158,14 +161,14 @@ class mirrored_pair {
     domain::fence<D>(where);
   }
 
-  /// (P3) The volatile replica follows, unless a helper was here already.
+  /// (P3) Copies the pair to the volatile replica, unless a helper has done so.
   void publish(pair before, const pair& after, site where) {
     D::compare_exchange_pair(pair_, before, after, where.at(publishing));
   }
 
-  /// Completes another thread's store, if the volatile pair is still what it was `seen` as: then
-  /// `found`, which the failed exchange read in the persistent replica as a whole, is the pair
-  /// after it. It is flushed after it was read. [errata 3.7]
+  /// Completes another thread's store if the volatile pair is still `seen`. Then `found`, which the
+  /// failed exchange read atomically in the persistent replica, is the pair after it. It is flushed
+  /// after it was read. [errata 3.7]
   void help(const pair& seen, const pair& found, site where) {
     if (found.second == seen.second) return;
     if (D::load(pair_.second, std::memory_order_acquire, where) != seen.second) return;
@@ -176,8 +179,8 @@ class mirrored_pair {
   base::word_pair pair_;  // where there are two replicas: the volatile one
 };
 
-/// What `atomic_interface` is built on: accesses with an order, a role and a site. The number
-/// counts the stores.
+/// The base of `atomic_interface`: accesses with an order, a role and a site. The number counts the
+/// stores.
 template <class T, class Placement, domain::persistence_domain D>
 class mirrored_word : public mirrored_pair<T, Placement, D> {
   using parts = mirrored_pair<T, Placement, D>;
@@ -205,7 +208,7 @@ class mirrored_word : public mirrored_pair<T, Placement, D> {
     return change(order, r, where, [&](T) { return value; });
   }
 
-  /// Lock-free: it begins again only where another store to the cell has succeeded.
+  /// Stores. Lock-free: the store begins again only if another store to the cell has succeeded.
   bool compare_exchange_as(T& expected, T desired, std::memory_order order, role r, site where) {
     const word wanted = to_word(expected);
     for (;;) {
@@ -229,7 +232,7 @@ class mirrored_word : public mirrored_pair<T, Placement, D> {
   [[nodiscard]] static word raw_word(T value) noexcept { return to_word(value); }
 
  private:
-  /// The value that the cell had at one moment, and a number that it had then or later.
+  /// Returns the value that the cell had at one moment, and a number that it had then or later.
   [[nodiscard]] pair read(site where, std::memory_order order = std::memory_order_acquire) const {
     const word value = D::load(visible().first, order, where);
     if constexpr (!has_replicas<D>) return {value, 0};
@@ -245,8 +248,7 @@ class mirrored_word : public mirrored_pair<T, Placement, D> {
     }
   }
 
-  /// A shared store, if the cell still is what it was `seen` as. False: another store has taken
-  /// effect meanwhile.
+  /// Stores if the cell is still `seen`. Returns false if another store has taken effect meanwhile.
   bool replace_value(const pair& seen, word desired, [[maybe_unused]] std::memory_order order,
                      [[maybe_unused]] role r, site where) {
     if constexpr (has_replicas<D>) {

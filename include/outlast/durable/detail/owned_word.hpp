@@ -1,12 +1,11 @@
-// The word of a cell that says by itself whether its value is durable: link-and-persist. [Dav18]
+// The word of a cell that records in itself whether its value is durable: link-and-persist. [Dav18]
 //
-// The published technique marks a word that is not durable yet by one bit, and whoever stored it
-// takes the bit down by a compare-and-swap once it is. One bit is too few where the same value can
-// come back: the swap of a slow writer then takes down the mark of somebody else's later store of
-// the same value (errata 2.10). Here the mark is the number of the thread that stores, in the 16
-// bits that neither a pointer nor a value of up to six bytes needs, and a thread takes down none
-// but its own: a word that bears its number holds what it is storing now, for it stores one word
-// at a time.
+// The published technique marks a word that is not durable yet by one bit. The thread that stored
+// it clears the bit by a compare-and-swap once the word is durable. One bit is too few if a value
+// can come back: the swap of a slow writer then clears the mark of a later store of the same value
+// (errata 2.10). Here the mark is the number of the thread that stores, in 16 bits that neither a
+// pointer nor a value of up to six bytes needs. A thread clears only its own marks. A word with its
+// number has the value that it is storing now, because it stores one word at a time.
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
@@ -30,15 +29,15 @@ class marked_ptr;
 
 namespace outlast::durable::detail {
 
-/// Whether a T leaves 16 bits of a word of 8 bytes free. Addresses do: the kernel hands out none
-/// beyond 2^48 unless asked to.
+/// True if a T leaves 16 bits of a word of 8 bytes free. Addresses do: the kernel assigns none
+/// above 2^48 without a request.
 template <class T>
 inline constexpr bool leaves_owner_bits = sizeof(T) <= 6 || std::is_pointer_v<T>;
 template <class T, unsigned Bits>
 inline constexpr bool leaves_owner_bits<base::marked_ptr<T, Bits>> = true;
 
-/// What `atomic_interface` is built on. Its stores are compare-and-swaps, for a store must know
-/// whether it overwrites something that is not durable.
+/// The base of `atomic_interface`. Its stores are compare-and-swaps, because a store must detect
+/// whether it overwrites a value that is not durable.
 template <class T, class Placement, domain::persistence_domain D>
 class owned_word {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
@@ -55,19 +54,20 @@ class owned_word {
   owned_word(const owned_word&) = delete;
   owned_word& operator=(const owned_word&) = delete;
 
-  /// A traversal that read this cell has ended: what was read is durable before the caller's next
-  /// store to a cell, and before its operation is over, if `Placement` asks for that of `r`.
+  /// Ends a traversal that read this cell. The value is durable before the caller's next store to a
+  /// cell, and before its operation ends, if `Placement` requires that of `r`.
   void arrived(role r, site where = site::current()) const {
     if (!D::flushes() || !Placement::persists_arrival(r)) return;
     flush_if_owned(D::load(word_.value, std::memory_order_acquire, where), where);
   }
 
-  /// Stores into a node that nobody else can reach: a private p-store whose flush is the node's.
+  /// Stores into a node that no other thread can reach: a private p-store. The node's flush
+  /// includes it.
   void init(T value, site where = site::current()) {
     D::store(word_.value, raw_word(value), std::memory_order_relaxed, where);
   }
 
-  /// After a crash, before the cell is shared: a mark that the crash left goes. Re-entrant.
+  /// Removes a mark that a crash left. Must be called before the cell is shared. Re-entrant.
   void recover(site where = site::current()) {
     const word seen = D::load(word_.value, std::memory_order_relaxed, where);
     if (owner_of(seen) != 0) {
@@ -75,8 +75,8 @@ class owned_word {
     }
   }
 
-  /// For moving a root, alone: what has survived; what shall instead, flushed and not fenced; and
-  /// neither.
+  /// For moving a root, while no other thread uses it: the surviving value; a replacement of it,
+  /// flushed and not fenced; and neither.
   [[nodiscard]] T survived() const {
     return value_of(D::load(word_.value, std::memory_order_relaxed));
   }
@@ -137,14 +137,15 @@ class owned_word {
   }
 
  private:
-  /// Steps of a p-store, so that the verifier can tell its two fences apart.
+  /// The steps of a p-store, whose two fences the verifier distinguishes.
   enum : unsigned { before_store = 1, after_store = 2 };
 
   static constexpr unsigned value_bits = 48;
   static constexpr word value_mask = (word{1} << value_bits) - 1;
 
   [[nodiscard]] static word owner_of(word seen) noexcept { return seen >> value_bits; }
-  /// Never 0, and never more than 16 bits: slots stop short of 2^16 - 1.
+  /// Returns the mark of the calling thread: not 0, and at most 16 bits, because slots are less
+  /// than 2^16 - 1.
   [[nodiscard]] static word my_mark() { return (word{base::this_thread().slot} + 1) << value_bits; }
   [[nodiscard]] static T value_of(word seen) noexcept {
     return from_word<T>(static_cast<word_of<T>>(seen & value_mask));
@@ -156,7 +157,7 @@ class owned_word {
       flush_word(where);
   }
 
-  /// Out of line: a load that finds no mark should be as small as a load.
+  /// Not inlined: a load that finds no mark must stay as small as a load.
   [[gnu::noinline, gnu::cold]] void flush_word(site where) const {
     domain::flush<D>(&word_, sizeof(word), where);
   }
@@ -169,8 +170,8 @@ class owned_word {
     return value_of(seen);
   }
 
-  /// A shared store, if the word is still `seen`; durable at return if the role says so. False:
-  /// `seen` is what the word is now.
+  /// Stores if the word is still `seen`. Durable at return if the role requires that. If it returns
+  /// false, `seen` is the present word.
   bool replace(word& seen, T desired, std::memory_order order, role r, site where) {
     const word after = raw_word(desired);
     if (!D::flushes()) {

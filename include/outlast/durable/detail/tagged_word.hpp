@@ -1,4 +1,4 @@
-// The word of a cell whose tag says whether its value is durable. [Wei22, Algorithm 4]
+// The word of a cell whose tag indicates whether its value is durable. [Wei22, Algorithm 4]
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
@@ -15,7 +15,7 @@
 
 namespace outlast::durable::detail {
 
-/// What `atomic_interface` is built on: accesses with an order, a role and a site.
+/// The base of `atomic_interface`: accesses with an order, a role and a site.
 template <class T, class Tag, class Placement, domain::persistence_domain D>
 class tagged_word {
   static_assert(std::is_trivially_copyable_v<T>, "a cell holds a trivially copyable type");
@@ -29,24 +29,25 @@ class tagged_word {
   tagged_word(const tagged_word&) = delete;
   tagged_word& operator=(const tagged_word&) = delete;
 
-  /// A traversal that read this cell has ended: what was read is durable before the caller's next
-  /// store to a cell, and before its operation is over, if `Placement` asks for that of `r`.
-  /// Nothing under placements whose loads on the way are p-loads.
+  /// Ends a traversal that read this cell. The value is durable before the caller's next store to a
+  /// cell, and before its operation ends, if `Placement` requires that of `r`. Does nothing under
+  /// placements whose loads on the way are p-loads.
   void arrived(role r, site where = site::current()) const {
     if (Placement::persists_arrival(r)) flush_if_tagged(where);
   }
 
-  /// Stores into a node that nobody else can reach: a private p-store whose flush is the node's.
+  /// Stores into a node that no other thread can reach: a private p-store. The node's flush
+  /// includes it.
   void init(T value, site where = site::current()) {
     D::store(word_.value, to_word(value), std::memory_order_relaxed, where);
   }
 
-  /// After a crash, before the cell is shared: a tag that the crash left raised comes down.
+  /// Lowers the tag if a crash left it raised. Must be called before the cell is shared.
   /// Re-entrant.
   void recover(site where = site::current()) { Tag::template recover<D>(beside_, where); }
 
-  /// For moving a root, alone: what has survived; what shall instead, flushed and not fenced; and
-  /// neither.
+  /// For moving a root, while no other thread uses it: the surviving value; a replacement of it,
+  /// flushed and not fenced; and neither.
   [[nodiscard]] T survived() const {
     return from_word<T>(D::load(word_.value, std::memory_order_relaxed));
   }
@@ -106,7 +107,8 @@ class tagged_word {
     return false;
   }
 
-  /// One of the operations that the processor has on words; `operand` as a word, wrapping.
+  /// Performs one of the operations that the processor has on words. `operand` is a word and wraps
+  /// around.
   T fetch_as(arithmetic what, word operand, std::memory_order order, role r, site where) {
     return from_word<T>(modify(r, where, [&]() -> word {
       switch (what) {
@@ -124,7 +126,7 @@ class tagged_word {
   [[nodiscard]] static word raw_word(T value) noexcept { return to_word(value); }
 
  private:
-  /// Steps of a p-store, so that the verifier can tell its two fences apart.
+  /// The steps of a p-store, whose two fences the verifier distinguishes.
   enum : unsigned { before_store = 1, after_store = 2 };
 
   void after_load(site where) const {
@@ -139,12 +141,12 @@ class tagged_word {
       flush_word(where);
   }
 
-  /// Out of line: a load that finds its tag down should be as small as a load.
+  /// Not inlined: a load that finds its tag down must stay as small as a load.
   [[gnu::noinline, gnu::cold]] void flush_word(site where) const {
     domain::flush<D>(&word_, sizeof(word), where);
   }
 
-  /// A shared store. Durable at return, if the role says so and it is waited for.
+  /// Stores to a shared cell. Durable at return if the role requires that and `Waits` is true.
   template <bool Waits = true, class Change, class Stored>
   word modify(role r, site where, Change change, Stored stored) {
     if (!D::flushes()) {

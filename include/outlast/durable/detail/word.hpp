@@ -15,11 +15,11 @@ using uint_of_size = std::conditional_t<
     std::conditional_t<(Size > 2), std::uint32_t,
                        std::conditional_t<(Size > 1), std::uint16_t, std::uint8_t>>>;
 
-/// What a read-modify-write does to a word.
+/// The change that a read-modify-write makes to a word.
 enum class arithmetic : unsigned char { add, bit_and, bit_or, bit_xor };
 
-/// With what order a compare-and-swap of order `asked` looks first: what it finds may be its
-/// answer.
+/// Returns the order of the first load of a compare-and-swap of order `asked`. The loaded value may
+/// be its result.
 [[nodiscard]] constexpr std::memory_order order_of_look(std::memory_order asked) noexcept {
   return asked == std::memory_order_seq_cst ? asked : std::memory_order_acquire;
 }
@@ -34,7 +34,7 @@ using word_of = uint_of_size<sizeof(T)>;
 #endif
 #endif
 
-/// Padding is cleared, so that a compare-and-swap never fails on bits that mean nothing.
+/// Clears the padding, so that a compare-and-swap never fails on bits without meaning.
 template <class T>
 [[nodiscard]] inline word_of<T> to_word(T value) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -65,7 +65,7 @@ template <class T>
   }
 }
 
-/// What the processor would do, on words. Wraps around.
+/// Applies the operation as the processor does it on words. Wraps around.
 [[nodiscard]] inline std::uint64_t apply(arithmetic what, std::uint64_t left,
                                          std::uint64_t right) noexcept {
   switch (what) {

@@ -1,5 +1,4 @@
-// The buffered queue with one lock for both ends, as it was published: to compare with. [Wen21,
-// 6.1]
+// The buffered queue with one lock for both ends, as published, for comparison. [Wen21, 6.1]
 #pragma once
 
 #include <outlast/domain/native.hpp>
@@ -7,7 +6,7 @@
 
 namespace outlast::epoch {
 
-/// The same with one lock, as it is published. [Wen21, 6.1]
+/// The buffered queue with one lock for both ends. [Wen21, 6.1]
 template <roots::storable Value, domain::persistence_domain D = domain::native>
 using one_lock_queue = basic_queue<buffered<D>, Value, queue_locks::one>;
 

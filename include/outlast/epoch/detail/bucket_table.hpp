@@ -21,14 +21,14 @@
 namespace outlast::epoch::detail {
 
 /// A bucket is a line: up to six items, and sixteen bits of the hash of each, so that a lookup
-/// reads the item it looks for and hardly ever another; further lines behind it where many meet.
-/// Its lock is held while it is looked at.
+/// reads the item that it searches for and rarely another one. Further lines follow if a bucket has
+/// more items. Its lock must be held while it is used.
 template <class Item, domain::persistence_domain D>
 class alignas(base::cache_line_size) bucket {
   static constexpr std::uint32_t per_line = 6;
 
  public:
-  /// Where an item is.
+  /// The position of an item.
   struct place {
     bucket* line = nullptr;
     std::uint32_t index = 0;
@@ -37,7 +37,7 @@ class alignas(base::cache_line_size) bucket {
     [[nodiscard]] Item* item() const noexcept { return item_of(line->entries_[index]); }
   };
 
-  /// The item that `matches` among those that may have `hash`.
+  /// Returns the item for which `matches` returns true, among those that may have `hash`.
   template <class Matches>
   [[nodiscard]] place find(std::uint64_t hash, Matches&& matches) {
     const std::uint64_t tag = hash & tag_mask;
@@ -53,8 +53,8 @@ class alignas(base::cache_line_size) bucket {
     std::uint64_t& entry = at.line->entries_[at.index];
     entry = (entry & tag_mask) | word_of(item);
   }
-  /// The last item takes its place. Behind the last line with items there may be one without: room
-  /// that was made for an item that did not come.
+  /// Removes an item; the last item takes its place. The last line may be empty afterwards: room
+  /// that was made for an item that was not added.
   void remove(place at) noexcept {
     bucket* last = this;
     bucket* before = nullptr;
@@ -62,12 +62,12 @@ class alignas(base::cache_line_size) bucket {
     at.line->entries_[at.index] = last->entries_[--last->used_];
     if (last->used_ == 0 && before != nullptr) before->drop_further_lines();
   }
-  /// Throws std::bad_alloc without effect, but not after make_room().
+  /// Adds an item. Throws std::bad_alloc without effect, but not after make_room().
   void add(std::uint64_t hash, Item* item) {
     bucket& line = make_room();
     line.entries_[line.used_++] = (hash & tag_mask) | word_of(item);
   }
-  /// The line that has room for one more.
+  /// Returns the line that has room for one more item.
   bucket& make_room() {
     bucket* line = this;
     for (; line->used_ == per_line; line = line->next_) {
@@ -86,7 +86,7 @@ class alignas(base::cache_line_size) bucket {
 
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
-  /// Its items are in the next table.
+  /// True if the bucket's items are in the next table.
   [[nodiscard]] bool moved() const noexcept { return moved_; }
   void clear() noexcept {
     drop_further_lines();
@@ -118,17 +118,18 @@ class alignas(base::cache_line_size) bucket {
   std::uint64_t entries_[per_line] = {};
 };
 
-/// Growing doubles the table; buckets move one by one, each when it is next touched, and some with
-/// each insert. Nobody waits for all. Tables that were left behind stay until the end: together
-/// they take no more than the present one.
+/// Growing doubles the table. Each bucket moves when it is next used, and each insert moves some.
+/// No thread waits for all. Former tables stay until the end: together they take no more memory
+/// than the present one.
 ///
-/// `HashOf` tells the hash of an item. Thread-safety: all may be called concurrently.
+/// `HashOf` returns the hash of an item. Thread-safety: all members may be called concurrently.
 template <class Item, class HashOf, domain::persistence_domain D>
 class bucket_table {
  public:
   using bucket_type = bucket<Item, D>;
 
-  /// `buckets`: a power of two. `load`: it grows when there are more items per bucket.
+  /// Makes a table with `buckets` buckets, a power of two. It grows when there are more than `load`
+  /// items per bucket.
   bucket_table(std::size_t buckets, std::size_t load) : load_(load) {
     tables_.push_back(std::make_unique<table>(buckets, nullptr));
     current_.store(tables_.back().get(), std::memory_order_release);
@@ -136,8 +137,8 @@ class bucket_table {
   bucket_table(const bucket_table&) = delete;
   bucket_table& operator=(const bucket_table&) = delete;
 
-  /// Calls `work(bucket)` with the bucket of `hash`, locked, and returns what that returns. Throws
-  /// what it throws.
+  /// Calls `work(bucket)` with the bucket of `hash`, locked, and returns its result. Throws what it
+  /// throws.
   template <class Work>
   decltype(auto) with(std::uint64_t hash, Work&& work) {
     for (;;) {
@@ -147,7 +148,7 @@ class bucket_table {
       bool moved = true;
       if (old != nullptr) [[unlikely]]
         moved = try_move(*old, now, hash & (old->size - 1));
-      // Without memory to move it, its items are used where they are.
+      // Without memory to move the bucket, its items are used in the former table.
       table& holding = moved ? now : *old;
       bucket_type& here = holding[hash & (holding.size - 1)];
       const std::lock_guard lock(here);
@@ -156,14 +157,15 @@ class bucket_table {
     }
   }
 
-  /// After an insert: whether grow_if_full() is worth its while. The bucket is locked.
+  /// Returns, after an insert, whether grow_if_full() is likely to grow the table. Requires: the
+  /// bucket is locked.
   [[nodiscard]] bool may_be_full(const bucket_type& here) const {
     return here.in_first_line() > load_ ||
            current_.load(std::memory_order_relaxed)->previous.load(std::memory_order_relaxed) !=
                nullptr;
   }
-  /// No lock held: the table grows if it has too many `items`, or goes on growing; without volatile
-  /// memory it does so another time.
+  /// Grows the table if it has too many `items`, or continues its growth. Without volatile memory
+  /// it tries again at a later call. Requires: the caller holds no lock.
   void grow_if_full(std::size_t items) noexcept {
     table& now = *current_.load(std::memory_order_acquire);
     if (table* const old = now.previous.load(std::memory_order_acquire)) {
@@ -173,7 +175,7 @@ class bucket_table {
     }
   }
 
-  /// Calls `visit(item)` for each item, the lock of its bucket held. Meanwhile the table does not
+  /// Calls `visit(item)` for each item, under the lock of its bucket. Meanwhile the table does not
   /// begin to grow. Throws std::bad_alloc before the first visit.
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -219,8 +221,8 @@ class bucket_table {
     domain::volatile_word<D, std::size_t> moved{0};
   };
 
-  /// Moves bucket `i` of `old`, if nobody has. Until then nobody touches those that it moves to.
-  /// False if there is no memory: nothing has changed.
+  /// Moves bucket `i` of `old`, unless it has moved. No thread uses the target buckets before that.
+  /// Returns false without a change if there is no memory.
   [[nodiscard]] bool try_move(table& old, table& to, std::size_t i) noexcept {
     const std::lock_guard lock(old[i]);
     if (old[i].moved()) return true;
@@ -246,7 +248,7 @@ class bucket_table {
     constexpr std::size_t some = 2;
     for (std::size_t n = 0; n < some; ++n) {
       const std::size_t i = old.next_to_move.fetch_add(1, std::memory_order_relaxed);
-      // Round again: a bucket for which there was no memory is still there.
+      // Another pass: a bucket for which there was no memory is still there.
       if (i >= old.size) return old.next_to_move.store(0, std::memory_order_relaxed);
       if (!try_move(old, to, i)) return;
     }

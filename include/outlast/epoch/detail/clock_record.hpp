@@ -1,4 +1,4 @@
-// What a clock leaves in the pool. docs/formats/epoch.md says what each byte means.
+// The clock's record in the pool. docs/formats/epoch.md has the meaning of each byte.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -17,7 +17,7 @@
 namespace outlast::epoch::detail {
 
 /// One of two copies of the time, each in a line of its own; a tick writes the older one. On a disk
-/// a line may be torn, and then the other one counts, which is an epoch behind, or two.
+/// a line may be torn. Then the other one is valid, which is one epoch behind, or two.
 struct alignas(base::cache_line_size) clock_slot {
   std::uint64_t now;      ///< the epoch that begins
   std::uint64_t restart;  ///< the epoch in which the last opener began
@@ -25,8 +25,8 @@ struct alignas(base::cache_line_size) clock_slot {
   std::uint64_t check;    ///< XXH3-64 of the 24 bytes before it
   std::uint64_t reserved[4];
 
-  /// The last epoch all of which is on the media when this is. Epochs overlap by one, so it is the
-  /// last but one before the present; what never began cannot be it.
+  /// Returns the last epoch that is complete on the media if this copy is there. Epochs overlap by
+  /// one, so it is the last but one before the present. An epoch that never began cannot be it.
   [[nodiscard]] std::uint64_t boundary() const noexcept {
     return now >= restart + 2 ? now - 2 : kept;
   }
@@ -39,14 +39,14 @@ static_assert(sizeof(clock_slot) == 64 && offsetof(clock_slot, check) == 24);
 
 /// States of a root in the clock's table; other values are `settle_from` plus a boundary.
 inline constexpr std::uint64_t not_ours = 0;
-inline constexpr std::uint64_t in_use = 1;  ///< what lies in it bears labels of this clock
+inline constexpr std::uint64_t in_use = 1;  ///< its payloads have labels of this clock
 inline constexpr std::uint64_t settle_from = 2;
 
 /// The clock's root: two slots, then a word per root of the pool.
 ///
-/// When a crash has happened, all roots that were in use have to be cut off at the same boundary,
-/// whenever they are attached again. So the next opener writes the boundary beside each of them
-/// before it starts the clock anew, and each root, as it is attached, is settled at its own.
+/// After a crash, all roots that were in use must be cut off at the same boundary, whenever they
+/// are attached again. So the next opener writes the boundary into the word of each of them before
+/// it restarts the clock. Each root is settled at its own boundary when it is attached.
 template <domain::persistence_domain D>
 class clock_session final : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
@@ -68,11 +68,11 @@ class clock_session final : public roots::root_session<D> {
     start_anew();
   }
 
-  /// The last epoch that what was found is the end of.
+  /// Returns the last epoch that the opened pool contains completely.
   [[nodiscard]] std::uint64_t boundary() const noexcept { return time_.kept; }
   [[nodiscard]] std::uint64_t now() const noexcept { return time_.now; }
 
-  /// Writes the time down. What the new boundary promises is durable already.
+  /// Writes the time. Requires: everything before the new boundary is durable.
   void write(std::uint64_t now, domain::site where = domain::site::current()) {
     time_.now = now;
     time_.check = check_of(time_);
@@ -80,12 +80,13 @@ class clock_session final : public roots::root_session<D> {
     D::write(&older, &time_, sizeof(slot), where);
     newest_ = &older;
   }
-  /// Starts the write-back of what write() wrote.
+  /// Starts the write-back of the bytes that write() wrote.
   void flush(domain::site where = domain::site::current()) {
     domain::flush<D>(newest_, sizeof(slot), where);
   }
 
-  /// At which boundary the root has to be settled before it is used; nothing for one that is new.
+  /// Returns the boundary at which the root must be settled before it is used, or nothing for a new
+  /// root.
   [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint16_t root) const {
     const std::uint64_t word = D::load(words_[root], std::memory_order_relaxed);
     if (word < settle_from) return std::nullopt;
@@ -94,7 +95,7 @@ class clock_session final : public roots::root_session<D> {
   [[nodiscard]] bool knows(std::uint16_t root) const {
     return D::load(words_[root], std::memory_order_relaxed) != not_ours;
   }
-  /// The root is settled, durably, and about to be used. Durable at return.
+  /// Records that the root is settled, durably, and about to be used. Durable at return.
   void take(std::uint16_t root) {
     D::store(words_[root], in_use, std::memory_order_release);
     domain::persist<D>(&words_[root], sizeof(words_[root]));
@@ -105,8 +106,8 @@ class clock_session final : public roots::root_session<D> {
   void forbid() noexcept override {}
 
  private:
-  /// Labels that the last opener gave may be ahead of the clock on the media by one epoch: while a
-  /// sync ran, or on domains that make the clock durable with the next tick. The rest is for luck.
+  /// Labels of the last opener may be ahead of the clock on the media by one epoch: during a sync,
+  /// or on domains that make the clock durable with the next tick. The rest is a margin.
   static constexpr std::uint64_t ahead = 3;
 
   [[nodiscard]] std::size_t bytes() const noexcept {
@@ -153,15 +154,15 @@ class clock_session final : public roots::root_session<D> {
     }
   }
 
-  /// A torn copy. If what is missing of it were written over it, and the rest torn off again, it
+  /// Clears a torn copy. If its missing part were written over it, and the rest torn off again, it
   /// would be whole.
   static void blank(slot& torn) {
     D::zero(&torn, sizeof torn);
     domain::persist<D>(&torn, sizeof torn);
   }
 
-  /// In this order: each root learns where it is to be cut off, durably; then the clock goes on
-  /// behind every label there is.
+  /// Stores the boundary for each root, durably, and then sets the clock after every existing
+  /// label.
   void start_anew() {
     const std::uint64_t boundary = time_.boundary();
     for (std::size_t i = 0; i < roots_; ++i) {

@@ -1,4 +1,4 @@
-// Writing back many small pieces of memory at once.
+// Writes back many small pieces of memory together.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -10,9 +10,9 @@
 
 namespace outlast::epoch::detail {
 
-/// Starts the write-back of ranges whose stores have all been made, for one fence behind them.
-/// Payloads that were made one after the other share lines, and a line that has just been flushed
-/// takes longest to flush again: of the lines that it remembers, each is flushed once.
+/// Starts the write-back of ranges whose stores have all been made, for one later fence.
+/// Consecutive payloads share lines, and a line that has just been flushed takes longest to flush
+/// again: each of the remembered lines is flushed once.
 template <domain::persistence_domain D>
 class line_writer {
  public:

@@ -1,4 +1,4 @@
-// What a crash may take away of buffered structures, in words.
+// The time that a crash may remove from buffered structures, in words.
 #pragma once
 
 #include <outlast/epoch/options.hpp>
@@ -8,9 +8,9 @@
 
 namespace outlast::epoch::detail {
 
-/// The longest that a crash reaches back, where the clock on the media lags by `epochs`, and by one
-/// more while a sync runs that ends two at once.
-/// `length` is that of an epoch, 0 if the clock is moved by hand.
+/// Returns the longest time that a crash can remove. The clock on the media lags by `epochs`, and
+/// by one more during a sync that ends two together. `length` is that of an epoch, 0 if only tick()
+/// and sync() move the clock.
 [[nodiscard]] inline std::string loss_window(unsigned epochs, bool sync_ends_two,
                                              std::chrono::microseconds length, write_back writes) {
   if (writes == write_back::none) {

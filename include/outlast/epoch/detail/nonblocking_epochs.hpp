@@ -1,12 +1,12 @@
-// Epochs for operations that nobody waits for: a clock passes those that stand still.
+// Epochs for non-blocking operations: a clock passes operations that stand still.
 //
-// Who links a node, or marks one, does not say in which epoch that was; whoever rests on it first
-// says so, in the payload: the label, or the mark, goes from 0 to the present epoch. Beforehand it
-// says what it is about to do (the intent), and only then reads the clock. A tick from e to e + 1
-// looks at all intents before it writes back what e - 1 left, and does itself what it finds there.
-// So a number that is late finds another one in its place, and a number that is not was noted.
+// A thread that links or marks a node does not record the epoch. The first thread that depends on
+// the node does so, in the payload: the label, or the mark, changes from 0 to the present epoch.
+// Before that the thread publishes its intent, and only then reads the clock. A tick from e to e +
+// 1 reads all intents before it writes back epoch e - 1, and completes those that it finds. So a
+// number that is late finds another one in its place, and a number that is not late was noted.
 //
-// Beyond the paper, whose clock waits for operations also where structures are non-blocking:
+// This goes beyond the paper, whose clock waits for operations also if structures are non-blocking:
 // docs/papers/montage.md has the argument.
 #pragma once
 
@@ -29,21 +29,21 @@
 
 namespace outlast::epoch::detail {
 
-/// The non-blocking half of a clock.
+/// The non-blocking part of a clock.
 ///
-/// Payloads may be used again when nobody holds them any more and the clock has moved thrice since,
-/// nodes when nobody holds them and is_helped() says no: so a tick can look at what it finds in an
-/// intent, though it holds nothing.
+/// A payload may be reused when no thread holds it and the clock has moved three times since. A
+/// node may be reused when no thread holds it and is_helped() returns false: so a tick can read the
+/// node of an intent although it does not hold it.
 ///
 /// Thread-safety: label(), retire() and is_helped(): any thread, concurrently; pass(): one thread
-/// at a time, while the clock stands still. Progress: label() and retire() are wait-free but for
-/// the write-back of a full buffer; pass() waits for nobody.
+/// at a time, while the clock stands still. Progress: label() and retire() are wait-free except for
+/// the write-back of a full buffer; pass() does not wait for other threads.
 ///
 /// Invariants:
-///   I1  A label or mark e that was given by label() or retire() is on the media, with the payload,
-///       when pass(e + 1) has returned and its caller has waited for it.
-///   I2  Numbers never go back: who gives one has read the clock after all numbers that it has seen
-///       were given.
+///   I1  A label or mark e that label() or retire() gave is on the media, with the payload, when
+///       pass(e + 1) has returned and its caller has waited for it.
+///   I2  Numbers never decrease: a thread that gives one has read the clock after all numbers that
+///       it has seen were given.
 template <domain::persistence_domain D>
 class nonblocking_epochs {
   using site = domain::site;
@@ -52,14 +52,14 @@ class nonblocking_epochs {
   using version_type = version<D>;
   class record;
 
-  /// `ticks` moves the clock.
+  /// Makes the epochs of a clock, which `ticks` moves.
   nonblocking_epochs(const domain::volatile_word<D, std::uint64_t>& now,
                      base::periodic_thread& ticks)
       : now_(now),
         ticks_(ticks),
         records_([](std::uint32_t) { return std::make_unique<record>(); }) {}
 
-  /// The calling thread's. Throws std::bad_alloc, error{forked}.
+  /// Returns the record of the calling thread. Throws std::bad_alloc, error{forked}.
   [[nodiscard]] record& local() { return records_.local(); }
   void forbid() noexcept { records_.forbid(); }
   void configure(std::size_t buffer, write_back writes) noexcept {
@@ -67,9 +67,9 @@ class nonblocking_epochs {
     writes_.store(writes, std::memory_order_relaxed);
   }
 
-  /// Others can see the node in its structure. Its payload has a label at return, and what it has
-  /// replaced is, or will be in time, retired in the same epoch. The caller keeps the node from
-  /// being freed, and what it has replaced as long as that has to be retired.
+  /// Labels the payload of a node that other threads can see. The payload that it has replaced is
+  /// retired in the same epoch, now or later. Requires: the caller prevents the node from being
+  /// freed, and the replaced one until that is retired.
   void label(record& mine, version_type& node, site where = site::current()) {
     if (node.is_labelled()) return;
     const std::uint64_t epoch = intend(mine, to_label(node));
@@ -87,7 +87,7 @@ class nonblocking_epochs {
     withdraw(mine);
   }
 
-  /// Others can see that the node is deleted. Its payload is retired at return. As label().
+  /// Retires the payload of a node whose deletion other threads can see. As label().
   void retire(record& mine, version_type& node, site where = site::current()) {
     if (node.is_retired()) return;
     const std::uint64_t epoch = intend(mine, to_retire(node));
@@ -98,23 +98,23 @@ class nonblocking_epochs {
     withdraw(mine);
   }
 
-  /// `fresh` has a label, and has replaced `old`, which may be unlinked at return. Who gave the
-  /// label notes the mark.
+  /// Retires `old`, which `fresh`, a labelled node, has replaced; `old` may be unlinked at return.
+  /// The thread that gave the label notes the mark.
   void retire_replaced(version_type& old, const version_type& fresh, site where = site::current()) {
     if (old.is_retired()) return;
     old.stored().template try_retire<D>(fresh.stored().template label<D>(), where);
     old.set_retired();
   }
 
-  /// Does a tick look at the node? Asked when everybody else has left it.
+  /// Returns true if a tick reads the node. Called when all other threads have left it.
   [[nodiscard]] bool is_helped(const version_type& node) const {
     // (6) seq_cst; synchronizes-with (4, 5).
     return D::load(helped_[0], std::memory_order_seq_cst) == address_of(node) ||
            D::load(helped_[1], std::memory_order_seq_cst) == address_of(node);
   }
 
-  /// The clock says `epoch`. Starts the write-back of everything that the epoch before has left;
-  /// the caller waits.
+  /// Starts the write-back of all changes of the epoch before `epoch`, the present one. The caller
+  /// must wait.
   void pass(std::uint64_t epoch, site where = site::current()) {
     records_.for_each([&](record& each) {
       help(each, epoch, where);
@@ -124,7 +124,7 @@ class nonblocking_epochs {
     });
   }
 
-  /// Is a thread about to give a number?
+  /// Returns true if a thread is about to give a number.
   [[nodiscard]] bool is_used() const {
     bool any = false;
     records_.for_each([&](const record& each) {
@@ -133,7 +133,7 @@ class nonblocking_epochs {
     });
     return any;
   }
-  /// The greatest number that was given, of what is_used() has seen to be over.
+  /// Returns the greatest number that was given before is_used() returned false.
   [[nodiscard]] std::uint64_t last_change() const {
     std::uint64_t last = 0;
     records_.for_each([&](const record& each) {
@@ -145,7 +145,7 @@ class nonblocking_epochs {
   // ---- For verification ----
 
   void set_effect(record& mine, std::uint64_t epoch) noexcept { mine.effect_ = epoch; }
-  /// The epoch in which the thread's last operation took effect; 0: it did not.
+  /// Returns the epoch in which the thread's last operation took effect, or 0.
   [[nodiscard]] std::uint64_t take_effect() { return std::exchange(records_.local().effect_, 0); }
 
  private:
@@ -201,15 +201,16 @@ class nonblocking_epochs {
       to.write_back_half(where.at(1));
   }
 
-  /// Does what `each` intends, in the present epoch, and writes it back. As long as the intent is
-  /// up its owner holds the node; then is_helped() does.
+  /// Completes the intent of `each` in the present epoch, and writes it back. Its owner holds the
+  /// node while the intent is published; afterwards is_helped() protects the node.
   void help(record& each, std::uint64_t epoch, site where) {
     // (2) seq_cst; synchronizes-with (1, 3).
     const std::uintptr_t intent = D::load(each.intent_, std::memory_order_seq_cst);
     if (intent == 0) return;
     auto& node = *reinterpret_cast<version_type*>(intent & ~retiring);
-    // (4) seq_cst, before the intent is read again; synchronizes-with (6): who frees the node comes
-    // after (3), so it sees this, or this sees that the intent is gone. Its owner has noted then.
+    // (4) seq_cst, before the intent is read again; synchronizes-with (6): a thread frees the node
+    // after (3), so it reads this, or this thread reads that the intent is gone. Its owner has
+    // noted then.
     D::announce(helped_[0], address_of(node));
     if (D::load(each.intent_, std::memory_order_seq_cst) == intent) {
       if ((intent & retiring) != 0) {
@@ -225,7 +226,7 @@ class nonblocking_epochs {
   void help_to_label(record& each, version_type& node, std::uint64_t epoch, site where) {
     version_type* const old = node.replaced();
     // (5) seq_cst, before the intent is read again; synchronizes-with (6): as (4), and before the
-    // node has its label: its owner would go on, and what it has replaced be freed.
+    // node has its label: otherwise its owner would continue, and the replaced node be freed.
     if (old != nullptr) D::announce(helped_[1], address_of(*old));
     if (D::load(each.intent_, std::memory_order_seq_cst) != to_label(node)) return;
     finish_label(node, old, epoch, where);
@@ -235,7 +236,7 @@ class nonblocking_epochs {
     (void)node.stored().template try_label<D>(epoch, where.at(1));
     domain::flush<D>(&node.stored(), node.bytes(), where.at(2));
     if (old != nullptr) {
-      // Who labels clears what it has replaced, then leaves.
+      // The thread that labels clears the replaced payload, then leaves.
       if (node.replaced() == old) {
         old->stored().template try_retire<D>(node.stored().template label<D>(), where.at(3));
         domain::flush<D>(&old->stored(), sizeof(payload_header), where.at(4));

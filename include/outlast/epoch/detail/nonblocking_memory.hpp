@@ -1,4 +1,4 @@
-// Where the nodes of non-blocking buffered structures come from, and where they go.
+// The allocation and the reclamation of the nodes of non-blocking buffered structures.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -23,13 +23,13 @@
 
 namespace outlast::epoch::detail {
 
-/// `Node` derives from version<D>, and has a payload_type; it is made from a payload and its bytes.
-/// What was unlinked is free again when nobody can hold it any more; its payload, when three epochs
-/// have passed since.
+/// `Node` derives from version<D>, and has a payload_type. It is made from a payload and its size.
+/// An unlinked node is free when no thread can hold it; its payload is free three epochs later.
 ///
-/// Thread-safety: all members may be called concurrently, but collect_all().
-/// Memory bound: a thread that stands still inside an operation holds back, of this structure, what
-/// is unlinked from then on; one that is idle, the last few payloads that it has freed.
+/// Thread-safety: all members may be called concurrently, except collect_all(). Memory bound: a
+/// thread that stands still inside an operation delays the reuse of all nodes of this structure
+/// that are unlinked from then on. An idle thread delays the reuse of the last few payloads that it
+/// has freed.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class nonblocking_memory {
   using payload_type = typename Node::payload_type;
@@ -48,35 +48,35 @@ class nonblocking_memory {
   [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
   [[nodiscard]] payload_memory<D> payloads() noexcept { return {arena_, clock_}; }
 
-  /// A node that nobody links. Throws std::bad_alloc.
+  /// Makes a node that is not linked. Throws std::bad_alloc.
   [[nodiscard]] Node* make(prepared_type&& its) {
     Node* const made = adopt(*its.get(), its.bytes());
     (void)its.release();
     domain::fence<D>();  // what went past the caches is there before anybody sees it [L6]
     return made;
   }
-  /// The node of a payload that was there. Throws std::bad_alloc.
+  /// Makes the node of a recovered payload. Throws std::bad_alloc.
   [[nodiscard]] Node* adopt(payload_type& its, std::size_t bytes) {
     return ::new (nodes_.take()) Node(its, bytes);
   }
-  /// Nobody has ever linked it.
+  /// Frees a node that was never linked.
   void unmake(Node* node) noexcept {
     arena_.deallocate(&node->stored());
     nodes_.give(node);
   }
 
-  /// It is unlinked.
+  /// Retires an unlinked node.
   void retire(Node* node) { reclaimer_.retire(node, this, dispose, arena_.owner_of_calls()); }
 
-  /// For durable::retry_after_reclaim, outside of operations: an epoch passes, and what it frees is
-  /// free.
+  /// For durable::retry_after_reclaim, outside of operations: passes an epoch and frees what that
+  /// permits.
   void collect_for_room() {
     reclaimer_.collect_for_room();
     clock_.sync();
     waiting& mine = waiting_.local();
     waiting_.for_each([&](waiting& each) { free_old(each, &each == &mine); });
   }
-  /// The caller guarantees that no operation runs.
+  /// Frees all retired nodes. Requires: no operation runs.
   void collect_all() {
     reclaimer_.collect_all();
     clock_.settle();
@@ -91,7 +91,7 @@ class nonblocking_memory {
 
   /// For statistics.
   [[nodiscard]] std::size_t volatile_bytes() const { return nodes_.reserved_bytes(); }
-  /// As bucket_directory and towers ask for it.
+  /// The interface that bucket_directory and towers use.
   [[nodiscard]] nonblocking_memory& nodes() noexcept { return *this; }
 
  private:
@@ -101,14 +101,14 @@ class nonblocking_memory {
     Node* node;  // null: it is free
   };
   using queue = std::deque<gone>;
-  /// The media say, two epochs later, that it was given up; on a device, three. No tick looks at
-  /// anything for so long.
+  /// Frees the payload of a node. Two epochs later, on a device three, its retirement is on the
+  /// media. No tick reads the node for as long.
   [[nodiscard]] static bool is_old(const gone& one, std::uint64_t now) noexcept {
     return one.epoch + 3 <= now;
   }
   static constexpr std::size_t most_recent = 64;
 
-  /// What a thread has freed nodes of.
+  /// The payloads whose nodes a thread has freed.
   struct alignas(2 * base::cache_line_size) waiting {
     waiting() { recent.reserve(most_recent); }
     ~waiting() { delete rest.load(std::memory_order_relaxed); }
@@ -138,8 +138,8 @@ class nonblocking_memory {
     }
   }
 
-  /// Frees what a thread has waiting, as far as it is old. Where another thread is about that, it
-  /// is left to it.
+  /// Frees the payloads of a thread that have waited long enough. If another thread does so
+  /// already, returns immediately.
   void free_old(waiting& its, bool is_mine) noexcept {
     const std::uint64_t now = clock_.now();
     // (1) acquire; synchronizes-with (2).

@@ -1,5 +1,5 @@
-// Sets without durable links whose updates are durable two epochs later: what their nodes are, what
-// an operation tells them, and how they are found again.
+// Sets without durable links whose updates are durable two epochs later: their nodes, their
+// operation guard, and their recovery.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -21,8 +21,8 @@
 
 namespace outlast::epoch::detail {
 
-/// A key and its value in a payload, and a link to the next. The key stands here too, if it is of
-/// known length: walks touch no persistent memory.
+/// A key and its value in a payload, and a link to the next node. A key of known length is also in
+/// the node: walks touch no persistent memory.
 template <storable Key, storable Value, domain::persistence_domain D>
 class nonblocking_node : public sets::detail::set_entry<D>, public version<D> {
   using pair = stored_pair<Key, Value>;
@@ -50,11 +50,11 @@ class nonblocking_node : public sets::detail::set_entry<D>, public version<D> {
   const value_of_payload value;
 };
 
-/// The guard of one operation, as algorithm::chain wants it.
+/// The guard of one operation, for algorithm::chain.
 ///
 /// Invariants:
-///   I1  Who answers that a key is there has seen a label in its payload; who answers that it is
-///       not, a mark in the payload of the node that it passed, if it passed one.
+///   I1  An operation that returns "present" has seen a label in the payload. One that returns
+///       "absent" has seen a mark in the payload of the node that it passed, if any.
 ///   I2  A node is deleted only after it has a label, and unlinked only after it has a mark.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class [[nodiscard]] nonblocking_operation {
@@ -69,7 +69,7 @@ class [[nodiscard]] nonblocking_operation {
   nonblocking_operation(const nonblocking_operation&) = delete;
   nonblocking_operation& operator=(const nonblocking_operation&) = delete;
 
-  /// Throws out_of_space, std::bad_alloc.
+  /// Makes a node. Throws out_of_space, std::bad_alloc.
   template <class Key, class Value>
   [[nodiscard]] Node* make(const Key& key, const Value& value) {
     using prepared_type = prepared<typename pair::content, D>;
@@ -110,7 +110,8 @@ class [[nodiscard]] nonblocking_operation {
   typename Reclaimer::session session_;
 };
 
-/// What sets::detail::set_session is to sets whose updates are durable at return.
+/// The session of such sets, as sets::detail::set_session for sets whose updates are durable at
+/// return.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class nonblocking_session : public payload_session<D> {
   using base_type = payload_session<D>;
@@ -138,7 +139,7 @@ class nonblocking_session : public payload_session<D> {
   using base_type::threads;
 
  protected:
-  /// As set_session::open().
+  /// Recovers the nodes, as set_session::open().
   template <class PlaceOf, class Precedes, class SameKey>
   auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
     using key_view = typename reading<typename Node::key_type>::view;

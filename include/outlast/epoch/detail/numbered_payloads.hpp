@@ -14,9 +14,9 @@
 
 namespace outlast::epoch::detail {
 
-/// What was recovered, by number; `first` becomes the least one. Works on all parts at once.
-/// `report(what)` throws if they are not numbered without a gap, or one is longer than `room_of`
-/// its block.
+/// Returns the recovered payloads by number; `first` becomes the least one. Processes all parts in
+/// parallel. `report(what)` must throw. It is called if the numbers have a gap, or if a payload is
+/// longer than the `room_of` its block.
 template <class Numbered, class RoomOf, class Report>
 [[nodiscard]] std::vector<typename Numbered::payload_type*> in_order(
     const std::vector<std::vector<payload_header*>>& found, std::uint64_t& first, RoomOf&& room_of,

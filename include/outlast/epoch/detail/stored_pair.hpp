@@ -18,7 +18,7 @@ using roots::in_words;
 using roots::reading;
 using roots::storable;
 
-/// Of known length: they are the content. On media: docs/formats/epoch.md.
+/// A pair of known length: key and value are the content. On media: docs/formats/epoch.md.
 template <storable Key, storable Value>
 struct stored_pair {
   static_assert(base::must_survive<Key> && base::must_survive<Value>);
@@ -40,15 +40,15 @@ struct stored_pair {
   static Prepared prepare(const Memory& memory, const Key& key, const Value& value) {
     return Prepared(memory, content{key, value});
   }
-  /// Before it is adopted.
+  /// Changes the key. Requires: the payload is not adopted yet.
   template <domain::persistence_domain D>
   static void set_key(payload_type& in, const Key& key) {
     D::write(in.bytes() + offsetof(content, key), &key, sizeof key);
   }
 };
 
-/// One of them is a string: how long they are, then the bytes of both, the value's at a multiple of
-/// 8 from the first.
+/// A pair with a string: the lengths of key and value, then the bytes of both. The value begins at
+/// a multiple of 8 from the key.
 template <storable Key, storable Value>
   requires(!std::is_trivially_copyable_v<Key> || !std::is_trivially_copyable_v<Value>)
 struct stored_pair<Key, Value> {
@@ -92,7 +92,7 @@ struct stored_pair<Key, Value> {
     const std::span gap(nothing, in_words(keys.size()) - keys.size());
     return Prepared(memory, sizes, keys, gap, values);
   }
-  /// Before it is adopted. Of the same length.
+  /// Changes the key to one of the same length. Requires: the payload is not adopted yet.
   template <domain::persistence_domain D>
   static void set_key(payload_type& in, key_view key) {
     const auto bytes = bytes_of<Key>(key);

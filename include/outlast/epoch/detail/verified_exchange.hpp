@@ -1,4 +1,4 @@
-// What threads say of an exchange that they have begun, so that others can complete it.
+// The description of an exchange that has begun, by which other threads can complete it.
 #pragma once
 
 #include <outlast/domain/volatile_word.hpp>
@@ -7,7 +7,7 @@
 
 namespace outlast::epoch::detail {
 
-/// An exchange that is under way. A thread has one, and uses it again and again.
+/// An exchange in progress. A thread has one, and reuses it.
 template <domain::persistence_domain D>
 struct verified_exchange {
   enum outcome : std::uint64_t { undecided, yes, no };

@@ -1,4 +1,4 @@
-// What a node of a non-blocking buffered structure says of its payload.
+// The connection of a node of a non-blocking buffered structure to its payload.
 #pragma once
 
 #include <outlast/domain/volatile_word.hpp>
@@ -10,27 +10,27 @@
 
 namespace outlast::epoch::detail {
 
-/// The payload of a node, and which payload it has replaced. Lies in volatile memory, as long as
-/// somebody may look at the node.
+/// The payload of a node, and the payload that it has replaced. It is in volatile memory, as long
+/// as a thread may read the node.
 ///
-/// Thread-safety: all members may be called concurrently, but replaces(version&), which is for who
-/// alone knows the node.
+/// Thread-safety: all members may be called concurrently. replaces(version&) requires that only the
+/// caller can reach the node.
 template <domain::persistence_domain D>
 class version {
  public:
   version(payload_header& stored, std::size_t bytes) noexcept : stored_(stored), bytes_(bytes) {}
 
   [[nodiscard]] payload_header& stored() const noexcept { return stored_; }
-  /// Of the whole payload.
+  /// Returns the bytes of the whole payload.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-  /// When this is labelled, `old` is to be retired in the same epoch.
+  /// Makes `old` retire in the epoch in which this version is labelled.
   void replaces(version& old) { replaced_.store(&old, std::memory_order_relaxed); }
-  /// What is still to be retired; null: nothing.
+  /// Returns the payload that must still be retired, or nullptr.
   [[nodiscard]] version* replaced() const { return replaced_.load(std::memory_order_seq_cst); }
   void has_replaced() { replaced_.store(nullptr, std::memory_order_seq_cst); }
 
-  /// Lookups ask this, and do not touch the pool.
+  /// True if the payload is labelled. Lookups read this, and do not touch the pool.
   [[nodiscard]] bool is_labelled() const { return said(labelled); }
   [[nodiscard]] bool is_retired() const { return said(retired); }
   void set_labelled() { say(labelled); }

@@ -1,4 +1,4 @@
-// What one thread has left of one epoch, for another one to write back.
+// The changes of one thread in one epoch, for another thread to write back.
 #pragma once
 
 #include <outlast/domain/persist.hpp>
@@ -14,10 +14,11 @@
 
 namespace outlast::epoch::detail {
 
-/// Grows at its end; what stands in it does not move, so it can be read meanwhile.
+/// A log that grows at its end. Its entries do not move, so another thread can read it meanwhile.
 ///
-/// Thread-safety: its owner calls begin(), add() and write_back_half(); any one other thread, for
-/// the epoch that it knows, write_back(), as long as the owner does not begin() a later one.
+/// Thread-safety: its owner calls begin(), add() and write_back_half(). One other thread at a time
+/// may call write_back() for the present epoch of the log, as long as the owner does not begin() a
+/// later one.
 template <domain::persistence_domain D>
 class write_log {
  public:
@@ -35,7 +36,7 @@ class write_log {
     // (1) acquire; synchronizes-with (2).
     return epoch_.load(std::memory_order_acquire);
   }
-  /// Empty, for another epoch.
+  /// Empties the log for another epoch.
   void begin(std::uint64_t epoch) {
     size_.store(0, std::memory_order_relaxed);
     written_.store(0, std::memory_order_relaxed);
@@ -44,7 +45,7 @@ class write_log {
     epoch_.store(epoch, std::memory_order_release);
   }
 
-  /// False: there is no memory for it.
+  /// Appends a range. Returns false if there is no memory for it.
   [[nodiscard]] bool add(const void* first, std::size_t bytes) {
     const std::size_t size = size_.load(std::memory_order_relaxed);
     const std::size_t index = size % chunk::capacity;
@@ -55,11 +56,11 @@ class write_log {
     return true;
   }
 
-  /// How many were not written back by the owner.
+  /// Returns the number of ranges that the owner has not written back.
   [[nodiscard]] std::size_t waiting() const {
     return size_.load(std::memory_order_relaxed) - written_.load(std::memory_order_relaxed);
   }
-  /// The older half of them. Waits.
+  /// Writes back the older half of these ranges, and waits.
   void write_back_half(domain::site where = domain::site::current()) {
     const std::size_t begin = written_.load(std::memory_order_relaxed);
     const std::size_t end = begin + waiting() / 2;
@@ -67,7 +68,7 @@ class write_log {
     domain::fence<D>(where.at(1));
     written_.store(end, std::memory_order_release);
   }
-  /// All that is left. Starts it; the caller waits.
+  /// Starts the write-back of all that is left. The caller must wait.
   void write_back(domain::site where = domain::site::current()) {
     const std::size_t begin = written_.load(std::memory_order_acquire);
     chunk* at = &first_;
@@ -100,7 +101,8 @@ class write_log {
 
   static chunk* next_of(chunk& of) { return of.next.load(std::memory_order_acquire); }
 
-  /// Those from `begin`, which lies in `at`, to before `end`. Returns where `end` lies, if it does.
+  /// Flushes the ranges from `begin`, which is in `at`, to before `end`. Returns the chunk of
+  /// `end`, if any.
   static chunk* flush(chunk* at, std::size_t begin, std::size_t end, domain::site where) {
     line_writer<D> writer;
     for (std::size_t i = begin; i < end; ++i) {

@@ -1,5 +1,5 @@
-// What recovery of an external search tree needs: marking, checking, finishing half-done deletions,
-// and moving its edges. Nothing recurses: a tree may be as deep as it has keys.
+// The recovery of an external search tree: it marks, checks and moves edges, and finishes half-done
+// deletions. No function recurses, because a tree can be as deep as its number of keys.
 #pragma once
 
 #include <outlast/algorithm/external_tree.hpp>
@@ -23,8 +23,8 @@ namespace outlast::lockfree::detail {
                              "; the pool was damaged outside of Outlast, restore it from a backup");
 }
 
-/// Walks a subtree after a crash, before it is shared, children before their parents: marks its
-/// blocks as in use, takes out what is flagged, lowers counters. Re-entrant.
+/// Walks a subtree after a crash, before it is shared, children before their parents. Marks its
+/// blocks as used, removes flagged leaves, and lowers counters. Re-entrant.
 template <class Nodes, class Policy, class Compare>
 class tree_repair {
  public:
@@ -35,7 +35,7 @@ class tree_repair {
   using internal = typename Nodes::internal;
   using marking = typename alloc::arena<D>::recovery;
 
-  /// The outermost leaves of a subtree that are not deleted; null if there are none.
+  /// The outermost leaves of a subtree that are not deleted; null pointers if there are none.
   struct extent {
     const leaf* least = nullptr;
     const leaf* greatest = nullptr;
@@ -52,15 +52,15 @@ class tree_repair {
   tree_repair(const std::string& path, alloc::arena<D>& arena, marking& blocks)
       : path_(path), arena_(arena), blocks_(blocks) {}
 
-  /// Repairs what `from` names; `from` is recovered. Durable at return, but for what
-  /// free_unlinked() frees. Throws corruption, bad_alloc.
+  /// Repairs the subtree that `from`, which is recovered, names. Durable at return, except the
+  /// removals that free_unlinked() completes. Throws corruption, bad_alloc.
   extent repair_below(cell& from) {
     extent below = enter(from);
     while (!open_.empty()) below = go_on(below);
     return below;
   }
 
-  /// Recovers a node that `at` names.
+  /// Recovers the node that `at` names.
   internal& examine_internal(edge at) {
     if (!at) report_corrupt_tree(path_, "has a node without a child");
     if (at.has(algorithm::flagged))
@@ -74,7 +74,7 @@ class tree_repair {
     return node;
   }
 
-  /// Both sides of a node are repaired.
+  /// Checks a node both of whose sides are repaired, and removes it if one side is deleted.
   extent leave(const frame& done, extent right) {
     internal& node = *done.node;
     const edge on_the_left = node.left.load();
@@ -96,7 +96,7 @@ class tree_repair {
     return {done.left.least, right.greatest};
   }
 
-  /// The only leaf.
+  /// Removes the only leaf if it is flagged.
   void remove_flagged_root(cell& root) {
     const edge last = root.load();
     if (!last.has(algorithm::flagged)) return;
@@ -104,13 +104,13 @@ class tree_repair {
     unlinked_.add(Nodes::leaf_at(last));
   }
 
-  /// How many keys it has met that are not deleted.
+  /// Returns the number of keys found so far that are not deleted.
   [[nodiscard]] std::int64_t keys() const noexcept { return keys_; }
-  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
+  /// Waits for the unlinkings, and then frees the unlinked nodes. Called after marking is finished.
   void free_unlinked() { unlinked_.free_in(arena_); }
 
  private:
-  /// Goes down on the left from `from`, opening internal nodes, to a leaf.
+  /// Goes down on the left from `from` to a leaf, and opens the internal nodes on the way.
   extent enter(cell& from) {
     cell* link = &from;
     edge at = link->load();
@@ -123,7 +123,7 @@ class tree_repair {
     return examine_leaf(at);
   }
 
-  /// One side of the innermost open node is repaired, and `below` is what is left of it.
+  /// Ends one side of the innermost open node: the side is repaired, and `below` is its remainder.
   extent go_on(extent below) {
     frame& innermost = open_.back();
     if (!innermost.left_is_done) {
@@ -176,8 +176,8 @@ class tree_repair {
   std::int64_t keys_ = 0;
 };
 
-/// Repairs a whole tree, with several threads: the top of it alone, then the subtrees below, then
-/// the top again, from the lowest nodes up. Re-entrant.
+/// Repairs a whole tree with several threads: first its top, by one thread, then the subtrees
+/// below, then the top again, from the lowest nodes up. Re-entrant.
 template <class Nodes, class Policy, class Compare>
 class tree_recovery {
   using repair = tree_repair<Nodes, Policy, Compare>;
@@ -191,8 +191,8 @@ class tree_recovery {
   tree_recovery(const std::string& path, alloc::arena<D>& arena, typename repair::marking& blocks)
       : path_(path), arena_(arena), blocks_(blocks), top_(path, arena, blocks) {}
 
-  /// Returns the number of keys. Durable at return, but for what free_unlinked() frees. Throws
-  /// corruption, bad_alloc.
+  /// Returns the number of keys. Durable at return, except the removals that free_unlinked()
+  /// completes. Throws corruption, bad_alloc.
   std::int64_t run(cell& root) {
     root.recover();
     const edge first = root.load();
@@ -200,7 +200,7 @@ class tree_recovery {
     if (!first) return 0;
     const unsigned threads = domain::threads_for_opening<D>();
     split(root, threads == 1 ? 2 : threads * subtrees_per_thread);
-    // A tree that is split into so few is not worth a thread.
+    // A tree with so few parts is not worth a thread.
     const bool is_small = parts_.size() < subtrees_per_thread;
     repair_subtrees(is_small ? 1 : threads);
     for (std::size_t i = parts_.size(); i-- > 0;) join(parts_[i]);
@@ -210,7 +210,7 @@ class tree_recovery {
     return keys;
   }
 
-  /// After marking has been finished: waits for the unlinkings, then frees what they unlinked.
+  /// Waits for the unlinkings, and then frees the unlinked nodes. Called after marking is finished.
   void free_unlinked() {
     for (repair& each : workers_) each.free_unlinked();
     top_.free_unlinked();
@@ -228,7 +228,8 @@ class tree_recovery {
     extent below = {};
   };
 
-  /// Splits the tree, breadth first, into about so many subtrees. A part comes before those below.
+  /// Splits the tree, breadth first, into about this number of subtrees. A part precedes those
+  /// below it.
   void split(cell& root, std::size_t subtrees) {
     parts_.push_back({&root});
     for (std::size_t i = 0; i < parts_.size() && parts_.size() - i < subtrees; ++i) {
@@ -269,7 +270,8 @@ class tree_recovery {
   std::vector<part> parts_;
 };
 
-/// Moves every edge of a tree, from `root` on; they can be loaded then. Re-entrant; not fenced.
+/// Moves every edge of a tree, from `root` on; afterwards the edges can be loaded. Re-entrant; not
+/// fenced.
 template <class Nodes, domain::persistence_domain D>
 void relocate_tree(basic_pool<D>& pool, const attached_root& attached, typename Nodes::cell& root) {
   using edge = typename Nodes::edge;

@@ -1,24 +1,136 @@
-// What hangs off the pool while a hash table is attached: its directory, its growth, its recovery.
-// Part of hash_table.hpp.
+// A hash table's nodes, and its volatile state while it is attached: its directory of sentinels,
+// its growth and its recovery.
 #pragma once
 
+#include <outlast/algorithm/chain.hpp>
+#include <outlast/algorithm/split_order.hpp>
+#include <outlast/algorithm/value_slot.hpp>
+#include <outlast/alloc/arena.hpp>
+#include <outlast/base/cache_line.hpp>
+#include <outlast/base/error.hpp>
+#include <outlast/base/hash.hpp>
+#include <outlast/base/marked_ptr.hpp>
+#include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/parallel.hpp>
 #include <outlast/domain/spin_lock.hpp>
+#include <outlast/domain/persist.hpp>
 #include <outlast/domain/volatile_word.hpp>
-#include <outlast/lockfree/hash_table.hpp>
+#include <outlast/durable/policy.hpp>
+#include <outlast/durable/replicas.hpp>
+#include <outlast/durable/roles.hpp>
+#include <outlast/lockfree/detail/recovery.hpp>
+#include <outlast/lockfree/table_options.hpp>
+#include <outlast/pool/pool.hpp>
+#include <outlast/root/root_session.hpp>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
 
-namespace outlast::lockfree {
+namespace outlast::lockfree::detail {
 
-template <class Key, class Value, durable::durability_policy Policy, class Hash,
-          template <class> class Reclaimer>
-class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
-    : public roots::root_session<D> {
+/// The types of one hash table. On media: docs/formats/lockfree.md.
+template <class Key, class Value, class Policy, class Hash, template <class> class Reclaimer>
+struct table_parts {
+  using policy_type = Policy;
+  using D = typename Policy::domain_type;
+  struct entry;
+  struct node;
+  using link = base::marked_ptr<entry, 2>;
+  using cell = typename Policy::template cell<link>;
+  using reclaimer = Reclaimer<D>;
+  using operation = typename Policy::template operation<reclaimer>;
+  using chain_type = algorithm::chain<entry, node, operation, alloc::arena<D>>;
+
+  /// An entry of the chain: a node or a sentinel.
+  struct entry {
+    cell next;
+  };
+  /// The sentinel of one bucket. All zero until a thread claims it.
+  struct alignas(2 * sizeof(cell)) sentinel_entry : entry {
+    durable::plain_word<Policy> place;  // see split_order.hpp
+  };
+  /// The hash of a number is computed as fast as it is read. The node keeps the hash of other keys.
+  static constexpr bool keeps_hash =
+      !(std::same_as<Hash, base::default_hash<Key>> && (std::integral<Key> || std::is_enum_v<Key>));
+  struct no_hash {
+    explicit no_hash(std::uint64_t) noexcept {}
+  };
+  struct kept_hash {
+    explicit kept_hash(std::uint64_t hash) { word.store(hash, std::memory_order_relaxed); }
+    durable::plain_word<Policy> word;
+  };
+  struct node : entry {
+    node(std::uint64_t its_hash, const Key& its_key, const Value& its_value)
+        : hash(its_hash), key(its_key), value(its_value) {}
+
+    [[no_unique_address]] std::conditional_t<keeps_hash, kept_hash, no_hash> hash;
+    typename Policy::template field<Key> key;
+    [[no_unique_address]] mutable algorithm::value_slot<Value, Policy> value;
+  };
+
+  static std::uint64_t place_in(const sentinel_entry& of) {
+    return of.place.load(std::memory_order_relaxed);
+  }
+  static std::uint64_t hash_in(const node& of) {
+    if constexpr (keeps_hash) {
+      return of.hash.word.load(std::memory_order_relaxed);
+    } else {
+      return hash_of(of.key.get());
+    }
+  }
+  /// The order of the chain.
+  struct chain_order {
+    using link = table_parts::link;
+
+    static std::uint64_t order_of(link at) {
+      if (at.has(algorithm::sentinel)) return place_in(static_cast<const sentinel_entry&>(*at));
+      return hash_in(static_cast<const node&>(*at)) | algorithm::node_bits;
+    }
+    static bool is_node_of(link at, const Key& key, std::uint64_t hash) {
+      if (at.has(algorithm::sentinel)) return false;
+      const node& here = static_cast<const node&>(*at);
+      if constexpr (keeps_hash) {
+        if (hash_in(here) != hash) return false;
+      }
+      return here.key.get() == key;
+    }
+  };
+  /// Returns the hash with its bits spread: the top bits select the bucket.
+  static std::uint64_t hash_of(const Key& key) {
+    const auto hash = static_cast<std::uint64_t>(Hash{}(key));
+    return std::same_as<Hash, base::default_hash<Key>> ? hash : base::mix64(hash);
+  }
+};
+
+/// The volatile state of a hash table while it is attached. `Parts` is a table_parts.
+template <class Parts>
+class hash_table_session final : public roots::root_session<typename Parts::D> {
+  using D = typename Parts::D;
+  using Policy = typename Parts::policy_type;
   using base_type = roots::root_session<D>;
+  using entry = typename Parts::entry;
+  using node = typename Parts::node;
+  using sentinel_entry = typename Parts::sentinel_entry;
+  using link = typename Parts::link;
+  using cell = typename Parts::cell;
+  using reclaimer = typename Parts::reclaimer;
+  using operation = typename Parts::operation;
+  using chain_type = typename Parts::chain_type;
+  using chain_order = typename Parts::chain_order;
+  using sentinel_probe = algorithm::sentinel_probe<chain_order>;
 
-  /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero: not there yet.
+  /// On media: docs/formats/lockfree.md. Segments are offsets in the pool; zero means absent.
   struct alignas(base::cache_line_size) root_block {
     std::atomic<std::uint64_t> grows;
     std::atomic<std::uint64_t> count_at_close;
@@ -29,10 +141,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   static_assert(offsetof(root_block, segments) == 16);
 
  public:
+  using pool_type = basic_pool<D>;
+  using walk_start = algorithm::bucket_head<chain_order, hash_table_session, cell>;
   using base_type::arena;
   using base_type::pool;
 
-  session(pool_type& in, const attached_root& root, const table_options& options)
+  hash_table_session(pool_type& in, const attached_root& root, const table_options& options)
       : base_type(in, root),
         nodes_(in.template service<reclaimer>()),
         growth_check_interval_(std::max(options.growth_check_interval, 1U)) {
@@ -53,7 +167,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
   }
 
-  /// Throws error{bad_argument} where the table was made otherwise than `wanted` asks for.
+  /// Throws error{bad_argument} if the table was created with other options than `wanted`.
   void require_made_as(const table_options& wanted) const {
     constexpr table_options usual;
     if (!wanted.grows && grows_) refuse_wish("grows is false", "was made to grow");
@@ -64,7 +178,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
   }
 
-  /// Where an operation on `hash` enters the chain; links the bucket's sentinel if it is the first.
+  /// Returns the place at which an operation on `hash` enters the chain. Links the bucket's
+  /// sentinel if this is the bucket's first use.
   walk_start enter(operation& op, std::uint64_t hash) {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
@@ -73,7 +188,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return {*this, &start.next, hash, level, &start == &own};
   }
 
-  /// An insert succeeded: now and then, look whether the table should grow.
+  /// Counts an insert. Checks periodically whether the table must grow.
   void inserted() {
     const std::uint64_t additions = count_.add(1);
     if (additions % growth_check_interval_ != 0 || !grows_) return;
@@ -124,22 +239,22 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     }
   }
 
-  /// The sentinel of bucket `order`, linked now if nobody else is at it, or else an ancestor's. The
-  /// ancestors are linked first: each is then found in a few steps from its own.
+  /// Returns the sentinel of bucket `order`, linked now if no other thread links it, or else an
+  /// ancestor's. Ancestors are linked first, so each is found in a few steps from its own ancestor.
   sentinel_entry& link_or_go_round(operation& op, std::uint64_t order) {
     sentinel_entry& own = sentinel_of(order);
     if (is_ready(own) || link_sentinel(op, own, order)) return own;
     return ready_ancestor(order);
   }
 
-  /// Links the sentinel of a bucket, if nobody else is at it. False if somebody is: the operation
-  /// then enters at an ancestor, so a thread that stops in here stops nobody.
+  /// Links the sentinel of a bucket if no other thread links it. Returns false otherwise: the
+  /// operation then enters at an ancestor, so a thread that stops in this function blocks no other.
   bool link_sentinel(operation& op, sentinel_entry& own, std::uint64_t order) {
     if (!own.place.claim(order)) return is_ready(own);
     try {
       link_claimed(op, own, order);
     } catch (...) {
-      // Perhaps linked, perhaps not: operations go by the ancestor for as long as the pool is open.
+      // The sentinel may be linked or not: operations use the ancestor as long as the pool is open.
       // The next opener recovers, which claims nothing.
       interrupted_.store(true, std::memory_order_relaxed);
       throw;
@@ -159,12 +274,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       link expected = here.at;
       linked = here.before->compare_exchange(expected, to_own, durable::role::link);
     }
-    // A way in only now that the link is durable: the p-store above has returned. (I3)
+    // Walks may enter here only now that the link is durable: the p-store above has returned. (I3)
     own.place.store(order | algorithm::ready_bit, std::memory_order_release);
   }
 
-  /// Doubles the buckets. One thread at a time does; other threads continue with the present
-  /// buckets.
+  /// Doubles the buckets in one thread at a time. The other threads use the present buckets
+  /// meanwhile.
   void grow() {
     const std::unique_lock growth(growing_, std::try_to_lock);
     if (!growth.owns_lock()) return;
@@ -174,13 +289,13 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         add_segment(next);
         level_.store(next, std::memory_order_release);
       } catch (const std::exception&) {
-        // Growth is optional, and the insert that brought us here has taken effect: longer chains,
-        // nothing lost. Whatever is wrong with the pool, the next operation that needs it reports.
+        // Growth is optional, and the insert that led here has taken effect: chains are longer, and
+        // nothing is lost. The next operation that meets the fault of the pool reports it.
       }
     }
   }
 
-  /// A segment of blank sentinels, durable before the root block names it.
+  /// Makes a segment of blank sentinels, durable before the root block names it.
   void add_segment(unsigned s) {
     const std::size_t bytes = algorithm::sentinels_in(s) * sizeof(sentinel_entry);
     auto* const stored =
@@ -221,7 +336,7 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     pool().publish_root(this->root().index, block_);
   }
 
-  /// Takes over the directory: the segments that the root block names, without a gap.
+  /// Attaches the directory: the segments that the root block names, without a gap.
   void attach_segments() {
     grows_ = load(block_->grows) != 0;
     unsigned s = 0;
@@ -230,15 +345,15 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
       if (offset == 0) break;
       auto* const at = reinterpret_cast<sentinel_entry*>(pool().base() + offset);
       if (!holds(at, algorithm::sentinels_in(s) * sizeof(sentinel_entry))) {
-        detail::report_corrupt_chain(pool().path(), "has a directory outside of the pool");
+        report_corrupt_chain(pool().path(), "has a directory outside of the pool");
       }
       segments_[s].store(durable::to_working<Policy>(at), std::memory_order_relaxed);
     }
-    if (s == 0) detail::report_corrupt_chain(pool().path(), "has no directory");
+    if (s == 0) report_corrupt_chain(pool().path(), "has no directory");
     level_.store(s - 1, std::memory_order_release);
   }
 
-  /// A block of this root that can hold `bytes` begins there.
+  /// Returns true if a block of this root that can hold `bytes` begins at `first`.
   [[nodiscard]] bool holds(const void* first, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(first) % alignof(sentinel_entry) == 0 &&
            pool().pages().block_bytes(first, this->root().index) >= bytes;
@@ -246,23 +361,24 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
 
   // --- recovery -------------------------------------------------------------------------------
 
-  /// Which sentinels of a segment are linked. Bytes: threads write neighbouring ones.
+  /// One byte per sentinel of a segment: whether it is linked. Bytes, because threads write
+  /// adjacent ones.
   using reached_sentinels = std::vector<std::uint8_t>;
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the table after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     auto marking = arena().begin_recovery();
     marking.mark(block_);
     for (unsigned s = 0; s <= level(); ++s) {
       if (marking.mark(durable::to_durable<Policy>(segment(s)))) continue;
-      detail::report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
+      report_corrupt_chain(pool().path(), "has a directory that overlaps itself");
     }
     const auto reached = std::make_unique<reached_sentinels[]>(level() + 1);
     for (unsigned s = 0; s <= level(); ++s) reached[s].resize(algorithm::sentinels_in(s));
     constexpr unsigned level_worth_a_thread = 10;
     const unsigned threads = level() < level_worth_a_thread ? 1 : domain::threads_for_opening<D>();
     const std::vector<link> starts = section_starts(threads);
-    std::vector<detail::unlinked_nodes<Policy>> unlinked(threads);
+    std::vector<unlinked_nodes<Policy>> unlinked(threads);
     std::atomic<std::size_t> next{0};
     std::atomic<std::int64_t> count{0};
     base::in_parallel(threads, [&](unsigned worker) {
@@ -278,9 +394,9 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     for (auto& each : unlinked) each.free_in(arena());
   }
 
-  /// Sentinels between which the chain can be recovered piece by piece, in its order: the first of
-  /// it, and some of those that say of themselves that they are linked. That is durably so (I3),
-  /// but perhaps not known of all: fewer sections then.
+  /// Returns sentinels that split the chain into sections which can be recovered separately, in
+  /// order. They are the first sentinel, and some that are recorded as linked. A record is always
+  /// true (I3), but may be missing; then there are fewer sections.
   std::vector<link> section_starts(unsigned threads) {
     constexpr unsigned sections_per_thread = 16;
     const auto wanted = static_cast<unsigned>(std::bit_width(threads * sections_per_thread - 1));
@@ -289,41 +405,41 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     for (std::uint64_t i = 1; i >> bits == 0; ++i) {
       const std::uint64_t order = i << (64 - bits);
       sentinel_entry& bucket = sentinel_of(order);
-      if (place_in(bucket) == (order | algorithm::ready_bit)) {
+      if (Parts::place_in(bucket) == (order | algorithm::ready_bit)) {
         starts.emplace_back(&bucket, algorithm::sentinel);
       }
     }
     return starts;
   }
 
-  /// The orders that may come next in a section. What stands in another one is not touched: a
-  /// thread may be there.
+  /// The orders that may follow in a section. Entries of another section are not touched, because
+  /// another thread may be there.
   struct orders {
     std::uint64_t least;
     std::uint64_t greatest;
 
     void pass(std::uint64_t order, const std::string& path) {
-      if (order < least || order > greatest) detail::report_corrupt_chain(path, "is out of order");
+      if (order < least || order > greatest) report_corrupt_chain(path, "is out of order");
       least = order;
     }
   };
 
-  /// Recovers the chain from the sentinel `at` on, up to the sentinel `end`, or to its end. Returns
-  /// how many keys stand there.
+  /// Recovers the chain from the sentinel `at` to the sentinel `end`, or to the end of the chain.
+  /// Returns the number of keys in between.
   template <class Marking>
   std::int64_t recover_section(link at, link end, Marking& marking, reached_sentinels* reached,
-                               detail::unlinked_nodes<Policy>& unlinked) {
+                               unlinked_nodes<Policy>& unlinked) {
     orders allowed{0, end ? chain_order::order_of(end) : ~std::uint64_t{0}};
     std::int64_t count = 0;
     cell* before = nullptr;
     while (at != end) {
-      if (!at) detail::report_corrupt_chain(pool().path(), "ends before its last bucket");
+      if (!at) report_corrupt_chain(pool().path(), "ends before its last bucket");
       const bool is_sentinel = at.has(algorithm::sentinel);
       entry& here =
           is_sentinel ? recover_sentinel(at, allowed, reached) : recover_node(at, allowed, marking);
       const link next = here.next.load();
       if (next.has(algorithm::deleted)) {
-        if (is_sentinel) detail::report_corrupt_chain(pool().path(), "deletes a bucket");
+        if (is_sentinel) report_corrupt_chain(pool().path(), "deletes a bucket");
         before->store(next.without(algorithm::deleted), durable::role::unlink);
         unlinked.add(&here);
       } else {
@@ -335,12 +451,12 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return count;
   }
 
-  /// The order of a sentinel follows from where it stands.
+  /// Recovers a sentinel, whose order follows from its position.
   entry& recover_sentinel(link at, orders& allowed, reached_sentinels* reached) {
     const algorithm::sentinel_place place = place_of_address(at.get());
     allowed.pass(algorithm::order_of(place) | algorithm::ready_bit, pool().path());
     if (reached[place.segment][place.index] != 0) {
-      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      report_corrupt_chain(pool().path(), "runs in a circle");
     }
     reached[place.segment][place.index] = 1;
     sentinel_entry& here = static_cast<sentinel_entry&>(*at);
@@ -349,8 +465,8 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
     return here;
   }
 
-  /// The chain tells one node at a time where the next one is; the directory tells in advance where
-  /// each bucket begins, or perhaps began once: enough to fetch it before the walk is there.
+  /// Prefetches buckets that the walk will reach. The chain has the address of the next node only,
+  /// but the directory has the present or former first node of each bucket.
   void fetch_buckets_behind(std::uint64_t order) const {
     constexpr std::uint64_t soon = 8;
     if (level() == 0) return;
@@ -365,34 +481,35 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   entry& recover_node(link at, orders& allowed, Marking& marking) {
     const entry* const block = durable::to_durable<Policy>(at.get());
     if (!marking.mark(block)) {
-      detail::report_corrupt_chain(pool().path(), "runs in a circle");
+      report_corrupt_chain(pool().path(), "runs in a circle");
     }
-    detail::require_place<node>(pool().path(), block, arena().usable_size(block));
+    require_place<node>(pool().path(), block, arena().usable_size(block));
     node& here = static_cast<node&>(*at);
     here.next.recover();
     here.value.recover();
-    if constexpr (keeps_hash) {
-      if (hash_in(here) != hash_of(here.key.get())) {
-        detail::report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
+    if constexpr (Parts::keeps_hash) {
+      if (Parts::hash_in(here) != Parts::hash_of(here.key.get())) {
+        report_corrupt_chain(pool().path(), "has a node whose hash is not that of its key");
       }
     }
     allowed.pass(chain_order::order_of(at), pool().path());
     return here;
   }
 
-  /// Linked sentinels are ready; those that a crash caught before they were linked are blank again.
-  /// After all links were made durable, those that a dead process may have left in the caches: by
-  /// what a sentinel says of itself the next recovery may go.
+  /// Marks linked sentinels as ready, and clears those that a crash prevented from being linked.
+  /// Called after all links are durable, because the next recovery depends on the record of a
+  /// sentinel.
   void settle_sentinels(const reached_sentinels* reached) {
     for (unsigned s = 0; s <= level(); ++s) {
       for (std::size_t i = 0; i < reached[s].size(); ++i) {
         sentinel_entry& bucket = segment(s)[i];
         if (reached[s][i] != 0) {
           const std::uint64_t order = algorithm::order_of({s, i}) | algorithm::ready_bit;
-          if (place_in(bucket) != order) bucket.place.store(order, std::memory_order_relaxed);
+          if (Parts::place_in(bucket) != order)
+            bucket.place.store(order, std::memory_order_relaxed);
           continue;
         }
-        if (place_in(bucket) == 0 && !bucket.next.load()) continue;
+        if (Parts::place_in(bucket) == 0 && !bucket.next.load()) continue;
         durable::blank<Policy>(&bucket, sizeof(bucket));
         domain::flush<D>(durable::to_durable<Policy>(&bucket), sizeof(bucket));
       }
@@ -409,15 +526,16 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
         return {s, index};
       }
     }
-    detail::report_corrupt_chain(this->path_of_pool(), "names a bucket outside of the directory");
+    report_corrupt_chain(this->path_of_pool(), "names a bucket outside of the directory");
   }
   [[nodiscard]] const std::string& path_of_pool() const {
-    return const_cast<session*>(this)->pool().path();
+    return const_cast<hash_table_session*>(this)->pool().path();
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the table to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
-    detail::relocate_chain(pool(), this->root(), first());
+    relocate_chain(pool(), this->root(), first());
     domain::fence<D>();
     pool().root_relocated(this->root().index);
   }
@@ -434,4 +552,4 @@ class hash_table<Key, Value, Policy, Hash, Reclaimer>::session final
   std::atomic<bool> interrupted_{false};  // a sentinel stays claimed
 };
 
-}  // namespace outlast::lockfree
+}  // namespace outlast::lockfree::detail

@@ -1,4 +1,4 @@
-// What recovery of a chain needs: marking, checking, and finishing half-done deletions.
+// The recovery of a chain: it marks, checks and moves nodes, and finishes half-done deletions.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -21,7 +21,7 @@ namespace outlast::lockfree::detail {
                              "; the pool was damaged outside of Outlast, restore it from a backup");
 }
 
-/// Throws corruption unless a `Node` can stand at `at`, where a block of `usable` bytes begins.
+/// Throws corruption unless a `Node` can be at `at`, where a block of `usable` bytes begins.
 template <class Node>
 void require_place(const std::string& path, const void* at, std::size_t usable) {
   if (usable < sizeof(Node)) report_corrupt_chain(path, "has a node that is too small");
@@ -30,9 +30,8 @@ void require_place(const std::string& path, const void* at, std::size_t usable) 
   }
 }
 
-/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere, once or, where earlier
-/// passes were cut short, several times. Idempotent, because the ranges are disjoint: a pass that a
-/// crash cuts short is simply run again. [protocols.md 7]
+/// Rewrites the absolute pointers of a root whose pool was mapped elsewhere. Idempotent, because
+/// the ranges are disjoint: a pass that a crash interrupts is run again. [protocols.md 7]
 template <domain::persistence_domain D>
 class relocation {
  public:
@@ -41,7 +40,7 @@ class relocation {
         to_(pool.base()),
         size_(pool.address_space_bytes()) {}
 
-  /// The link word `word`, as it is where the pool lies now. Marks stay.
+  /// Returns the link word `word` for the present address of the pool. Marks stay.
   [[nodiscard]] std::uintptr_t moved(std::uintptr_t word) const noexcept {
     for (const std::uintptr_t from : from_) {
       if (from != 0 && word - from < size_) return word - from + to_;
@@ -49,8 +48,8 @@ class relocation {
     return word;
   }
 
-  /// Moves the link that a cell holds; the cell can be loaded then. Not fenced. The link as it is
-  /// in the pool.
+  /// Moves the link of a cell, and returns it as it is in the pool; afterwards the cell can be
+  /// loaded. Not fenced.
   template <class Cell>
   typename Cell::value_type in(Cell& cell) const {
     using link = typename Cell::value_type;
@@ -91,14 +90,14 @@ void relocate_chain(basic_pool<D>& pool, const attached_root& root, Cell& start)
   }
 }
 
-/// Nodes that recovery found deleted and unlinked again. They may be freed once that is durable.
+/// Nodes that recovery found deleted and has unlinked. They may be freed once that is durable.
 template <class Policy, domain::persistence_domain D = typename Policy::domain_type>
 class unlinked_nodes {
  public:
   void add(void* node) {
     nodes_.push_back(durable::to_durable<Policy>(static_cast<std::byte*>(node)));
   }
-  /// Waits for the unlinking, then frees.
+  /// Waits until the unlinking is durable, then frees the nodes.
   void free_in(alloc::arena<D>& arena) {
     domain::fence<D>();
     for (void* node : nodes_) arena.deallocate(node);

@@ -1,7 +1,7 @@
-// What structures without keys have in common: a chain of nodes that hangs off a root block.
+// The session of structures without keys: a chain of nodes that begins at a root block.
 //
-// A structure says what its root block is and what a node is; this says how such a root is
-// attached, created, closed, moved and recovered.
+// A structure defines its root block and its node. This class attaches, creates, closes, moves and
+// recovers the root.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -16,16 +16,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace outlast::lockfree::detail {
 
-/// One pass over the chain of a root that a crash left: marks its blocks, clears their counters.
-/// `Node` has a cell `next` that holds links to nodes. Not re-entrant itself; a crash in it is an
-/// ordinary crash, since it stores nothing but counters.
+/// One pass over the chain of a root after a crash: marks its blocks and clears their counters.
+/// `Node` has a cell `next` with links to nodes. Not re-entrant itself, but a crash in it is an
+/// ordinary crash, because it stores nothing except counters.
 template <class Node, class Policy>
 class tracing {
  public:
@@ -45,11 +43,11 @@ class tracing {
       visit(*at);
     }
   }
-  /// The block is in use.
+  /// Marks the block as used.
   void keep(const void* block) { marking_.mark(block); }
-  /// The node is not needed any more; finish() frees it.
+  /// Drops a node that is not needed any more; finish() frees it.
   void drop(Node& node) { unlinked_.add(&node); }
-  /// Everything that was not reached becomes free, and what was dropped, once that is durable.
+  /// Frees everything that was not reached, and the dropped nodes once their removal is durable.
   void finish() {
     marking_.finish();
     unlinked_.free_in(of_.arena());
@@ -73,13 +71,13 @@ template <class Value, class Policy>
   return {std::move(name), base::hash_bytes(full), true, Policy::durable};
 }
 
-/// What hangs off the pool while a sequence is attached.
+/// The volatile state of an attached sequence.
 ///
 /// `Block` is the root block on media, with an atomic word `count_at_close` and
 ///   create(session)      makes it an empty sequence; it is zero, and flushed afterwards
 ///   relocate(session)    moves its links and those of its nodes; re-entrant; fenced afterwards
-///   check(session)       throws corruption if a link that operations begin with names no node
-///   recover(tracing)     follows and repairs the chain; returns how many values there are
+///   check(session)       throws corruption if a link at which operations begin names no node
+///   recover(tracing)     follows and repairs the chain; returns the number of values
 template <class Block, class Node, class Policy, template <class> class Reclaimer>
 class sequence_session final : public roots::root_session<typename Policy::domain_type> {
  public:
@@ -90,15 +88,6 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   using link = typename decltype(Node::next)::value_type;
   using base_type::arena;
   using base_type::pool;
-
-  /// The session of the root `name`. Throws what roots::root_sessions::attach throws.
-  [[nodiscard]] static std::shared_ptr<sequence_session> attach(pool_type& pool,
-                                                                std::string_view name,
-                                                                const roots::root_type& type) {
-    return pool.template service<roots::root_sessions<D>>().template attach<sequence_session>(
-        name, type,
-        [](auto& in, const auto& root) { return std::make_shared<sequence_session>(in, root); });
-  }
 
   sequence_session(pool_type& in, const attached_root& root)
       : base_type(in, root), nodes_(in.template service<reclaimer>()) {
@@ -130,13 +119,8 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   [[nodiscard]] Block& block() noexcept { return *block_; }
   [[nodiscard]] base::sharded_count& count() noexcept { return count_; }
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
-  /// How many values there are; exact at rest.
-  [[nodiscard]] std::size_t size_estimate() const {
-    const std::int64_t sum = count_.sum();
-    return sum < 0 ? 0 : static_cast<std::size_t>(sum);
-  }
 
-  /// A zeroed block, where it is seen. Throws out_of_space.
+  /// Returns a zeroed block, at its address in the working replica. Throws out_of_space.
   template <class T>
   [[nodiscard]] T* allocate_zeroed() {
     T* const block =
@@ -144,7 +128,7 @@ class sequence_session final : public roots::root_session<typename Policy::domai
     durable::blank<Policy>(block, sizeof(T));
     return block;
   }
-  /// Starts the write-back of what survives of it.
+  /// Starts the write-back of the durable replica of `block`.
   template <class T>
   void flush(const T* block) {
     domain::flush<D>(durable::to_durable<Policy>(block), sizeof(T));
@@ -159,7 +143,8 @@ class sequence_session final : public roots::root_session<typename Policy::domai
   }
 
  private:
-  /// Everything that create() of the block allocates is durable before the root is published.
+  /// Creates the root. Everything that create() of the block allocates is durable before the root
+  /// is published.
   void create() {
     block_ = allocate_zeroed<Block>();
     block_->create(*this);
@@ -175,7 +160,7 @@ class sequence_session final : public roots::root_session<typename Policy::domai
         static_cast<std::int64_t>(D::load(stored().count_at_close, std::memory_order_relaxed)));
   }
 
-  /// Re-entrant: a crash in here is an ordinary crash.
+  /// Repairs the sequence after a crash. Re-entrant: a crash in this function is an ordinary crash.
   void recover() {
     tracing<Node, Policy> trace(*this);
     trace.keep(&stored());
@@ -183,7 +168,8 @@ class sequence_session final : public roots::root_session<typename Policy::domai
     trace.finish();
   }
 
-  /// Re-entrant: moves each pointer at most once, whoever moved the others.
+  /// Moves the sequence to another address. Re-entrant: moves each pointer at most once, also if an
+  /// earlier process has moved others.
   void relocate() {
     block_->relocate(*this);
     domain::fence<D>();

@@ -1,4 +1,4 @@
-// The scheme of SOFT without its volatile copies: to compare with.
+// The scheme of SOFT without its volatile copies, for comparison.
 #pragma once
 
 #include <outlast/sets/schemes.hpp>
@@ -7,8 +7,8 @@
 
 namespace outlast::sets {
 
-/// SOFT without the copies: the link stands in the pool, beside what survives. For memory that is
-/// as fast as any, and half of it.
+/// SOFT without the copies: the link is in the pool, in the line of the record. For memory that is
+/// as fast as any other, at half the size.
 template <domain::persistence_domain Domain>
 struct soft_in_place {
   using domain_type = Domain;

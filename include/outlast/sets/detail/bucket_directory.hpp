@@ -1,12 +1,11 @@
-// The ways into a chain that is sorted by hash, in volatile memory. [Sha06]
+// The sentinels of a chain that is sorted by hash, in volatile memory. [Sha06]
 //
-// A table doubles by adding a segment of sentinels; each is linked into the chain once, by whoever
-// needs it first, or by a sweep that inserts push on: a few sentinels at a time, so that all are
-// linked when the table doubles next. No node is moved, nothing is flushed, nobody waits. Readers
-// link nothing: where a sentinel is missing they begin at an ancestor's.
+// A table doubles by adding a segment of sentinels. Each is linked into the chain once, by the
+// first thread that needs it or by a sweep. Inserts advance the sweep by a few sentinels at a time,
+// so that all are linked when the table doubles next. No node is moved, nothing is flushed, and no
+// thread waits. Readers link nothing: if a sentinel is missing they begin at an ancestor's.
 #pragma once
 
-#include <outlast/algorithm/bucket_index.hpp>
 #include <outlast/algorithm/split_order.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/parallel.hpp>
@@ -31,9 +30,9 @@ namespace outlast::sets::detail {
 
 using durable::role;
 
-/// `Entry` is what nodes begin with: it has the link `next`. `Order` is the chain's, as
-/// algorithm::key_probe wants it.
-/// Thread-safety: all members may be called concurrently, but construction and `link_all`.
+/// `Entry` is the base of nodes: it has the link `next`. `Order` is the order of the chain, as for
+/// algorithm::key_probe. Thread-safety: all members may be called concurrently, except construction
+/// and `link_all`.
 template <class Entry, class Order, domain::persistence_domain D>
 class bucket_directory {
   using cell = decltype(Entry::next);
@@ -43,8 +42,7 @@ class bucket_directory {
  public:
   using walk_start = algorithm::bucket_head<Order, bucket_directory, cell>;
 
-  /// At least `buckets` of them, at least 1 and at most 2^40; all are linked by `link_all`. Throws
-  /// std::bad_alloc.
+  /// Makes at least `buckets` sentinels, 1 to 2^40, which `link_all` links. Throws std::bad_alloc.
   explicit bucket_directory(std::size_t buckets) {
     const std::size_t rounded =
         std::bit_ceil(std::clamp<std::size_t>(buckets, 1, std::size_t{1} << 40));
@@ -56,7 +54,7 @@ class bucket_directory {
   bucket_directory(const bucket_directory&) = delete;
   bucket_directory& operator=(const bucket_directory&) = delete;
 
-  /// The order of the sentinel that `at` names.
+  /// Returns the order of the sentinel that `at` names.
   [[nodiscard]] static std::uint64_t order_of_sentinel(link at) {
     return static_cast<const sentinel&>(*at).place.load(std::memory_order_relaxed);
   }
@@ -65,7 +63,7 @@ class bucket_directory {
   [[nodiscard]] std::size_t bytes() const noexcept { return sizeof(sentinel) << level(); }
   [[nodiscard]] cell& first() const noexcept { return sentinel_of(0).next; }
 
-  /// Where an operation on `hash` enters the chain. Wait-free: links nothing.
+  /// Returns the place at which an operation on `hash` enters the chain. Wait-free: links nothing.
   [[nodiscard]] walk_start enter(std::uint64_t hash) const {
     const unsigned level = this->level();
     const std::uint64_t wanted = algorithm::bucket_order(hash, level);
@@ -73,7 +71,8 @@ class bucket_directory {
     sentinel& start = is_ready(own) ? own : ready_ancestor(wanted);
     return {*this, &start.next, hash, level, &start == &own};
   }
-  /// The same; links the bucket's sentinel if it is the first there. Lock-free.
+  /// Returns the place as enter() does, and links the bucket's sentinel if this is its first use.
+  /// Lock-free.
   template <class Chain>
   [[nodiscard]] walk_start enter_and_link(Chain in, std::uint64_t hash) {
     const unsigned level = this->level();
@@ -83,8 +82,8 @@ class bucket_directory {
     return {*this, &start.next, hash, level, &start == &own};
   }
 
-  /// Doubles the buckets. One thread at a time does; other threads continue with the present
-  /// buckets. Has no effect if memory is exhausted.
+  /// Doubles the buckets in one thread at a time. The other threads use the present buckets
+  /// meanwhile. Does nothing if there is no memory.
   void grow_to_hold(std::size_t keys) noexcept {
     if (keys <= std::size_t{1} << level()) return;
     const std::unique_lock growth(growing_, std::try_to_lock);
@@ -96,12 +95,12 @@ class bucket_directory {
         swept_.store(0, std::memory_order_relaxed);
         level_.store(next, std::memory_order_release);
       } catch (const std::bad_alloc&) {
-        // Longer chains, nothing lost.
+        // Chains are longer, and nothing is lost.
       }
     }
   }
 
-  /// Links up to `most` sentinels of the youngest segment that nobody has needed yet.
+  /// Links up to `most` sentinels of the youngest segment that no thread has needed yet.
   template <class Chain>
   void sweep(Chain in, std::size_t most) {
     const unsigned level = this->level();
@@ -116,7 +115,7 @@ class bucket_directory {
   }
 
   /// Links all sentinels and `nodes`, pairs of hash and node sorted by hash, by several threads.
-  /// The caller is alone.
+  /// Requires: no other thread uses the directory.
   template <class Nodes>
   void link_all(const Nodes& nodes, unsigned threads) {
     const std::uint64_t buckets = std::uint64_t{1} << level();
@@ -137,7 +136,7 @@ class bucket_directory {
     return level() == 0 ? 0 : bucket << (64 - level());
   }
 
-  /// Links the buckets from `bucket` to before `end`, at least one. The link behind them.
+  /// Links the buckets from `bucket` to before `end`, at least one. Returns the link after them.
   template <class Nodes>
   cell* link_some(const Nodes& nodes, std::uint64_t bucket, std::uint64_t end) {
     const unsigned level = this->level();
@@ -161,7 +160,7 @@ class bucket_directory {
     return before;
   }
 
-  /// All zero until somebody claims it.
+  /// All zero until a thread claims it.
   struct sentinel : Entry {
     domain::volatile_word<D, std::uint64_t> place;  // its order, plus claimed_bit or ready_bit
   };
@@ -182,8 +181,8 @@ class bucket_directory {
     }
   }
 
-  /// Fetches the first two nodes on the way to each of these sentinels, all at once: nodes lie
-  /// anywhere, while sentinels lie side by side.
+  /// Prefetches, together, the first two nodes on the way to each of these sentinels: nodes are
+  /// anywhere, while sentinels are contiguous.
   void fetch_ways_to(unsigned level, std::uint64_t from, std::uint64_t end) const {
     if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
       const auto first_on_the_way = [&](std::uint64_t i) {
@@ -198,8 +197,8 @@ class bucket_directory {
     }
   }
 
-  /// The ancestors are linked first: each is then found in a few steps from its own. A thread that
-  /// stops while it links one stops nobody: others begin at an ancestor.
+  /// Links a sentinel. Ancestors are linked first, so each is found in a few steps from its own
+  /// ancestor. A thread that stops while it links one blocks no other: others begin at an ancestor.
   template <class Chain>
   sentinel& link_or_go_round(Chain& in, std::uint64_t order) {
     sentinel& own = sentinel_of(order);

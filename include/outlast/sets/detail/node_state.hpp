@@ -1,4 +1,4 @@
-// What a node says about its key, in one word that survives.
+// The state of a node, in one word that survives: whether the set has the node's key.
 //
 //            allocate          linked               marked
 //   (any) ------------> none ----------> live(s) ------------> dead(s) --- reuse ---> none
@@ -7,24 +7,24 @@
 //                                           |  the replacement, live(s') with s' > s, is durable
 //                                           +-------------> superseded --- reuse ---> none
 //
-// Recovery believes, per key, the node with the greatest stamp s; dead ones count. A stamp is drawn
-// after its node was linked and before it says anything, from a count that is never lowered while
-// anything on the media carries an older one: so of two versions of a key the later one has the
-// greater stamp. Every arrow is one store to one line, and reaches the media before the next:
-// whatever of them survives, the line says what it said at some moment.
+// For each key, recovery selects the node with the greatest stamp s, dead ones included. A stamp is
+// drawn after its node was linked and before its first state is stored. It comes from a count that
+// is never lowered while the media contain an older stamp: so of two versions of a key the later
+// one has the greater stamp. Every arrow is one store to one line, and reaches the media before the
+// next: whichever of them survive, the line has a state that it had at some moment.
 //
-// Each of live and dead comes with a mark "durable", which says that a flush of this very verdict
-// was waited for. It spares others the flush. Recovery ignores it, and reuse clears it.
+// The states live and dead each have a mark "durable": a flush of this very state was waited for.
+// It spares other threads the flush. Recovery ignores it, and reuse clears it.
 #pragma once
 
 #include <cstdint>
 
 namespace outlast::sets::detail {
 
-/// What of a version's verdict is durable, as far as a lookup cares that waits for nothing.
+/// The part of a version's state that is durable, for lookups that do not wait.
 enum class phase : std::uint8_t {
-  not_yet,  ///< nothing: the version is to be, if nothing comes between
-  current,  ///< "live", whatever it says by now; if its link is marked as replaced, see there
+  not_yet,  ///< nothing: the insertion is not complete
+  current,  ///< "live", whatever the state is now; a replacement counts if its link is marked
   over,     ///< "dead"
 };
 
@@ -34,7 +34,7 @@ class node_state {
   constexpr explicit node_state(std::uint64_t word) noexcept : word_(word) {}
   [[nodiscard]] static constexpr node_state none() noexcept { return node_state(0); }
   [[nodiscard]] static constexpr node_state superseded() noexcept { return node_state(state_mask); }
-  /// Nobody draws so many in a lifetime.
+  /// No process draws this number of stamps.
   static constexpr std::uint64_t greatest_stamp = std::uint64_t{1} << 60;
   /// `stamp`: at least 1, less than 2^61.
   [[nodiscard]] static constexpr node_state live(std::uint64_t stamp) noexcept {
@@ -53,9 +53,10 @@ class node_state {
   [[nodiscard]] constexpr bool is_dead() const noexcept { return state() == dead_state; }
   [[nodiscard]] constexpr bool is_superseded() const noexcept { return state() == state_mask; }
   [[nodiscard]] constexpr bool is_durable() const noexcept { return (word_ & durable_bit) != 0; }
-  /// Of a live or dead one.
+  /// Returns the stamp of a live or dead node.
   [[nodiscard]] constexpr std::uint64_t stamp() const noexcept { return word_ >> stamp_shift; }
-  /// Of a node that is buried only after "live" was durable, and superseded only by what is.
+  /// For a node that is buried only after "live" was durable, and superseded only by a durable
+  /// version.
   [[nodiscard]] constexpr phase seen() const noexcept {
     if (is_dead()) return is_durable() ? phase::over : phase::current;
     return is_superseded() || (is_live() && is_durable()) ? phase::current : phase::not_yet;

@@ -1,9 +1,9 @@
-// The nodes of sets whose links do not survive: what of them does, and where it stands. [Zur19]
+// The nodes of sets whose links do not survive: their durable part, and its place. [Zur19]
 //
-// Links are not durable, and neither are their marks: they decide, and the verdict (verdict.hpp) in
-// a line of the pool makes their decision survive. Each version of a key has a record there:
-// verdict, key and value. The link stands beside it in the same line (`line_node`), or with a copy
-// of key and value in volatile memory (`copied_node`), where walks touch no persistent memory.
+// Links are not durable, and neither are their marks. They decide, and the state (node_state.hpp)
+// in a line of the pool makes their decision survive. Each version of a key has a record there:
+// state, key and value. The link is in the same line (`line_node`), or in volatile memory with a
+// copy of key and value (`copied_node`), where walks touch no persistent memory.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -26,13 +26,13 @@
 
 namespace outlast::sets::detail {
 
-/// A link that does not survive, in a node that does or in no pool at all.
+/// A link that does not survive, in a node in a pool or in volatile memory.
 template <class Link, domain::persistence_domain D>
 class volatile_link {
  public:
   using value_type = Link;
 
-  /// Before other threads can reach it.
+  /// Initializes the link before other threads can reach it.
   void init(Link to) { D::store(word_.value, to, std::memory_order_relaxed, nowhere); }
   [[nodiscard]] Link load(durable::role) const {
     return D::load(word_.value, std::memory_order_acquire);
@@ -48,39 +48,40 @@ class volatile_link {
   base::raw_atomic<Link> word_;
 };
 
-/// What of a version survives whatever its key and value are: what is said about the key.
+/// The state of a version, which survives whatever the types of its key and value are.
 template <domain::persistence_domain D>
 class stored_state {
   using site = domain::site;
 
  public:
-  /// In a block that says what it said to others, until this: the new key comes behind.
+  /// Clears the state of a former node in the block. The new key is stored after that.
   explicit stored_state(site where) {
     D::store(word_.value, node_state::none().word(), std::memory_order_release, where);
   }
 
-  [[nodiscard]] node_state says(std::memory_order order = std::memory_order_acquire) const {
+  [[nodiscard]] node_state state(std::memory_order order = std::memory_order_acquire) const {
     return node_state(D::load(word_.value, order));
   }
-  /// Says "live" if it has said nothing yet.
-  void say_live(std::uint64_t stamp, site where = site::current()) {
+  /// Stores "live" if no state was stored yet.
+  void store_live(std::uint64_t stamp, site where = site::current()) {
     std::uint64_t nothing = 0;
     (void)D::compare_exchange(word_.value, nothing, node_state::live(stamp).word(),
                               std::memory_order_acq_rel, where);
   }
-  /// Says "dead" unless it does already: a note that this is durable stays, lookups rest on it.
-  void say_dead(site where = site::current()) {
-    std::uint64_t said = says().word();
+  /// Stores "dead" unless the state is dead. The mark that this is durable stays, because lookups
+  /// depend on it.
+  void store_dead(site where = site::current()) {
+    std::uint64_t said = state().word();
     while (!node_state(said).is_dead() &&
            !D::compare_exchange(word_.value, said, node_state(said).dead().word(),
                                 std::memory_order_acq_rel, where)) {
     }
   }
-  /// Whatever it has said, by whoever comes: what others say meanwhile rests on what it has said.
+  /// Replaces the state, whichever thread has stored it. Later states depend on this one.
   void store_state(node_state what, site where = site::current()) {
     D::store(word_.value, what.word(), std::memory_order_release, where);
   }
-  /// That what it has said was waited for; if it says something else by now, nothing.
+  /// Records that the flush of `said` was waited for. Does nothing if the state has changed.
   void note_durable(node_state said) {
     std::uint64_t word = said.word();
     (void)D::compare_exchange(word_.value, word, said.durable().word(), std::memory_order_release,
@@ -91,7 +92,7 @@ class stored_state {
   base::raw_atomic<std::uint64_t> word_;
 };
 
-/// What survives of one version of a key. Lies in one line, so that its stores survive in their
+/// The record of one version of a key. It is in one line, so that its stores survive in their
 /// order. On media: docs/formats/sets.md.
 template <class Key, class Value, domain::persistence_domain D>
 class line_record : public stored_state<D> {
@@ -106,21 +107,21 @@ class line_record : public stored_state<D> {
   [[no_unique_address]] bytes_of_value<Value, ordered_bytes<Value, D>> value;
 };
 
-/// The same where key and value lie elsewhere in the pool, together: nothing orders their lines and
-/// the record's, so the record has a check of what they hold. A record that does not agree with it
-/// says nothing: nobody has waited for it.
+/// A record whose key and value are elsewhere in the pool, together. The order of their lines and
+/// the record's is undefined, so the record has a checksum of them. A record with a wrong checksum
+/// has no state: no thread has waited for it.
 template <class Key, class Value, domain::persistence_domain D>
 class distant_record : public stored_state<D> {
  public:
   using key_type = Key;
   static constexpr bool is_distant = true;
 
-  /// How many bytes elsewhere a key and a value take.
+  /// Returns the number of bytes elsewhere for a key and a value.
   [[nodiscard]] static std::size_t bytes_for(const Key& key, const Value& value) noexcept {
     return in_words(reading<Key>::size_of(key)) + in_words(reading<Value>::size_of(value));
   }
 
-  /// `elsewhere` has room for bytes_for(its_key, its_value).
+  /// Requires: `elsewhere` has room for bytes_for(its_key, its_value).
   distant_record(std::byte* elsewhere, const Key& its_key, const Value& its_value,
                  domain::site where)
       : stored_state<D>(where),
@@ -137,7 +138,7 @@ class distant_record : public stored_state<D> {
   [[nodiscard]] std::size_t data_bytes() const noexcept {
     return in_words(key.size()) + in_words(value.size());
   }
-  /// Where `pages` are the pool's: do key and value agree with the check?
+  /// Returns true if key and value agree with the checksum. `pages` are the pool's.
   template <class Pages>
   [[nodiscard]] bool is_whole(const Pages& pages) const {
     const std::size_t most = std::size_t{pages.limit()} * pool_format::page_size;
@@ -174,7 +175,7 @@ template <class Key, class Value, domain::persistence_domain D>
 using record = std::conditional_t<fit_line<Key, Value>, line_record<Key, Value, D>,
                                   distant_record<Key, Value, D>>;
 
-/// Where walks begin, and what nodes begin with.
+/// The beginning of nodes and sentinels: the link.
 template <domain::persistence_domain D>
 struct set_entry {
   using domain_type = D;
@@ -183,21 +184,21 @@ struct set_entry {
   volatile_link<link, D> next;
 };
 
-/// A version of which everything stands in one line of the pool. On media: docs/formats/sets.md.
+/// A version in one line of the pool. On media: docs/formats/sets.md.
 template <class Key, class Value, domain::persistence_domain D>
 class line_node : public set_entry<D>, public record<Key, Value, D> {
  public:
   static constexpr bool has_copy = false;
 
-  /// As its record.
+  /// Makes a node as its record.
   template <class... Parts>
   explicit line_node(Parts&&... parts) : record<Key, Value, D>(std::forward<Parts>(parts)...) {}
 
-  /// What lookups see.
-  [[nodiscard]] phase seen() const { return this->says().seen(); }
+  /// Returns the part of the state that lookups need.
+  [[nodiscard]] phase seen() const { return this->state().seen(); }
 };
 
-/// A version with a copy in volatile memory, and what lookups have to know of its verdict.
+/// A version with a copy in volatile memory, and the part of its state that lookups need.
 template <class Key, class Value, domain::persistence_domain D>
 class copied_node : public set_entry<D> {
  public:
@@ -213,21 +214,21 @@ class copied_node : public set_entry<D> {
   [[nodiscard]] record_type& stored() const { return record_of(record_.load(relaxed)); }
 
   [[nodiscard]] phase seen() const {
-    // (2) acquire; synchronizes-with (1): what it says is durable before it is seen.
+    // (2) acquire; synchronizes-with (1): the state is durable before it is seen.
     const std::uintptr_t word = record_.load(std::memory_order_acquire);
     if ((word & dead_bit) != 0) return phase::over;
     return (word & live_bit) != 0 ? phase::current : phase::not_yet;
   }
 
-  [[nodiscard]] node_state says() const {
+  [[nodiscard]] node_state state() const {
     const std::uintptr_t word = record_.load(std::memory_order_acquire);
-    const node_state said = record_of(word).says();
+    const node_state said = record_of(word).state();
     return (word & bit_for(said)) != 0 ? said.durable() : said;
   }
-  void say_live(std::uint64_t stamp, domain::site where = domain::site::current()) {
-    stored().say_live(stamp, where);
+  void store_live(std::uint64_t stamp, domain::site where = domain::site::current()) {
+    stored().store_live(stamp, where);
   }
-  void say_dead(domain::site where = domain::site::current()) { stored().say_dead(where); }
+  void store_dead(domain::site where = domain::site::current()) { stored().store_dead(where); }
   void store_state(node_state what, domain::site where = domain::site::current()) {
     stored().store_state(what, where);
   }

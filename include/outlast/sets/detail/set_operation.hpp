@@ -1,4 +1,4 @@
-// One operation on a set whose links do not survive: what it tells nodes, and when. [Zur19]
+// One operation on a set whose links do not survive: which states it stores, and when. [Zur19]
 //
 // The protocols and their arguments: docs/papers/durable-sets.md.
 #pragma once
@@ -35,11 +35,12 @@ class stamp_counts {
  public:
   stamp_counts() : counts_(count) {}
 
-  /// Greater than all that were drawn with the same number. Wait-free.
+  /// Returns a number greater than all that were drawn with the same `number`. Wait-free.
   [[nodiscard]] std::uint64_t draw(std::uint64_t number) {
     return counts_[number % count].fetch_add(1, std::memory_order_relaxed) + 1;
   }
-  /// From now on all are greater than `stamp`. Not thread-safe: before the set is shared.
+  /// Makes all later stamps greater than `stamp`. Not thread-safe: must be called before the set is
+  /// shared.
   void begin_above(std::uint64_t stamp) {
     for (std::size_t i = 0; i < count; ++i) counts_[i].raise_to(stamp, std::memory_order_relaxed);
   }
@@ -50,7 +51,7 @@ class stamp_counts {
   base::zeroed_array<domain::volatile_word<D, std::uint64_t>> counts_;
 };
 
-/// What of a node stands in the pool: all of it, or its record.
+/// The part of a node in the pool: all of it, or its record.
 template <class Node, bool HasCopy = Node::has_copy>
 struct stored_part {
   using type = Node;
@@ -64,7 +65,7 @@ struct stored_part<Node, true> {
 template <class Node>
 using stored_in_pool = typename stored_part<Node>::type;
 
-/// Where nodes come from, and where they go.
+/// The allocation of nodes.
 template <class Node, domain::persistence_domain D>
 class node_store {
   using stored = stored_in_pool<Node>;
@@ -74,8 +75,8 @@ class node_store {
 
   [[nodiscard]] alloc::arena<D>& arena() noexcept { return arena_; }
 
-  /// A new version, linked by nobody yet, which says nothing. Throws out_of_space, and
-  /// std::bad_alloc where it has a copy.
+  /// Makes a version that is not linked yet and has no state. Throws out_of_space, and
+  /// std::bad_alloc if the node has a copy.
   template <class Key, class Value>
   [[nodiscard]] Node* make(const Key& key, const Value& value) {
     static_assert(std::is_trivially_destructible_v<Node>);
@@ -93,7 +94,7 @@ class node_store {
     }
   }
 
-  /// The node of a version that the pool holds, whose verdict `said` is durable. Throws
+  /// Returns the node of a version in the pool, whose state `said` is durable. Throws
   /// std::bad_alloc.
   [[nodiscard]] Node* adopt(stored& found, node_state said) {
     if constexpr (Node::has_copy) {
@@ -106,7 +107,7 @@ class node_store {
     }
   }
 
-  /// Bytes of volatile memory that copies take. For statistics.
+  /// Returns the bytes of volatile memory of copies. For statistics.
   [[nodiscard]] std::size_t volatile_bytes() const {
     if constexpr (Node::has_copy) {
       return copies_.reserved_bytes();
@@ -115,7 +116,7 @@ class node_store {
     }
   }
 
-  /// Nobody holds the node any more.
+  /// Frees a node that no thread holds.
   void free(Node* node) noexcept {
     stored& gone = stored_part<Node>::of(*node);
     if constexpr (stored::is_distant) arena_.deallocate(const_cast<std::byte*>(gone.data()));
@@ -130,7 +131,7 @@ class node_store {
   stored* store(const Key& key, const Value& value, domain::site where) {
     if constexpr (stored::is_distant) {
       const std::size_t bytes = stored::bytes_for(key, value);
-      // A block of another stride than a record's: nobody takes it for one.
+      // A block of another stride than a record's: recovery does not take it for one.
       auto* const elsewhere =
           static_cast<std::byte*>(arena_.allocate(std::max(bytes, base::cache_line_size + 1), 16));
       try {
@@ -150,11 +151,11 @@ class node_store {
       copies_;
 };
 
-/// What the operations of one set share. All of it is volatile.
+/// The volatile memory that the operations of one set share.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class set_memory {
  public:
-  /// Dead nodes become free in groups of `min_freed` per thread; at least 1.
+  /// Makes the memory. Each thread frees dead nodes in groups of `min_freed`, at least 1.
   set_memory(alloc::arena<D>& arena, Reclaimer& reclaimer, std::size_t min_freed)
       : nodes_(arena),
         reclaimer_(reclaimer),
@@ -165,12 +166,12 @@ class set_memory {
   [[nodiscard]] Reclaimer& reclaimer() noexcept { return reclaimer_; }
   [[nodiscard]] stamp_counts<D>& stamps() noexcept { return stamps_; }
   [[nodiscard]] superseded_lines<D>& lines() noexcept { return lines_; }
-  /// For what is retired elsewhere.
+  /// Returns the owner of calls, for nodes that are retired elsewhere.
   [[nodiscard]] const base::callee::reference& owner_of_calls() noexcept {
     return nodes_.arena().owner_of_calls();
   }
 
-  /// The caller's store has unlinked a node, whose next link was `next`.
+  /// Retires a node that the caller's store has unlinked and whose next link was `next`.
   void retire(Node* node, typename Node::link next) {
     const bool is_dead = !next.has(algorithm::replaced);
     is_dead ? retire_dead(node) : retire_superseded(node);
@@ -180,31 +181,31 @@ class set_memory {
     reclaimer_.retire(node, this, dispose_superseded, owner_of_calls());
   }
 
-  /// For durable::retry_after_reclaim: frees what can be freed, but for the few dead nodes that
-  /// each other thread gathers.
+  /// For durable::retry_after_reclaim: frees all dead nodes, except the few that each other thread
+  /// gathers.
   void collect_for_room() {
     reclaimer_.collect_for_room();
     free_dead(dead_.local());
   }
-  /// The caller guarantees that no operation runs.
+  /// Frees all dead nodes. Requires: no operation runs.
   void collect_all() {
     reclaimer_.collect_all();
     dead_.for_each([this](dead_nodes& each) { free_dead(each); });
   }
 
  private:
-  /// Nodes that nobody can hold any more.
+  /// Nodes that no thread can hold any more.
   struct dead_nodes {
     explicit dead_nodes(std::size_t most) { nodes.reserve(most); }
     std::vector<Node*> nodes;
     std::size_t freed = 0;  // of whatever kind
   };
-  /// After so many a thread looks for pages without a node, which go back to the pool.
+  /// After this number of freed nodes a thread returns pages without a node to the pool.
   static constexpr std::size_t freed_between_trims = std::size_t{1} << 15;
 
-  // A node that was lost for want of memory is found by the next opening, however this one ends.
+  // If there is no memory to record a node, the next opening finds it, however this one ends.
 
-  /// What it says reaches the media before what the block says next.
+  /// Frees a superseded node: its state reaches the media before the next state of the block.
   static void dispose_superseded(void* context, void* object) noexcept {
     if (object == nullptr) return;
     auto& self = *static_cast<set_memory*>(context);
@@ -227,12 +228,12 @@ class set_memory {
       // A device that fails: what was not freed is found by the next opening.
     }
   }
-  /// The same for a node that no thread has room to remember.
+  /// Frees one node, which the thread has no room to record.
   void free_one(Node* dead) {
     lines_.settle();
     nodes_.free(dead);
   }
-  /// First, what these nodes outrank is gone.
+  /// Waits until the versions that these nodes outrank are gone, then frees the nodes.
   void free_dead(dead_nodes& dead) {
     if (dead.nodes.empty()) return;
     lines_.settle();
@@ -256,7 +257,7 @@ class set_memory {
   base::per_thread<dead_nodes> dead_;
 };
 
-/// Which count the stamps of a sorted set come from: one for all keys that are equal.
+/// Selects the count of a sorted set's stamps: equal keys have the same one.
 template <class Key, class Compare>
 struct sorted_stamps {
   std::uint64_t operator()(typename reading<Key>::view key) const noexcept {
@@ -270,19 +271,19 @@ struct sorted_stamps {
   }
 };
 
-/// The guard of one operation, as algorithm::chain wants it.
+/// The guard of one operation, for algorithm::chain.
 ///
 /// Invariants:
-///   I1  A node says nothing until it is linked, and "dead" or "superseded" only once it is marked.
-///   I2  Who answers that a key is there has waited for the flush of what its node says; who
-///       answers that it is not has waited for the flush of "dead" in the node that it passed, and
-///       a node is unlinked only after that. Lookups of Scheme::lookups_wait alone wait; the others
-///       answer what was before.
-///   I3  A node says "superseded" only after the flush of what its replacement says was waited for,
-///       and is unlinked only after it does.
+///   I1  A node has no state until it is linked, and "dead" or "superseded" only once it is marked.
+///   I2  An operation that returns "present" has waited for the flush of the node's state. One that
+///       returns "absent" has waited for the flush of "dead" in the node that it passed. A node is
+///       unlinked only after that. Lookups wait only under Scheme::lookups_wait; the others return
+///       the former state.
+///   I3  A node becomes "superseded" only after the flush of its replacement's state was waited
+///       for, and is unlinked only after that.
 ///   I4  The block of a dead node gets other content only after all older versions of its key are
 ///       superseded on the media.
-///   I5  Where lookups do not wait, a link is marked only after the flush of "live" in its node was
+///   I5  If lookups do not wait, a link is marked only after the flush of "live" in its node was
 ///       waited for.
 template <class Scheme, class Node, reclaim::reclaimer Reclaimer, class StampOf>
 class [[nodiscard]] set_operation {
@@ -297,7 +298,7 @@ class [[nodiscard]] set_operation {
   set_operation(const set_operation&) = delete;
   set_operation& operator=(const set_operation&) = delete;
 
-  /// A new version, linked by nobody yet, which says nothing. Throws out_of_space.
+  /// Makes a version that is not linked yet and has no state. Throws out_of_space.
   template <class Key, class Value>
   [[nodiscard]] Node* make(const Key& key, const Value& value) {
     return memory_.nodes().make(key, value);
@@ -305,10 +306,10 @@ class [[nodiscard]] set_operation {
   void unmake(alloc::arena<D>&, Node* never_linked) noexcept { memory_.nodes().free(never_linked); }
   void persist_private(const Node&) noexcept {}
   void retire_unlinked(alloc::arena<D>&, Node* node, const void*) { retire(node); }
-  /// It is unlinked.
+  /// Retires a node that is unlinked.
   void retire(Node* node) { memory_.retire(node, node->next.load(durable::role::decide)); }
 
-  /// The node is linked, and its link may be marked at return.
+  /// Prepares a linked node: its link may be marked at return.
   void admit(Node& node, site where = site::current()) {
     if constexpr (Scheme::lookups_wait) {
       (void)with_stamp(node, where);
@@ -317,7 +318,7 @@ class [[nodiscard]] set_operation {
     }
   }
 
-  /// The node is linked. What it says is durable at return, or outranked by what is.
+  /// Makes the state of a linked node durable at return, unless a durable version outranks it.
   void confirm(Node& node, site where = site::current()) {
     if constexpr (!Scheme::lookups_wait) {
       if (node.seen() != phase::not_yet) return;
@@ -327,46 +328,48 @@ class [[nodiscard]] set_operation {
     make_durable(node, said, false, where);
   }
 
-  /// The node's link is marked. If it was erased, that is durable at return.
+  /// Makes the end of a node durable at return, if its marked link means that it was erased.
   void passed(Node& node, link next, site where = site::current())
     requires(Scheme::lookups_wait)
   {
     if (!next.has(algorithm::replaced)) bury(node, where);
   }
 
-  /// The node's link is marked. It may be unlinked at return.
+  /// Prepares a node whose link is marked: it may be unlinked at return.
   void settle(Node& node, link next, site where = site::current()) {
     if (!next.has(algorithm::replaced)) {
       bury(node, where);
-    } else if (!node.says().is_superseded()) {
+    } else if (!node.state().is_superseded()) {
       supersede(node, static_cast<Node&>(*next), where);
     }
   }
 
-  /// The node was erased; that is durable at return.
+  /// Makes the end of an erased node durable at return.
   void bury(Node& node, site where = site::current()) {
-    const node_state said = node.says();
+    const node_state said = node.state();
     if (said.is_dead() && said.is_durable()) return;
-    node.say_dead(where);
+    node.store_dead(where);
     const bool was_durable = !Scheme::lookups_wait || (said.is_live() && said.is_durable());
     make_durable(node, said.dead(), was_durable, where);
   }
 
-  /// `fresh` has replaced `old`. It is durable at return, or outranked by what is.
+  /// Makes `fresh`, which has replaced `old`, durable at return, unless a durable version outranks
+  /// it.
   void supersede(Node& old, Node& fresh, site where = site::current()) {
     confirm(fresh, where.at(1));
     old.store_state(node_state::superseded(), where.at(2));
     memory_.lines().add(&stored_part<Node>::of(old), where.at(3));
   }
 
-  /// What a lookup that waits for nothing makes of a version.
+  /// The result of a lookup that does not wait.
   struct sight {
     Node* answer;  ///< the version that counts; null: the key is not there
     link onward;   ///< behind all versions that were looked at
   };
-  /// Of `first` and what has replaced it: what was so, durably, at one moment since the caller's
-  /// operation began. Wait-free with fewer than 2^16 threads: a version that is reached after so
-  /// many was linked meanwhile, so the one before it was current meanwhile.
+  /// Returns the valid version among `first` and its replacements: the durable state at one moment
+  /// since the caller's operation began. Wait-free with fewer than 2^16 threads: a version that is
+  /// reached after as many replacements was linked meanwhile, so the one before it was current
+  /// meanwhile.
   [[nodiscard]] sight look(Node& first)
     requires(!Scheme::lookups_wait)
   {
@@ -392,15 +395,16 @@ class [[nodiscard]] set_operation {
 
   static link onward(link next) { return next.without(algorithm::deleted | algorithm::replaced); }
 
-  /// The node is linked: it has a stamp at return.
+  /// Returns the state of a linked node, which has a stamp at return.
   node_state with_stamp(Node& node, site where) {
-    const node_state said = node.says();
+    const node_state said = node.state();
     if (!said.is_none()) return said;
-    node.say_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);
-    return node.says();
+    node.store_live(memory_.stamps().draw(StampOf{}(node.key.get())), where);
+    return node.state();
   }
 
-  /// What it says means nothing without its key, which may be durable already.
+  /// Makes the state durable together with the key, without which it means nothing. The key may be
+  /// durable already.
   void make_durable(Node& node, node_state said, bool key_is_durable, site where) {
     if constexpr (stored_in_pool<Node>::is_distant) {
       if (!key_is_durable) {
@@ -418,8 +422,8 @@ class [[nodiscard]] set_operation {
   typename Reclaimer::session session_;
 };
 
-/// Calls `visit(node)` for the live nodes behind `first`, in their order, until it returns false.
-/// What it visits is durable, and so is the end of erased nodes that it passes.
+/// Calls `visit(node)` for the live nodes after `first`, in order, until it returns false. The
+/// visited nodes are durable, and so is the end of erased nodes that it passes.
 template <class Node, class Operation, class Cell, class Visit>
 void visit_nodes(Operation& op, const Cell& first, Visit&& visit) {
   using namespace algorithm;

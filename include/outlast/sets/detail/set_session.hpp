@@ -1,5 +1,5 @@
-// What hangs off the pool while a set without durable links is attached, and how its keys are found
-// again. [Zur19, 3.5, 4.6]
+// The volatile state of a set without durable links, and the recovery of its keys. [Zur19, 3.5,
+// 4.6]
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
@@ -29,7 +29,7 @@
 
 namespace outlast::sets::detail {
 
-/// A version of a key as recovery finds it, and where its key belongs.
+/// A version of a key that recovery has found, and the place of its key.
 template <class Stored, class Place>
 struct version {
   Place place;
@@ -44,12 +44,13 @@ struct placed_node {
   Node* node;
 };
 
-/// Calls `counts(version)` for the versions that count, in the order of their places, those of a
-/// place after all of it were looked at. `found` is sorted by place; `same_key` tells keys of one
-/// place apart. What does not count and says it is live is put to `outranked`.
+/// Calls `counts(version)` for the valid versions, in the order of their places. The versions of a
+/// place are reported after all of them were examined. `found` is sorted by place; `same_key`
+/// distinguishes the keys of one place. Live versions that are not valid are appended to
+/// `outranked`.
 template <class Version, class Stored, class SamePlace, class SameKey, class Counts>
-void validate_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& same_key,
-                    std::vector<Stored*>& outranked, Counts&& counts) {
+void select_valid_versions(std::span<Version> found, SamePlace&& same_place, SameKey&& same_key,
+                           std::vector<Stored*>& outranked, Counts&& counts) {
   std::vector<Version> latest;
   for (auto first = found.begin(); first != found.end();) {
     const auto last = std::find_if_not(first, found.end(), [&](const Version& other) {
@@ -57,7 +58,8 @@ void validate_versions(std::span<Version> found, SamePlace&& same_place, SameKey
     });
     for (auto it = first; it != last; ++it) {
       if (!it->said.is_live()) continue;
-      // Nobody draws a stamp twice; where a spoilt pool has one, a key is there once all the same.
+      // No stamp is drawn twice. If a corrupted pool has a stamp twice, the key is present once
+      // nevertheless.
       const bool is_latest = std::none_of(first, last, [&](const Version& other) {
         const bool outranks = other.said.stamp() > it->said.stamp() ||
                               (other.said.stamp() == it->said.stamp() && &other < &*it);
@@ -94,7 +96,7 @@ class nodes_in_order {
   std::size_t count_ = 0;
 };
 
-/// The volatile half of such a set, but for its index.
+/// The volatile state of such a set without its index.
 template <class Node, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
 class set_session : public roots::root_session<D> {
   using base_type = roots::root_session<D>;
@@ -105,8 +107,7 @@ class set_session : public roots::root_session<D> {
     std::uint64_t reserved[8];
   };
   static_assert(sizeof(root_block) == base::cache_line_size);
-  static_assert(sizeof(stored) <= base::cache_line_size,
-                "what says whether a key is there must lie in one line");
+  static_assert(sizeof(stored) <= base::cache_line_size, "the record of a key must fit one line");
 
  public:
   using base_type::arena;
@@ -118,7 +119,7 @@ class set_session : public roots::root_session<D> {
         memory_(arena(), in.template service<Reclaimer>(), std::max<std::size_t>(min_freed, 1)),
         was_recovered_(root.state != root_state::fresh && root.state != root_state::clean) {}
 
-  /// What is outranked is gone from the media: the next opener looks at no line twice.
+  /// Supersedes outranked versions on the media: the next opener reads no line twice.
   bool before_close() override {
     memory_.lines().settle();
     return true;
@@ -131,8 +132,8 @@ class set_session : public roots::root_session<D> {
   [[nodiscard]] bool was_recovered() const noexcept { return was_recovered_; }
 
  protected:
-  /// Creates the root, or finds the latest live version of each key. Their nodes come back sorted
-  /// by `place_of(key)` and `precedes`. Re-entrant: what it stores says what was so already.
+  /// Creates the root, or finds the latest live version of each key. Returns their nodes sorted by
+  /// `place_of(key)` and `precedes`. Re-entrant: its stores only repeat what was valid before.
   template <class PlaceOf, class Precedes, class SameKey>
   auto open(PlaceOf&& place_of, Precedes&& precedes, SameKey&& same_key) {
     using key_view = typename reading<typename Node::key_type>::view;
@@ -145,13 +146,14 @@ class set_session : public roots::root_session<D> {
     auto heaps = survey<place>(object, place_of);
     const ranges_of_items<version<stored, place>> found(heaps, precedes, threads_);
     std::vector<std::size_t> counts(found.size());
-    supersede(judge(found, precedes, same_key, counts));
+    supersede(select_valid(found, precedes, same_key, counts));
     const std::vector<const void*> data = data_of(found, counts);
-    // Before nodes are linked: it gives back pages of dead ones, but of none that outranks.
+    // Before nodes are linked. The scan returns the pages of dead nodes, but of none that outranks
+    // another.
     arena().recover_by_scan(
         [&](void* block, std::size_t stride, std::uint64_t) {
           if (block == object) return true;
-          if (is_stored(stride)) return stored_at(block).says().is_live();
+          if (is_stored(stride)) return stored_at(block).state().is_live();
           return std::binary_search(data.begin(), data.end(), static_cast<const void*>(block),
                                     std::less<>{});
         },
@@ -162,7 +164,7 @@ class set_session : public roots::root_session<D> {
     return nodes;
   }
 
-  /// How many threads may open it.
+  /// Returns the number of threads that may open the set.
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }
 
  private:
@@ -178,7 +180,7 @@ class set_session : public roots::root_session<D> {
     pool().publish_root(this->root().index, block);
   }
 
-  /// Every version, each thread a heap of its own.
+  /// Returns all versions, one heap per thread.
   template <class Place, class PlaceOf>
   auto survey(const void* object, PlaceOf&& place_of) {
     const bool persists = D::flushes() && pool().pages().blocks_may_be_unflushed();
@@ -194,7 +196,7 @@ class set_session : public roots::root_session<D> {
           void* const block = begin + i * stride;
           if (block == object) continue;
           stored& each = stored_at(block);
-          const node_state said = each.says();
+          const node_state said = each.state();
           if (!said.is_live() && !said.is_dead()) continue;
           if constexpr (stored::is_distant) {
             if (!each.is_whole(pool().pages())) {
@@ -206,22 +208,22 @@ class set_session : public roots::root_session<D> {
           heaps[worker].push_back({place_of(each.key.get()), &each, said});
         }
       }
-      // (1) What it says is durable now: a dead process may have left it in the caches.
+      // (1) The states are durable now: a dead process may have left them in the caches.
       domain::fence<D>();
     });
     begin_above(*std::max_element(greatest.begin(), greatest.end()));
     return heaps;
   }
 
-  /// Nobody has waited for what the record says. Once its block and that of its key have other
-  /// content, it might agree with its check by and by.
+  /// Invalidates a record that was never fenced. If its block and that of its key are reused, its
+  /// stale checksum could match by chance later.
   static void blank(stored& torn) {
     torn.store_state(node_state::superseded());
     domain::flush<D>(&torn, sizeof torn);  // (1) waits
   }
 
-  /// The blocks that nodes need beside their own, sorted. Throws corruption where one is no block
-  /// of this root, or serves two: whatever a crash does, it does not do that.
+  /// Returns the separate blocks of nodes, sorted. Throws corruption if one is not a block of this
+  /// root, or belongs to two nodes: no crash causes that.
   template <class Found>
   std::vector<const void*> data_of(const Found& found, const std::vector<std::size_t>& counts) {
     std::vector<const void*> blocks;
@@ -240,7 +242,7 @@ class set_session : public roots::root_session<D> {
     return blocks;
   }
 
-  /// `runs` are in the order of their addresses.
+  /// Requires: `runs` are in the order of their addresses.
   template <class Runs>
   static bool is_block(const Runs& runs, const std::byte* data, std::size_t bytes) {
     const auto behind = std::upper_bound(
@@ -264,15 +266,15 @@ class set_session : public roots::root_session<D> {
     if (greatest > node_state::greatest_stamp) {
       throw corruption(pool().path(), "a node of root " + std::to_string(this->root().index) +
                                           " has stamp " + std::to_string(greatest) +
-                                          ", which nobody can have drawn; restore a backup");
+                                          ", which no thread can have drawn; restore a backup");
     }
     memory_.stamps().begin_above(greatest);
   }
 
-  /// How many of each range count, which stand in front of it then; and the others.
+  /// Moves the valid versions of each range to its front and counts them. Returns the others.
   template <class Found, class Precedes, class SameKey>
-  auto judge(const Found& found, const Precedes& precedes, const SameKey& same_key,
-             std::vector<std::size_t>& counts) {
+  auto select_valid(const Found& found, const Precedes& precedes, const SameKey& same_key,
+                    std::vector<std::size_t>& counts) {
     using place = std::decay_t<decltype(found.range(0)[0].place)>;
     std::vector<std::vector<stored*>> outranked(found.size());
     base::for_each_in_parallel(threads_, found.size(), [&](std::size_t r) {
@@ -283,13 +285,13 @@ class set_session : public roots::root_session<D> {
       const auto same = [&](const stored& one, const stored& other) {
         return same_key(one.key.get(), other.key.get());
       };
-      validate_versions(range, same_place, same, outranked[r],
-                     [&](const auto& each) { range[counts[r]++] = each; });
+      select_valid_versions(range, same_place, same, outranked[r],
+                            [&](const auto& each) { range[counts[r]++] = each; });
     });
     return outranked;
   }
 
-  /// What outranks them is durable.
+  /// Supersedes the versions, which durable ones outrank.
   void supersede(const std::vector<std::vector<stored*>>& outranked) {
     for (const auto& some : outranked) {
       for (stored* const each : some) {
@@ -301,7 +303,7 @@ class set_session : public roots::root_session<D> {
     domain::fence<D>();
   }
 
-  /// What they say is durable.
+  /// Returns the nodes of the versions, whose states are durable.
   template <class Place, class Found>
   auto adopt(const Found& found, const std::vector<std::size_t>& counts) {
     std::vector<std::size_t> begins(counts.size() + 1);
@@ -325,8 +327,7 @@ class set_session : public roots::root_session<D> {
   bool was_recovered_;
 };
 
-/// What guards an operation on a set of `Scheme`, and what hangs off the pool while it is attached:
-/// the scheme's own, if it has them.
+/// The operation guard and the session of `Scheme`: its own, if it has them.
 template <class Scheme>
 struct parts_of {
   template <class Node, class Reclaimer, class StampOf>

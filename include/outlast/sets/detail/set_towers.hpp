@@ -1,9 +1,9 @@
-// What leads into a sorted chain of set nodes: nothing, or the towers of a skip list in volatile
+// The index into a sorted chain of set nodes: none, or the towers of a skip list in volatile
 // memory. [Fra04, Her08]
 //
-// A list is a chain and its head. A skip list is the same chain with an index above it: some nodes
-// have a tower, an object of its own with a copy of the key. The rules of the index, and why nobody
-// meets what was freed, stand in algorithm/tower_index.hpp. A tower goes with its node.
+// A list is a chain and its head. A skip list is the same chain with an index: some nodes have a
+// tower, an object of its own with a copy of the key. algorithm/tower_index.hpp has the rules of
+// the index, and the reason why no search reaches a freed tower. A tower is freed with its node.
 #pragma once
 
 #include <outlast/algorithm/chain.hpp>
@@ -25,7 +25,7 @@
 
 namespace outlast::sets::detail {
 
-/// A list: walks begin at the head.
+/// The index of a list: walks begin at the head.
 struct no_index {
   using options = set_options;
   static constexpr const char* name = "list";
@@ -53,7 +53,7 @@ struct no_index {
     [[nodiscard]] cell& start(const Probe&) const noexcept {
       return head_.next;
     }
-    /// Everything is passed on the way to the end.
+    /// The probe for the end: every node precedes it.
     [[nodiscard]] Node* before_the_end() const noexcept { return nullptr; }
 
     static void append(Node&) noexcept {}
@@ -65,7 +65,7 @@ struct no_index {
   };
 };
 
-/// A skip list.
+/// The index of a skip list.
 struct towers {
   using options = skiplist_options;
   static constexpr const char* name = "skiplist";
@@ -79,7 +79,7 @@ struct towers {
     template <class... Parts>
     explicit node(Parts&&... parts) : Base(std::forward<Parts>(parts)...) {}
 
-    /// Before the node is linked.
+    /// Initializes the tower pointer before the node is linked.
     void set_tower(void* to) {
       D::store(tower_.value, to, std::memory_order_relaxed, domain::site::none());
     }
@@ -89,14 +89,14 @@ struct towers {
     base::raw_atomic<void*> tower_;
   };
 
-  /// The index over the chain of one set, behind `head`.
-  /// Thread-safety: as tower_index; append() and finish() while nothing else runs.
+  /// The index over the chain of one set, which begins at `head`. Thread-safety: as tower_index; no
+  /// other member may run during append() and finish().
   template <class Node, class Compare, domain::persistence_domain D, reclaim::reclaimer Reclaimer>
   class of {
     using cell = decltype(Node::next);
     using key_type = typename Node::key_type;
 
-    /// What stands for a node in the index. Behind it stand its links.
+    /// The representative of a node in the index. Its links follow it.
     struct tower {
       tower(Node& its_node, unsigned its_height)
           : of(&its_node), drawn_height(its_height), key(its_node.key.get()) {}
@@ -111,7 +111,7 @@ struct towers {
       const typename reading<key_type>::copy key;
     };
     static_assert(sizeof(tower) % alignof(void*) == 0 && alignof(tower) <= alignof(void*),
-                  "the links stand behind the tower");
+                  "the links follow the tower");
     using index = algorithm::tower_index<D, tower>;
     using tower_link = typename index::link;
 
@@ -129,7 +129,7 @@ struct towers {
       }
     }
 
-    /// An operation that knows of towers.
+    /// An operation on a set with towers.
     template <class Operation>
     class guard : public Operation {
      public:
@@ -161,7 +161,7 @@ struct towers {
         Operation::retire_unlinked(arena, node, changed);
       }
 
-      /// The node is linked, and an answer may rest on it: now its tower.
+      /// Links the tower of a node that is linked and on which a result may depend.
       void raise(Node& fresh) {
         tower* const its = tower_of(fresh);
         if (its == nullptr) return;
@@ -175,7 +175,7 @@ struct towers {
       of& index_;
     };
 
-    /// Where an operation enters the chain, as algorithm::chain wants it.
+    /// The place at which an operation enters the chain, for algorithm::chain.
     template <class Probe>
     class walk_start {
      public:
@@ -195,14 +195,14 @@ struct towers {
     [[nodiscard]] walk_start<Probe> start(const Probe& what) const {
       return {*this, what};
     }
-    /// A node, not deleted at some moment of the call, behind which few others stand; null: the
-    /// head.
+    /// Returns a node that was not deleted at some moment of the call and is followed by few others
+    /// before the end, or nullptr for the head.
     [[nodiscard]] Node* before_the_end() const {
       const tower* const last = index_.before(everything{});
       return last == nullptr ? nullptr : last->of;
     }
 
-    /// Builds the index anew, of the chain's nodes in their order.
+    /// Builds the index from the chain's nodes, in order.
     void append(Node& node) {
       const unsigned height = heights_.draw();
       if (height == 1) {
@@ -218,7 +218,7 @@ struct towers {
       builder_.reset();
     }
 
-    /// For statistics.
+    /// Returns the bytes of volatile memory of towers. For statistics.
     [[nodiscard]] std::size_t bytes() const {
       std::size_t sum = 0;
       for (const auto& each : blocks_) sum += each == nullptr ? 0 : each->reserved_bytes();
@@ -232,7 +232,7 @@ struct towers {
     };
     using blocks = volatile_blocks<blank, D>;
 
-    /// Looks for a tower among those of its key.
+    /// Searches for a tower among those of its key.
     struct itself {
       const typename reading<key_type>::copy& key;
       [[nodiscard]] bool precedes(tower_link at) const { return Compare{}(at->key, key); }
@@ -251,7 +251,7 @@ struct towers {
       return made;
     }
     void free(tower* its) noexcept { blocks_of(its->height()).give(its); }
-    /// Nobody links the tower any more.
+    /// Frees a tower that no thread links any more.
     void remove(tower& its) {
       index_.remove(its, itself{its.key});
       const auto give_back = [](void* self, void* gone) noexcept {

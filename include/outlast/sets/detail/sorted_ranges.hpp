@@ -1,4 +1,4 @@
-// Sorting what a recovery has found, by several threads.
+// Sorts the items that a recovery has found, by several threads.
 #pragma once
 
 #include <outlast/base/parallel.hpp>
@@ -19,7 +19,8 @@ namespace outlast::sets::detail {
 template <class Item>
 class ranges_of_items {
  public:
-  /// Of `heaps`, which are empty afterwards. `precedes` orders places. Throws std::bad_alloc.
+  /// Sorts the items of `heaps`, which are empty afterwards. `precedes` orders places. Throws
+  /// std::bad_alloc.
   template <class Precedes>
   ranges_of_items(std::vector<std::vector<Item>>& heaps, const Precedes& precedes, unsigned threads)
       : heaps_(heaps) {
@@ -39,7 +40,7 @@ class ranges_of_items {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return begins_.size() - 1; }
-  /// Sorted.
+  /// Returns a range, sorted.
   [[nodiscard]] std::span<Item> range(std::size_t r) const noexcept {
     return {&items_[0] + begins_[r], begins_[r + 1] - begins_[r]};
   }
@@ -72,7 +73,7 @@ class ranges_of_items {
     return static_cast<std::size_t>(border - borders_.begin());
   }
 
-  /// Counts first, so that each heap knows where its items of each range go.
+  /// Counts first, so that each heap has the position of its items in each range.
   template <class Precedes>
   void distribute(std::size_t ranges, const Precedes& precedes, unsigned threads) {
     std::vector<std::vector<std::uint16_t>> range_of_each(heaps_.size());

@@ -1,4 +1,4 @@
-// How keys and values lie in a pool, and what of them can be read in place.
+// The layout of keys and values in a pool, and the types by which they are read in place.
 #pragma once
 
 #include <outlast/base/raw_atomic.hpp>
@@ -19,7 +19,7 @@ using roots::no_value;
 using roots::reading;
 using roots::storable;
 
-/// Do key and value lie in their record? Then there is room in its line for 24 bytes more.
+/// True if key and value are in their record. Then its line has room for 24 bytes more.
 template <class Key, class Value>
 inline constexpr bool fit_line = false;
 template <class Key, class Value>
@@ -27,8 +27,8 @@ template <class Key, class Value>
 inline constexpr bool fit_line<Key, Value> =
     in_words(sizeof(Key)) + (std::is_same_v<Value, no_value> ? 0 : in_words(sizeof(Value))) <= 40;
 
-/// Immutable bytes of a record that reach the media behind everything that was stored to their line
-/// before: each word of them is a release. [L4]
+/// Immutable bytes of a record that reach the media after all earlier stores to their line: the
+/// store of each word is a release. [L4]
 template <class T, domain::persistence_domain D>
 class ordered_bytes {
  public:
@@ -52,7 +52,8 @@ class ordered_bytes {
   base::raw_atomic<std::uint64_t> words_[words_count];
 };
 
-/// The same, out of line: how far away the bytes are, and how many. Survives that the pool moves.
+/// Immutable bytes elsewhere in the pool: their distance, and their number. Independent of the
+/// pool's address.
 template <class T, domain::persistence_domain D>
 class distant_bytes {
  public:
@@ -80,7 +81,7 @@ class distant_bytes {
   base::raw_atomic<std::size_t> size_;
 };
 
-/// A copy of such bytes in volatile memory; of strings, of where they are.
+/// A copy of such bytes in volatile memory; for strings, a copy of their address.
 template <class T>
 class copied_bytes {
  public:

@@ -1,12 +1,12 @@
-// Lines that say "superseded", and that nobody has waited for yet.
+// Lines with the state "superseded" that no thread has waited for yet.
 //
-// A version that was replaced says "superseded" in its line. Should a power cut undo that, the
-// version that replaced it outranks it all the same, also once it is dead: so an update need not
-// wait. But before the dead one's block gets other content, everything that it outranks must be
-// gone from the media. Each thread leaves word here of such lines and flushes them with its next
-// wait, which costs next to nothing: on x86 the next locked instruction would wait for a flush of
-// their own. Who wants to reuse the blocks of dead nodes flushes the lines that are left, of all
-// threads, and waits once for all of them. A thread that is idle for ever holds back nothing.
+// A version that was replaced gets the state "superseded" in its line. If a power failure undoes
+// that, the version that replaced it outranks it nevertheless, also once it is dead: so an update
+// need not wait. But before the block of the dead version gets other content, everything that it
+// outranks must be superseded on the media. Each thread records such lines here and flushes them
+// with its next wait. That costs little: on x86 the next locked instruction would wait for a
+// separate flush. A thread that reuses the blocks of dead nodes flushes the remaining lines of all
+// threads, and waits once for all of them. So an idle thread delays nothing.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -24,9 +24,8 @@
 
 namespace outlast::sets::detail {
 
-/// Of one root. All state is volatile.
-/// Thread-safety: all members may be called concurrently. Progress: wait-free after a thread's
-/// first call.
+/// The lines of one root. All state is volatile. Thread-safety: all members may be called
+/// concurrently. Progress: wait-free after a thread's first call.
 template <domain::persistence_domain D>
 class superseded_lines {
   using site = domain::site;
@@ -34,8 +33,8 @@ class superseded_lines {
  public:
   superseded_lines() : notes_([](std::uint32_t) { return std::make_unique<note>(); }) {}
 
-  /// Leaves word of the line at `address`, in which the caller has said "superseded". Waits once in
-  /// so many calls, if the caller has not waited meanwhile.
+  /// Records the line at `address`, in which the caller has stored "superseded". Waits once per 16
+  /// calls, if the caller has not waited meanwhile.
   void add(const void* address, site where = site::current()) {
     if (!D::flushes()) return;
     note* const mine = notes_.local_or_null();
@@ -55,7 +54,7 @@ class superseded_lines {
     mine->written.store(written + 1, std::memory_order_release);
   }
 
-  /// The caller is about to wait: flushes what it has left word of.
+  /// Flushes the recorded lines of the caller, which is about to wait.
   void flush_before_wait(site where = site::current()) {
     if (!D::flushes()) return;
     note* const mine = notes_.local_or_null();
@@ -63,7 +62,7 @@ class superseded_lines {
     if (mine->flushed != mine->written.load(std::memory_order_relaxed)) flush_mine(*mine, where);
   }
 
-  /// What operations that have ended said to be superseded is so durably at return.
+  /// Makes all states "superseded" durable that operations which have ended have stored.
   void settle(site where = site::current()) {
     if (!D::flushes()) return;
     const may_be_free its_lines;
@@ -94,8 +93,8 @@ class superseded_lines {
   }
 
  private:
-  /// A node may be free, and used again, before its line is flushed here: then the line says what
-  /// the next node says, and is flushed once more than it has to be.
+  /// A node may be freed and reused before its line is flushed here. Then the line has the state of
+  /// the next node, and is flushed once more than needed.
   using may_be_free = domain::tolerates_freed<D>;
 
   static constexpr std::uint64_t most = 16;

@@ -1,4 +1,4 @@
-// Where the internal nodes of a search tree in volatile memory come from, and their copies of keys.
+// The allocation of a search tree's internal nodes in volatile memory, and of their copies of keys.
 #pragma once
 
 #include <outlast/sets/detail/stored_bytes.hpp>
@@ -19,9 +19,9 @@
 
 namespace outlast::sets::detail {
 
-/// Bytes of any number, which come and go. All memory is given back with the object, whatever was
-/// taken. Thread-safety: take() and give() may be called concurrently. Progress: as
-/// volatile_blocks; for more than `greatest` bytes threads may wait for one another.
+/// Bytes of any number, which are taken and given back. The destructor frees all memory, taken or
+/// not. Thread-safety: take() and give() may be called concurrently. Progress: as volatile_blocks;
+/// for more than `greatest` bytes threads may wait for one another.
 template <domain::persistence_domain D>
 class volatile_bytes {
   struct large {
@@ -45,12 +45,12 @@ class volatile_bytes {
   [[nodiscard]] void* take(std::size_t bytes) {
     return bytes <= greatest ? of(bytes).take() : take_large(bytes);
   }
-  /// What take() returned for so many bytes, and is not used any more.
+  /// Gives back the result of a take() of the same number of bytes.
   void give(void* taken, std::size_t bytes) noexcept {
     bytes <= greatest ? of(bytes).give(taken) : give_large(taken, bytes);
   }
 
-  /// Of all threads, used or not. For statistics.
+  /// Returns the bytes of all threads, used or not. For statistics.
   [[nodiscard]] std::size_t reserved_bytes() const {
     std::size_t sum = large_bytes_.load(std::memory_order_relaxed);
     for (const auto& each : blocks_) sum += each->reserved_bytes();
@@ -97,7 +97,7 @@ class volatile_bytes {
   std::atomic<std::size_t> large_bytes_{0};
 };
 
-/// What copies of keys need beside themselves: nothing.
+/// The memory of key copies that need none: nothing.
 template <class Key, domain::persistence_domain D>
 class key_copies {
  public:
@@ -108,7 +108,7 @@ class key_copies {
   [[nodiscard]] std::size_t reserved_bytes() const noexcept { return 0; }
 };
 
-/// The bytes of strings, which outlive those that they were copied from. As volatile_bytes.
+/// The bytes of strings that outlive those from which they were copied. As volatile_bytes.
 template <domain::persistence_domain D>
 class key_copies<std::string, D> {
  public:
@@ -140,10 +140,9 @@ class key_copies<std::string, D> {
   volatile_bytes<D> memory_;
 };
 
-/// Internal nodes of type Node: Node(copy of a key, left, right), which come and go. All memory is
-/// given back with the object.
-/// Thread-safety: make() and give() may be called concurrently. Progress: as volatile_blocks, and
-/// key_copies.
+/// Internal nodes of type Node: Node(copy of a key, left, right), which are made and given back.
+/// The destructor frees all memory. Thread-safety: make() and give() may be called concurrently.
+/// Progress: as volatile_blocks, and key_copies.
 template <class Node, class Key, domain::persistence_domain D>
 class tree_blocks {
   static_assert(std::is_trivially_destructible_v<Node>);
@@ -160,7 +159,7 @@ class tree_blocks {
       throw;
     }
   }
-  /// Nobody uses the node any more.
+  /// Gives back a node that no thread uses.
   void give(Node* gone) noexcept {
     copies_.free(gone->key);
     blocks_.give(gone);

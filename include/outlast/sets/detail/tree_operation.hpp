@@ -1,4 +1,4 @@
-// One operation on a search tree whose links do not survive, and what the tree is made of.
+// One operation on a search tree whose links do not survive, and the tree's nodes.
 //
 // The protocols and their arguments: docs/papers/durable-sets.md.
 #pragma once
@@ -15,8 +15,7 @@
 
 namespace outlast::sets::detail {
 
-/// The nodes, as algorithm::external_tree wants them. Internal nodes and all edges are in
-/// volatile memory.
+/// The nodes for algorithm::external_tree. Internal nodes and all edges are in volatile memory.
 template <class Scheme, class Key, class Value>
 struct set_tree_nodes {
   using D = typename Scheme::domain_type;
@@ -27,7 +26,7 @@ struct set_tree_nodes {
   using cell = volatile_link<edge, D>;
 
   /// A version of a key. Its link `next`, which no chain needs, names the version that it has
-  /// replaced, or nothing.
+  /// replaced, or is null.
   struct leaf : entry, version {
     using version::version;
   };
@@ -56,10 +55,10 @@ struct set_tree_nodes {
   }
 };
 
-/// The guard of one operation, as algorithm::external_tree wants it.
+/// The guard of one operation, for algorithm::external_tree.
 ///
-/// Invariants, and those of set_operation, a flag in the place of a mark:
-///   I6  A tagged edge stands beside one whose leaf is dead, durably.
+/// Invariants, in addition to those of set_operation, with a flag in the place of a mark:
+///   I6  The sibling of a tagged edge names a leaf that is dead, durably.
 ///   I7  A version that was replaced is retired after its replacement is durable, by the operation
 ///       that replaced it, which began before the replacement was linked.
 template <class Scheme, class Nodes, reclaim::reclaimer Reclaimer, class StampOf>
@@ -78,7 +77,7 @@ class [[nodiscard]] tree_operation
 
   tree_operation(memory& leaves, blocks& internals) : base_type(leaves), internals_(internals) {}
 
-  /// A new leaf or internal node, linked by nobody yet. Throws out_of_space, std::bad_alloc.
+  /// Makes a leaf or an internal node that is not linked yet. Throws out_of_space, std::bad_alloc.
   template <class Node, class... Args>
   [[nodiscard]] Node* make(alloc::arena<D>&, const Args&... args) {
     if constexpr (std::is_same_v<Node, leaf>) {
@@ -95,7 +94,7 @@ class [[nodiscard]] tree_operation
     base_type::unmake(arena, never_linked);
   }
   void unmake(alloc::arena<D>&, internal* never_linked) noexcept { internals_.give(never_linked); }
-  /// The leaf is buried.
+  /// Retires a leaf that is buried.
   void retire_unlinked(alloc::arena<D>&, leaf* gone, const void*) {
     this->shared().retire_dead(gone);
   }
@@ -104,20 +103,21 @@ class [[nodiscard]] tree_operation
     shared.reclaimer().retire(gone, &internals_, give_back, shared.owner_of_calls());
   }
 
-  /// `fresh` is about to take the place of `old`.
+  /// Prepares the replacement of `old` by `fresh`.
   void prepare(leaf& old, leaf& fresh, site where = site::current()) {
     this->admit(old, where);
     fresh.next.init(link(&old));
   }
 
-  /// `fresh` has taken the place of `old`. It is durable at return, or outranked by what is.
+  /// Makes `fresh`, which has replaced `old`, durable at return, unless a durable version outranks
+  /// it.
   void supersede(leaf& old, leaf& fresh, site where = site::current()) {
     base_type::supersede(old, fresh, where);
     this->shared().retire_superseded(&old);
   }
 
-  /// What a lookup that waits for nothing makes of a leaf that was linked at a moment since the
-  /// operation began: the version that counted then or later, or null. Wait-free.
+  /// Returns the valid version for a lookup that does not wait, or nullptr. The leaf was linked at
+  /// a moment since the operation began, and the version was valid then or later. Wait-free.
   [[nodiscard]] leaf* look(leaf& at)
     requires(!Scheme::lookups_wait)
   {

@@ -1,4 +1,4 @@
-// Memory for the volatile halves of nodes.
+// Volatile memory for nodes.
 #pragma once
 
 #include <outlast/base/per_thread.hpp>
@@ -13,21 +13,21 @@
 
 namespace outlast::sets::detail {
 
-/// Blocks of one size, which come and go. All memory is given back with the object,
-/// whatever was taken: T's destructor is the caller's matter.
+/// Blocks of one size, which are taken and given back. The destructor frees all memory, taken or
+/// not; the caller must run T's destructor.
 ///
-/// Each thread has a few batches of free blocks of its own, and leaves the others to all threads.
-/// A thread that needs blocks takes all that was left with one exchange, so that it cannot mistake
-/// a block that came back for one that stayed. It keeps one batch and leaves the rest again: an
-/// idle thread holds back little.
-/// Thread-safety: take() and give() may be called concurrently. Progress: lock-free, but for the
-/// allocator of the run-time library, which is asked for some thousand blocks at a time.
+/// Each thread has a few batches of free blocks, and leaves the others to all threads. A thread
+/// that needs blocks takes all shared ones with one exchange, so that a block that came back cannot
+/// be mistaken for one that stayed. It keeps one batch and shares the rest again: an idle thread
+/// holds few blocks. Thread-safety: take() and give() may be called concurrently. Progress:
+/// lock-free, except the allocator of the run-time library, which allocates some thousand blocks at
+/// a time.
 template <class T, domain::persistence_domain D>
 class volatile_blocks {
   static_assert(sizeof(T) >= 2 * sizeof(void*));
 
  public:
-  /// For a `T`, and what else `bytes` make room for.
+  /// Makes blocks for a `T`, followed by room for `bytes` bytes.
   explicit volatile_blocks(std::size_t bytes = sizeof(T))
       : bytes_((bytes + alignof(T) - 1) / alignof(T) * alignof(T)),
         mine_([](std::uint32_t) { return std::make_unique<local>(); }) {}
@@ -52,7 +52,7 @@ class volatile_blocks {
     return std::exchange(own.fresh, own.fresh + bytes_);
   }
 
-  /// Of all threads, used or not. For statistics.
+  /// Returns the bytes of all threads, used or not. For statistics.
   [[nodiscard]] std::size_t reserved_bytes() const {
     std::size_t sum = 0;
     for (chunk* at = chunks_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
@@ -61,8 +61,7 @@ class volatile_blocks {
     return sum;
   }
 
-  /// The block comes from take(), and is not used any more. A thread that has no room to keep
-  /// it leaves it to others.
+  /// Gives back a block from take(). A thread without room for it leaves it to other threads.
   void give(void* block) noexcept {
     local* const own = mine_.local_or_null();
     auto* const given = ::new (block) vacant{nullptr, nullptr};
@@ -96,8 +95,8 @@ class volatile_blocks {
     std::size_t next_chunk = first_chunk;
   };
 
-  /// Takes a batch of what others have left. The thread has no block. False: nothing was left, or
-  /// another thread looks at it.
+  /// Takes a batch of the shared blocks. Requires: the thread has no block. Returns false if there
+  /// is none, or if another thread examines them.
   bool adopt(local& own) {
     // (2) acquire; synchronizes-with (1, 3).
     vacant* const left = left_.exchange(nullptr, std::memory_order_acquire);
@@ -108,7 +107,7 @@ class volatile_blocks {
     return true;
   }
 
-  /// Leaves the batches that begin with `first` to others, as they were left before.
+  /// Shares the batches that begin with `first` again.
   void leave_again(vacant* first) noexcept {
     for (;;) {
       vacant* none = nullptr;
@@ -134,7 +133,7 @@ class volatile_blocks {
     return first;
   }
 
-  /// Leaves the blocks that begin with `first` to others.
+  /// Shares the blocks that begin with `first`.
   void leave(vacant* first) noexcept {
     first->next_batch = left_.load(std::memory_order_relaxed);
     // (1) release; synchronizes-with (2, 4).

@@ -237,7 +237,7 @@ std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
     if (!from.leaves_out(piece, size)) {
       write_fully(to.descriptor(), to.name(), offset, piece.data(), size);
     }
-    bar.tell((done += size) / unit, all);
+    bar.advance((done += size) / unit, all);
   });
   to.sync();
   // Compared is what the device has, as far as the kernel can be asked to forget.
@@ -248,7 +248,7 @@ std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
     if (std::memcmp(piece.data(), other.data(), size) != 0) {
       throw error(errc::io_failure, to.name(), "the copy differs from what was written to it");
     }
-    bar.tell((done += size) / unit, all);
+    bar.advance((done += size) / unit, all);
   });
   return bytes_in(parts);
 }

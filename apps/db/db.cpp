@@ -264,7 +264,7 @@ int back_up(const arguments& given) {
   std::uint64_t keys = 0;
   require(Checkpoint(&*store, given.other, [&](std::uint64_t done, std::uint64_t all) {
     keys = done;
-    bar.tell(done, all);
+    bar.advance(done, all);
   }));
   print_count(given, keys);
   return 0;

@@ -151,7 +151,7 @@ void dump(const db_impl& store, std::ostream& out, const std::string& name, bool
         [&](const Slice& key, const Slice& value) {
           out << line_of(key, value, json) << '\n';
           if (!out) throw failure(name + ": it takes no more; is its file system full?");
-          if (++keys % 1024 == 0) bar.tell(keys, about);
+          if (++keys % 1024 == 0) bar.advance(keys, about);
         });
   out << last_line(keys, json) << std::endl;
   if (!out) throw failure(name + ": it takes no more; is its file system full?");
@@ -174,7 +174,7 @@ std::uint64_t load(const std::function<db_impl(const std::string&)>& open, std::
     if (some.ApproximateSize() < at_once) continue;
     require_written(store->Write(WriteOptions(), &some));
     some.Clear();
-    bar.tell(reader.bytes(), bytes);
+    bar.advance(reader.bytes(), bytes);
   }
   WriteOptions durable;
   durable.sync = true;

@@ -38,7 +38,7 @@ std::uint64_t copy(leveldb_database& from, const db_impl& to) {
     if (some.ApproximateSize() < at_once) continue;
     require_written(to->Write(WriteOptions(), &some));
     some.Clear();
-    bar.tell(from.bytes_before(from.key()), all);
+    bar.advance(from.bytes_before(from.key()), all);
   }
   from.require_sound();
   WriteOptions durable;

@@ -17,7 +17,7 @@ class meter {
   meter(std::string part, std::string unit) : part_(std::move(part)), unit_(std::move(unit)) {}
 
   /// `done` of about `all` is done; all == 0: nobody knows how much there is.
-  void tell(std::uint64_t done, std::uint64_t all);
+  void advance(std::uint64_t done, std::uint64_t all);
 
  private:
   static constexpr std::uint64_t steps = 1000;
@@ -25,7 +25,7 @@ class meter {
   std::string part_;
   std::string unit_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::uint64_t told_ = 0;
+  std::uint64_t shown_ = 0;
   std::optional<progress> bar_;
 };
 

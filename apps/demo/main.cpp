@@ -170,13 +170,13 @@ std::vector<demo::outcome> run_or_keep(const demo_options& options, const demo::
 }
 
 /// Says what was lost, if anything was. Returns the exit status.
-int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
+int check(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
   int status = 0;
   for (const demo::outcome& result : outcomes) {
-    if (result.judged.clean()) continue;
+    if (result.checked.clean()) continue;
     std::cerr << "outlast demo: " << result.who.policy << " on " << result.who.domain << ": "
-              << result.judged.lost << " acknowledged updates lost, " << result.judged.wrong
-              << " entries wrong; for example " << result.judged.example << '\n';
+              << result.checked.lost << " acknowledged updates lost, " << result.checked.wrong
+              << " entries wrong; for example " << result.checked.example << '\n';
     status = exit_lost;
   }
   if (status != 0) {
@@ -206,7 +206,7 @@ int run_demo(const demo_options& options) {
   }
   const std::vector<demo::outcome> outcomes = run_or_keep(options, how, corpus.text, folder);
   if (!options.json) demo::print_table(std::cout, outcomes);
-  return judge(outcomes, folder);
+  return check(outcomes, folder);
 }
 
 int run_and_report(const demo_options& options) {

@@ -25,7 +25,8 @@ std::uint64_t missing(const occurrences& found, const occurrences& expected) {
 }
 
 /// Files a contradiction as lost updates where the map knows less than it should, else as wrong.
-void file_contradiction(verdict& result, const occurrences& found, const occurrences& expected) {
+void file_contradiction(check_result& result, const occurrences& found,
+                        const occurrences& expected) {
   const std::uint64_t lost = missing(found, expected);
   result.lost += lost;
   if (lost == 0) ++result.wrong;
@@ -108,13 +109,13 @@ bool reference::is_in_flight(std::uint32_t word, const occurrences& found) const
          found == expected_[word].followed_by(part.position(text_.size()));
 }
 
-void reference::complain(verdict& result, std::uint32_t word, const occurrences& found) const {
+void reference::complain(check_result& result, std::uint32_t word, const occurrences& found) const {
   file_contradiction(result, found, expected_[word]);
   if (result.example.empty()) result.example = describe(names_[word], found, expected_[word]);
 }
 
-verdict reference::judge(std::span<const survivor> survivors) const {
-  verdict result;
+check_result reference::check(std::span<const survivor> survivors) const {
+  check_result result;
   std::vector<bool> seen(names_.size());
   for (const survivor& entry : survivors) {
     const auto number = numbers_.find(entry.key.view());
@@ -137,10 +138,10 @@ verdict reference::judge(std::span<const survivor> survivors) const {
   return result;
 }
 
-verdict compare_with_exact_count(std::string_view text, std::uint64_t passes,
-                                 std::span<const survivor> survivors) {
+check_result compare_with_exact_count(std::string_view text, std::uint64_t passes,
+                                      std::span<const survivor> survivors) {
   exact_count exact = count_exactly(text);
-  verdict result;
+  check_result result;
   for (const survivor& entry : survivors) {
     const occurrences found = occurrences::unpack(entry.packed);
     occurrences expected;

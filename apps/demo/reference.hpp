@@ -15,12 +15,12 @@
 namespace outlast::apps::demo {
 
 /// What a comparison of the map with the exact count found.
-struct verdict {
+struct check_result {
   std::uint64_t lost = 0;   ///< acknowledged updates that the map does not hold
   std::uint64_t wrong = 0;  ///< entries that no order of events explains
   std::string example;      ///< the first contradiction, in words
 
-  void add(const verdict& other) {
+  void add(const check_result& other) {
     lost += other.lost;
     wrong += other.wrong;
     if (example.empty()) example = other.example;
@@ -54,7 +54,7 @@ class reference {
   /// has acknowledged.
   [[nodiscard]] std::uint64_t furthest_in_flight() const;
   /// Compares what a map holds after a kill with what was acknowledged. Exact: see above.
-  [[nodiscard]] verdict judge(std::span<const survivor> survivors) const;
+  [[nodiscard]] check_result check(std::span<const survivor> survivors) const;
 
  private:
   struct token {
@@ -72,7 +72,7 @@ class reference {
   };
 
   [[nodiscard]] bool is_in_flight(std::uint32_t word, const occurrences& found) const;
-  void complain(verdict& result, std::uint32_t word, const occurrences& found) const;
+  void complain(check_result& result, std::uint32_t word, const occurrences& found) const;
 
   std::string_view text_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
@@ -86,7 +86,7 @@ class reference {
 
 /// Compares a finished map with a count of `passes` passes over `text` that shares nothing with the
 /// map, its keys, its scanner or the running judge: a loop, std::string and std::unordered_map.
-[[nodiscard]] verdict compare_with_exact_count(std::string_view text, std::uint64_t passes,
-                                               std::span<const survivor> survivors);
+[[nodiscard]] check_result compare_with_exact_count(std::string_view text, std::uint64_t passes,
+                                                    std::span<const survivor> survivors);
 
 }  // namespace outlast::apps::demo

@@ -60,11 +60,11 @@ outcome supervisor::run(std::uint32_t subject_index) {
   prepare(subject_index);
   outcome result;
   result.who = all_subjects()[subject_index];
-  while (result.kills < how_.kills && result.judged.clean()) kill_one(result);
-  if (result.judged.clean()) finish(result);
+  while (result.kills < how_.kills && result.checked.clean()) kill_one(result);
+  if (result.checked.clean()) finish(result);
   result.acknowledged = reference_.acknowledged();
   result.recovery_ms = median(recoveries_ms_);
-  if (how_.measure && result.judged.clean()) measure(result);
+  if (how_.measure && result.checked.clean()) measure(result);
   return result;
 }
 
@@ -102,7 +102,7 @@ void supervisor::kill_while_it_recovers(outcome& result) {
   child_process child(child_arguments());
   pause_until(child, clock::now() + random_time(startup_));
   child.kill();
-  if (shared_.header().reached.load() == stage::shown) judge(result);
+  if (shared_.header().reached.load() == stage::shown) check(result);
 }
 
 void supervisor::kill_while_it_ingests(outcome& result) {
@@ -115,7 +115,7 @@ void supervisor::kill_while_it_ingests(outcome& result) {
   const auto pause = std::max<std::chrono::nanoseconds>(shortest_run, time_per_kill - startup_);
   const clock::time_point end = shown + random_time(2 * pause);
   // The child goes on while what it found is judged against what was acknowledged before its start.
-  judge(result);
+  check(result);
   if (result.kills > 0) {
     recoveries_ms_.push_back(static_cast<double>(shared_.header().recovery_ns) / 1e6);
   }
@@ -131,12 +131,12 @@ void supervisor::finish(outcome& result) {
   header.stop_after = passes * text_.size();
   start_task(task::ingest);
   let_finish();
-  judge(result);
+  check(result);
   take_acknowledgements();
   // Once more in a new process, which finds nothing to do but to show the whole map.
   start_task(task::ingest);
   let_finish();
-  result.judged.add(compare_with_exact_count(text_, passes, survivors()));
+  result.checked.add(compare_with_exact_count(text_, passes, survivors()));
 }
 
 void supervisor::measure(outcome& result) {
@@ -146,7 +146,7 @@ void supervisor::measure(outcome& result) {
   shown_.step("measured");
 }
 
-void supervisor::judge(outcome& result) { result.judged.add(reference_.judge(survivors())); }
+void supervisor::check(outcome& result) { result.checked.add(reference_.check(survivors())); }
 
 void supervisor::start_task(task what, bool go) {
   exchange_header& header = shared_.header();

@@ -44,7 +44,7 @@ struct outcome {
   subject who{};
   std::uint64_t kills = 0;
   std::uint64_t acknowledged = 0;
-  verdict judged;
+  check_result checked;
   double recovery_ms = 0;  ///< median, from opening the pool to the table ready
   figures measured;
 };
@@ -70,7 +70,7 @@ class supervisor {
   void finish(outcome& result);
   void measure(outcome& result);
 
-  void judge(outcome& result);
+  void check(outcome& result);
   void start_task(task what, bool go = true);
   void wait_for(child_process& child, stage wanted);
   void pause_until(child_process& child, clock::time_point end);

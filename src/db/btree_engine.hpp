@@ -106,7 +106,7 @@ class btree_engine final : public engine {
         facts_(all_->manager().template root<store_facts>("facts")),
         order_(wanted.order),
         opened_with_(wanted) {
-    judge(wanted);
+    validate(wanted);
   }
 
   void put(std::string_view key, std::string_view value, bool sync) override {
@@ -149,14 +149,14 @@ class btree_engine final : public engine {
   }
   void sync() override { all_->manager().sync(); }
 
-  answer get(std::string_view key, std::string& value, bool verify) override {
+  lookup_status get(std::string_view key, std::string& value, bool verify) override {
     require_order();
     return all_->read(
         [&](const tree& t) { return take(t.now(order_).find_entry(key), value, verify); });
   }
-  std::unique_ptr<moment> now() override {
-    if (opened_with_.any_order) return std::make_unique<moment_as_stored>(*this);
-    return std::make_unique<seen_moment>(all_->take_snapshot());
+  std::unique_ptr<snapshot> take_snapshot() override {
+    if (opened_with_.any_order) return std::make_unique<stored_order_snapshot>(*this);
+    return std::make_unique<tree_snapshot>(all_->take_snapshot());
   }
 
   key_order order() const override { return order_; }
@@ -211,9 +211,9 @@ class btree_engine final : public engine {
 
  private:
   class seen_cursor;
-  class seen_moment;
+  class tree_snapshot;
   class cursor_as_stored;
-  class moment_as_stored;
+  class stored_order_snapshot;
 
   /// As all_->change(), with what makes room where the store is full.
   template <class Change>
@@ -244,10 +244,10 @@ class btree_engine final : public engine {
     made.replica_bytes = is_there ? 0 : wanted.capacity_bytes;
     if (domain::logs_lines<D> || !is_there) made.replicas = wanted.replicas;
     if (!is_there) made.page_bytes = wanted.page_bytes;
-    made.window = wanted.window;
+    made.max_unsynced_time = wanted.max_unsynced_time;
     return made;
   }
-  void judge(const store_options& wanted);
+  void validate(const store_options& wanted);
   /// "" in the memory of a program.
   [[nodiscard]] const std::string& path() const {
     return image_ == nullptr ? pool_->path() : opened_with_.file;
@@ -282,11 +282,11 @@ class btree_engine final : public engine {
     }
   }
   template <class Entry>
-  static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {
-    if (!found) return answer::absent;
-    if (verify && !is_intact(found->key, found->value)) return answer::damaged;
+  static lookup_status take(const std::optional<Entry>& found, std::string& value, bool verify) {
+    if (!found) return lookup_status::absent;
+    if (verify && !is_intact(found->key, found->value)) return lookup_status::damaged;
     value.assign(value_in(found->value));
-    return answer::found;
+    return lookup_status::found;
   }
   /// Of the replica that a read sees.
   static tx::heap::extent in_use() {
@@ -330,11 +330,11 @@ class btree_engine<D, Tree>::seen_cursor final : public cursor {
 };
 
 template <domain::persistence_domain D, class Tree>
-class btree_engine<D, Tree>::seen_moment final : public moment {
+class btree_engine<D, Tree>::tree_snapshot final : public snapshot {
  public:
-  explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
+  explicit tree_snapshot(typename managed::snapshot of) : of_(std::move(of)) {}
 
-  answer get(std::string_view key, std::string& value, bool verify) const override {
+  lookup_status get(std::string_view key, std::string& value, bool verify) const override {
     return of_.read(
         [&](const auto& content) { return take(content.find_entry(key), value, verify); });
   }
@@ -374,13 +374,14 @@ class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
 };
 
 template <domain::persistence_domain D, class Tree>
-class btree_engine<D, Tree>::moment_as_stored final : public moment {
+class btree_engine<D, Tree>::stored_order_snapshot final : public snapshot {
  public:
-  explicit moment_as_stored(btree_engine& of) : of_(of) {}
+  explicit stored_order_snapshot(btree_engine& of) : of_(of) {}
 
-  answer get(std::string_view /*key*/, std::string& /*value*/, bool /*verify*/) const override {
+  lookup_status get(std::string_view /*key*/, std::string& /*value*/,
+                    bool /*verify*/) const override {
     of_.require_order();
-    return answer::absent;
+    return lookup_status::absent;
   }
   std::unique_ptr<cursor> iterate() const override {
     return std::make_unique<cursor_as_stored>(of_);
@@ -392,7 +393,7 @@ class btree_engine<D, Tree>::moment_as_stored final : public moment {
 
 /// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
 template <domain::persistence_domain D, class Tree>
-void btree_engine<D, Tree>::judge(const store_options& wanted) {
+void btree_engine<D, Tree>::validate(const store_options& wanted) {
   auto& manager = all_->manager();
   if (manager.read(facts_, [](const store_facts& f) { return f.version.get(); }) == 0) {
     manager.update(facts_, [name = wanted.order_name](store_facts& f) {

@@ -34,20 +34,21 @@ class arrival {
 };
 
 /// A moment of a store that may be full: what ended ones have kept is given back for it.
-std::unique_ptr<moment> now_of(engine& of) {
+std::unique_ptr<snapshot> snapshot_of(engine& of) {
   try {
-    return of.now();
+    return of.take_snapshot();
   } catch (const out_of_space&) {
     of.collect();
-    return of.now();
+    return of.take_snapshot();
   }
 }
 
 /// `arriving`: the order of `to` is that; null: `to` has an order of its own.
-std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progress_callback& tell) {
+std::uint64_t put_all(engine& from, engine& to, arrival* arriving,
+                      const progress_callback& progress) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
-  const std::unique_ptr<moment> now = now_of(from);
+  const std::unique_ptr<snapshot> now = snapshot_of(from);
   const std::unique_ptr<cursor> at = now->iterate();
   std::uint64_t done = 0;
   std::size_t untold = 0;
@@ -55,9 +56,9 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progres
   const auto hand_over = [&] {
     untold += some.bytes();
     to.apply(std::exchange(some, changes()), false);
-    if (!tell || untold < at_once) return;
+    if (!progress || untold < at_once) return;
     untold = 0;
-    tell(done, all);
+    progress(done, all);
   };
   for (at->seek_to_first(); at->is_valid(); at->next()) {
     const auto [key, stored] = at->here();
@@ -72,7 +73,7 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progres
     if (some.bytes() >= at_once || arriving != nullptr) hand_over();
   }
   if (!some.empty()) hand_over();
-  if (tell && untold != 0) tell(done, all);
+  if (progress && untold != 0) progress(done, all);
   return done;
 }
 
@@ -80,14 +81,14 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progres
 
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
-                         const std::function<void()>& remove, const progress_callback& tell) {
+                         const std::function<void()>& remove, const progress_callback& progress) {
   arrival arriving;
   const bool is_unordered = std::exchange(wanted.any_order, false);
   if (is_unordered) wanted.order = arriving.order();
   std::uint64_t done = 0;
   fill_new_store(
       std::move(wanted), make,
-      [&](engine& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, tell); },
+      [&](engine& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, progress); },
       remove);
   return done;
 }

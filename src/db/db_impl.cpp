@@ -76,11 +76,11 @@ Status damaged(std::string_view key) {
                             Slice(key.substr(0, shown)));
 }
 
-Status status_of(core::answer answer, std::string_view key) {
+Status status_of(core::lookup_status answer, std::string_view key) {
   switch (answer) {
-    case core::answer::found: return {};
-    case core::answer::absent: return Status::NotFound("no such key");
-    case core::answer::damaged: return damaged(key);
+    case core::lookup_status::found: return {};
+    case core::lookup_status::absent: return Status::NotFound("no such key");
+    case core::lookup_status::damaged: return damaged(key);
   }
   return {};
 }
@@ -89,7 +89,7 @@ Status status_of(core::answer answer, std::string_view key) {
 class opened_iterator final : public Iterator {
  public:
   /// `kept`: what the cursor reads, unless somebody else keeps it.
-  opened_iterator(std::unique_ptr<core::moment> kept, std::unique_ptr<core::cursor> at,
+  opened_iterator(std::unique_ptr<core::snapshot> kept, std::unique_ptr<core::cursor> at,
                   bool verifies)
       : kept_(std::move(kept)), at_(std::move(at)), verifies_(verifies) {}
 
@@ -140,7 +140,7 @@ class opened_iterator final : public Iterator {
     value_.clear();
   }
 
-  std::unique_ptr<core::moment> kept_;
+  std::unique_ptr<core::snapshot> kept_;
   std::unique_ptr<core::cursor> at_;
   bool verifies_;
   bool valid_ = false;
@@ -252,7 +252,7 @@ Status db_impl::Write(const WriteOptions& options, WriteBatch* updates) {
 
 Status db_impl::Get(const ReadOptions& options, const Slice& key, std::string* value) {
   const bool verify = verifies_ || options.verify_checksums;
-  core::answer answer = core::answer::absent;
+  core::lookup_status answer = core::lookup_status::absent;
   Status status;
   if (options.snapshot == nullptr) {
     status = guarded([&] { answer = in_->get(key.view(), *value, verify); });
@@ -272,7 +272,7 @@ Iterator* db_impl::NewIterator(const ReadOptions& options) {
       if (!then.status().ok()) return NewErrorIterator(then.status());
       return new opened_iterator(nullptr, then.of().iterate(), verify);
     }
-    std::unique_ptr<core::moment> now = in_->now();
+    std::unique_ptr<core::snapshot> now = in_->take_snapshot();
     std::unique_ptr<core::cursor> at = now->iterate();
     return new opened_iterator(std::move(now), std::move(at), verify);
   } catch (...) {
@@ -282,7 +282,7 @@ Iterator* db_impl::NewIterator(const ReadOptions& options) {
 
 const Snapshot* db_impl::GetSnapshot() {
   try {
-    return new opened_snapshot(in_->now());
+    return new opened_snapshot(in_->take_snapshot());
   } catch (...) {
     return new opened_snapshot(status_of_current());
   }

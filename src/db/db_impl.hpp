@@ -21,7 +21,7 @@ struct store_paths {
         lock(directory + "/LOCK"),
         log(directory + "/LOG"),
         old_log(directory + "/LOG.old"),
-        rescued(directory + "/store.rescued"),
+        unfinished_repair(directory + "/store.rescued"),
         copied(directory + "/store.copied"),
         completed(::outlast::store_detail::completed_of(data)),
         lost(::outlast::store_detail::kept_files_of(data)),
@@ -31,11 +31,11 @@ struct store_paths {
   std::string lock;
   std::string log;
   std::string old_log;
-  std::string rescued;    ///< what RepairDB() writes, before it becomes the data
-  std::string copied;     ///< what Checkpoint() writes, before it becomes the data
-  std::string completed;  ///< what a repair has completed, until it becomes the data
-  std::string lost;       ///< where it keeps what it has replaced
-  std::string foreign;    ///< that LevelDB's stores have, and ours have not
+  std::string unfinished_repair;  ///< what RepairDB() writes, before it becomes the data
+  std::string copied;             ///< what Checkpoint() writes, before it becomes the data
+  std::string completed;          ///< what a repair has completed, until it becomes the data
+  std::string lost;               ///< where it keeps what it has replaced
+  std::string foreign;            ///< that LevelDB's stores have, and ours have not
 };
 
 /// InvalidArgument if one is longer than a store keeps.
@@ -74,16 +74,16 @@ class directory_lock {
 /// A snapshot, or why there is none.
 class opened_snapshot final : public Snapshot {
  public:
-  explicit opened_snapshot(std::unique_ptr<::outlast::store_detail::moment> of)
+  explicit opened_snapshot(std::unique_ptr<::outlast::store_detail::snapshot> of)
       : of_(std::move(of)) {}
   explicit opened_snapshot(Status failed) : failed_(std::move(failed)) {}
   ~opened_snapshot() override = default;
 
   [[nodiscard]] const Status& status() const noexcept { return failed_; }
-  [[nodiscard]] const ::outlast::store_detail::moment& of() const noexcept { return *of_; }
+  [[nodiscard]] const ::outlast::store_detail::snapshot& of() const noexcept { return *of_; }
 
  private:
-  std::unique_ptr<::outlast::store_detail::moment> of_;
+  std::unique_ptr<::outlast::store_detail::snapshot> of_;
   Status failed_;
 };
 

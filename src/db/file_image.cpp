@@ -317,9 +317,9 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
 }
 
 /// Refuses a file of another moment than its log's. `end`: the log's last batch and one more.
-void file_image::validate_moment(const log_reading& log, std::uint64_t end,
-                                 const parsed_header& header, const std::string& path,
-                                 bool salvage) {
+void file_image::validate_log_match(const log_reading& log, std::uint64_t end,
+                                    const parsed_header& header, const std::string& path,
+                                    bool salvage) {
   const page_generations has = generations_of({base_, pool_format::page_bytes});
   if (!pool_detail::is_newer_than_log(has, log, end)) return;
   const std::string newer =
@@ -378,7 +378,7 @@ void file_image::bring_in_batches(pool_detail::log_reader& log, const parsed_hea
     }
   }
   if (log.newest_after_end() == 0) {
-    validate_moment(log.reading(), log.sequence(), header, path, salvage);
+    validate_log_match(log.reading(), log.sequence(), header, path, salvage);
     return;
   }
   const std::string what = "batch " + std::to_string(log.sequence()) + " of the redo log '" + path +

@@ -63,9 +63,9 @@ class file_image {
                              const std::string& path, bool salvage);
   void bring_in_batches(pool_detail::log_reader& log, const pool_format::parsed_header& header,
                         const std::string& path, bool salvage);
-  void validate_moment(const pool_format::log_reading& log, std::uint64_t end,
-                       const pool_format::parsed_header& header, const std::string& path,
-                       bool salvage);
+  void validate_log_match(const pool_format::log_reading& log, std::uint64_t end,
+                          const pool_format::parsed_header& header, const std::string& path,
+                          bool salvage);
 
   std::string file_;
   medium on_;

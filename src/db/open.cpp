@@ -50,7 +50,7 @@ Status not_where_it_is(const std::string& name) {
 /// tells.
 Status make_directory(const std::string& name, Env* env) {
   const bool is_made = env->CreateDir(name).ok();
-  if (keeper_of(env) != nullptr) return {};
+  if (owner_of(env) != nullptr) return {};
   if (!core::is_there(name)) {
     if (is_made) static_cast<void>(env->RemoveDir(name));
     if (!is_made && !env->FileExists(name)) return {};
@@ -93,7 +93,7 @@ Status validate_presence(const std::string& name, const Options& options) {
     if (!options.create_if_missing) {
       return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
     }
-  } else if (keeper_of(options.env) == nullptr && !core::is_there(paths.data) &&
+  } else if (owner_of(options.env) == nullptr && !core::is_there(paths.data) &&
              !core::is_there(paths.completed)) {
     return not_where_it_is(name);
   } else if (options.error_if_exists) {
@@ -104,9 +104,9 @@ Status validate_presence(const std::string& name, const Options& options) {
 
 /// Completes or takes back what calls have left that were cut off.
 void settle(const std::string& name, Env* env) {
-  if (keeper_of(env) != nullptr) return;
+  if (owner_of(env) != nullptr) return;
   const store_paths paths(name);
-  core::settle_store(paths.data, {paths.rescued, paths.copied});
+  core::settle_store(paths.data, {paths.unfinished_repair, paths.copied});
 }
 
 core::store_options core_options(const std::string& name, const Options& options,
@@ -119,7 +119,7 @@ core::store_options core_options(const std::string& name, const Options& options
     wanted.order_name = options.comparator->Name();
   }
   wanted.may_create = options.create_if_missing;
-  wanted.window = more.window;
+  wanted.max_unsynced_time = more.max_unsynced_time;
   wanted.capacity_bytes = more.capacity_bytes;
   wanted.asks_for_capacity = more.capacity_bytes != 0;
   wanted.replicas = more.replicas;
@@ -141,7 +141,8 @@ Status validate_options(const Options& options, const StoreOptions& more) {
                                    " replicas it is at most " +
                                    std::to_string(max_bytes / more.replicas));
   }
-  if (more.window.count() < 0) return Status::InvalidArgument("a window is not negative");
+  if (more.max_unsynced_time.count() < 0)
+    return Status::InvalidArgument("a window is not negative");
   return {};
 }
 
@@ -149,8 +150,8 @@ Status validate_options(const Options& options, const StoreOptions& more) {
 std::unique_ptr<core::engine> open_core(const std::string& name, const Options& options,
                                         core::store_options wanted,
                                         std::shared_ptr<core::memory_file>& memory) {
-  if (store_keeper* const keeper = keeper_of(options.env)) {
-    memory = keeper->store_file(wanted.file);
+  if (store_owner* const owner = owner_of(options.env)) {
+    memory = owner->store_file(wanted.file);
     if (wanted.capacity_bytes == 0) wanted.capacity_bytes = std::size_t{1} << 30;
     return core::open_memory_store(wanted, *memory);
   }
@@ -182,8 +183,8 @@ Status finish_opening(const std::string& name, const Options& options, locked_di
 }
 
 /// What a repair did, for people.
-void tell_of_repair(Logger* to, const std::string& name, const Status& status,
-                    const core::repair_report& report) {
+void log_repair(Logger* to, const std::string& name, const Status& status,
+                const core::repair_report& report) {
   const auto number = [](std::uint64_t of) { return static_cast<unsigned long long>(of); };
   Log(to, "%s: %s; %llu keys kept%s%s", name.c_str(),
       status.ok() ? "repaired" : status.ToString().c_str(), number(report.found.keys),
@@ -213,9 +214,10 @@ bool is_left_of_store(const std::vector<std::string>& there) {
   return was_locked && std::all_of(there.begin(), there.end(), [&](const std::string& name) {
            return name == "." || name == ".." || is(name, known.lock) || is(name, known.log) ||
                   is(name, known.old_log) || is(name, core::log_of(known.data)) ||
-                  is(name, known.rescued) || is(name, core::log_of(known.rescued)) ||
-                  is(name, known.copied) || is(name, core::log_of(known.copied)) ||
-                  is(name, known.lost) || core::is_unfinished_file(name);
+                  is(name, known.unfinished_repair) ||
+                  is(name, core::log_of(known.unfinished_repair)) || is(name, known.copied) ||
+                  is(name, core::log_of(known.copied)) || is(name, known.lost) ||
+                  core::is_unfinished_file(name);
          });
 }
 
@@ -255,7 +257,7 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
 Status DB::OpenForReading(const Options& options, const std::string& name, DB** dbptr) {
   *dbptr = nullptr;
   if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
-  if (keeper_of(options.env) != nullptr) {
+  if (owner_of(options.env) != nullptr) {
     return Status::NotSupported(
         name, "the store is in ordinary memory; it cannot be opened for reading alone");
   }
@@ -301,16 +303,16 @@ Status DestroyDB(const std::string& name, const Options& options) {
     // The data last: as long as they are there another call goes on, and a log is never beside
     // another store's data.
     std::vector<std::string> files;
-    if (keeper_of(env) == nullptr) {
+    if (owner_of(env) == nullptr) {
       status = guarded([&] { files = core::list_kept_files(paths.data); });
     }
     for (const std::string& each : there) {
       if (core::is_unfinished_file(each)) files.push_back(name + "/" + each);
     }
     for (const std::string& file :
-         {paths.lost, core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued),
-          paths.copied, core::log_of(paths.copied), paths.log, paths.old_log, paths.completed,
-          paths.data}) {
+         {paths.lost, core::log_of(paths.data), paths.unfinished_repair,
+          core::log_of(paths.unfinished_repair), paths.copied, core::log_of(paths.copied),
+          paths.log, paths.old_log, paths.completed, paths.data}) {
       files.push_back(file);
     }
     for (const std::string& file : files) {
@@ -332,7 +334,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
 
 Status RepairDB(const std::string& dbname, const Options& options) {
   if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
-  if (keeper_of(options.env) != nullptr) return {};  // it has not left the process
+  if (owner_of(options.env) != nullptr) return {};  // it has not left the process
   const store_paths paths(dbname);
   if (!holds_store(options.env, paths)) {
     return Status::InvalidArgument(dbname, "holds no store to repair");
@@ -348,9 +350,9 @@ Status RepairDB(const std::string& dbname, const Options& options) {
   status = guarded([&] {
     core::store_options wanted = core_options(dbname, options, StoreOptions());
     wanted.may_create = false;
-    report = core::repair_store(wanted, core::medium_of(dbname), paths.rescued);
+    report = core::repair_store(wanted, core::medium_of(dbname), paths.unfinished_repair);
   });
-  tell_of_repair(directory.messages, dbname, status, report);
+  log_repair(directory.messages, dbname, status, report);
   return status;
 }
 

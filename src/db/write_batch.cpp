@@ -59,7 +59,8 @@ void set_count(std::string& in, std::uint64_t count) {
 
 /// The change at the beginning of `rest`, which goes on behind it.
 template <class DeleteRange>
-Status tell_next(std::string_view& rest, WriteBatch::Handler& handler, DeleteRange& delete_range) {
+Status replay_next(std::string_view& rest, WriteBatch::Handler& handler,
+                   DeleteRange& delete_range) {
   const char what = rest.front();
   rest.remove_prefix(1);
   if (what != a_put && what != a_deletion && what != a_deletion_of_a_range) {
@@ -79,12 +80,12 @@ Status tell_next(std::string_view& rest, WriteBatch::Handler& handler, DeleteRan
 }
 
 template <class DeleteRange>
-Status tell(std::string_view rest, WriteBatch::Handler& handler, DeleteRange&& delete_range) {
+Status replay(std::string_view rest, WriteBatch::Handler& handler, DeleteRange&& delete_range) {
   const std::uint64_t count = count_in(rest);
   rest.remove_prefix(count_bytes);
   std::uint64_t found = 0;
   for (; !rest.empty(); ++found) {
-    Status status = tell_next(rest, handler, delete_range);
+    Status status = replay_next(rest, handler, delete_range);
     if (!status.ok()) return status;
   }
   if (found != count) return Status::Corruption("a write batch has another number of changes");
@@ -152,14 +153,14 @@ WriteBatch WriteBatch::from_bytes(std::string_view bytes) {
 }
 
 Status WriteBatch::Iterate(Handler* handler) const {
-  return tell(rep_, *handler, [](const Slice&, const Slice&) {
+  return replay(rep_, *handler, [](const Slice&, const Slice&) {
     return Status::NotSupported(
         "a write batch has a deletion of a range, and its handler has none");
   });
 }
 
 Status WriteBatch::Iterate(RangeHandler* handler) const {
-  return tell(rep_, *handler, [handler](const Slice& begin, const Slice& end) {
+  return replay(rep_, *handler, [handler](const Slice& begin, const Slice& end) {
     handler->DeleteRange(begin, end);
     return Status::OK();
   });

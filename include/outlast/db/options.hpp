@@ -65,7 +65,7 @@ struct WriteOptions {
   /// If true, the write is durable at return, to the extent that the store's medium is durable. On
   /// persistent memory and on tmpfs this also holds if `sync` is false, because it costs nothing.
   /// On a disk, a write without `sync` survives the death of the process as soon as it returns. It
-  /// is durable after StoreOptions::window. A crash of the machine loses at most the writes of that
+  /// is durable after StoreOptions::max_unsynced_time. A crash of the machine loses at most the writes of that
   /// time, and if it loses a write it also loses all later writes.
   bool sync = false;
 };
@@ -75,7 +75,7 @@ struct WriteOptions {
 /// Options of Outlast that LevelDB does not have.
 struct StoreOptions {
   /// Maximum time between the return of a write without `sync` and its durability on a disk.
-  std::chrono::microseconds window{10'000};
+  std::chrono::microseconds max_unsynced_time{10'000};
   /// Maximum size of the data in bytes, including the overhead of the store. Fixed at creation:
   /// Open() rejects an existing store with a smaller capacity. The file is sparse and occupies
   /// space as it fills. 0 accepts the capacity of an existing store. A new store then gets the free

@@ -128,36 +128,36 @@ class memory_lock final : public FileLock {
 
 /// Which Envs these are.
 /// Thread-safety: all members may be called concurrently.
-class known_keepers {
+class known_owners {
  public:
-  static known_keepers& all() {
-    static known_keepers* const only = new known_keepers;  // outlives the last Env
+  static known_owners& all() {
+    static known_owners* const only = new known_owners;  // outlives the last Env
     return *only;
   }
-  void add(const Env* env, store_keeper* keeper) {
+  void add(const Env* env, store_owner* owner) {
     const std::lock_guard lock(mutex_);
-    keepers_[env] = keeper;
+    owners_[env] = owner;
   }
   void remove(const Env* env) {
     const std::lock_guard lock(mutex_);
-    keepers_.erase(env);
+    owners_.erase(env);
   }
-  [[nodiscard]] store_keeper* find(const Env* env) {
+  [[nodiscard]] store_owner* find(const Env* env) {
     const std::lock_guard lock(mutex_);
-    const auto at = keepers_.find(env);
-    return at == keepers_.end() ? nullptr : at->second;
+    const auto at = owners_.find(env);
+    return at == owners_.end() ? nullptr : at->second;
   }
 
  private:
   std::mutex mutex_;
-  std::map<const Env*, store_keeper*> keepers_;
+  std::map<const Env*, store_owner*> owners_;
 };
 
 /// A directory is what the names of files begin with: there are no others.
-class memory_env final : public EnvWrapper, public store_keeper {
+class memory_env final : public EnvWrapper, public store_owner {
  public:
-  explicit memory_env(Env* base) : EnvWrapper(base) { known_keepers::all().add(this, this); }
-  ~memory_env() override { known_keepers::all().remove(this); }
+  explicit memory_env(Env* base) : EnvWrapper(base) { known_owners::all().add(this, this); }
+  ~memory_env() override { known_owners::all().remove(this); }
 
   Status NewSequentialFile(const std::string& fname, SequentialFile** result) override {
     return opened<memory_sequential_file>(fname, result);
@@ -268,7 +268,7 @@ class memory_env final : public EnvWrapper, public store_keeper {
 
 }  // namespace
 
-store_keeper* keeper_of(const Env* env) { return known_keepers::all().find(env); }
+store_owner* owner_of(const Env* env) { return known_owners::all().find(env); }
 
 Env* NewMemEnv(Env* base_env) { return new memory_env(base_env); }
 

@@ -127,9 +127,9 @@ TEST_P(StoreOpening, judges_its_own_options) {
     EXPECT_TRUE(home.open().IsInvalidArgument()) << replicas;
   }
   home.more.replicas = 2;
-  home.more.window = std::chrono::microseconds(-1);
+  home.more.max_unsynced_time = std::chrono::microseconds(-1);
   EXPECT_TRUE(home.open().IsInvalidArgument());
-  home.more.window = std::chrono::microseconds(0);
+  home.more.max_unsynced_time = std::chrono::microseconds(0);
   EXPECT_EQ(home.open().ToString(), "OK");
   EXPECT_EQ(home->Put({}, "key", "value").ToString(), "OK");
 }
@@ -415,7 +415,7 @@ TEST_P(StoreOfSynced, has_what_was_synced_after_a_kill) {
 }
 
 TEST_P(StoreOfSynced, has_a_prefix_of_what_was_not_synced) {
-  home.more.window = std::chrono::hours(1);
+  home.more.max_unsynced_time = std::chrono::hours(1);
   constexpr int written = 1000;
   constexpr int last_synced = 400;
   ASSERT_TRUE(in_a_killed_process([&] {
@@ -436,7 +436,7 @@ TEST_P(StoreOfSynced, has_a_prefix_of_what_was_not_synced) {
 }
 
 TEST_P(StoreFiles, has_what_was_not_synced_when_its_window_is_over) {
-  home.more.window = std::chrono::milliseconds(5);
+  home.more.max_unsynced_time = std::chrono::milliseconds(5);
   ASSERT_TRUE(in_a_killed_process([&] {
     bool good = home.open().ok();
     for (int i = 0; i < 100; ++i) good = good && home->Put({}, std::to_string(i), "v").ok();
@@ -448,7 +448,7 @@ TEST_P(StoreFiles, has_what_was_not_synced_when_its_window_is_over) {
 }
 
 TEST_P(StoreFiles, syncs_on_request_what_was_written_before) {
-  home.more.window = std::chrono::hours(1);
+  home.more.max_unsynced_time = std::chrono::hours(1);
   ASSERT_TRUE(in_a_killed_process([&] {
     db::WriteBatch nothing;
     return home.open().ok() && home->Put({}, "key", "value").ok() && home->Delete({}, "x").ok() &&

@@ -461,7 +461,7 @@ class DB {
     dbptr->reset(opened);
     return status;
   }
-  static Status judge(const Options& options);
+  static Status validate(const Options& options);
   static bool is_there(outlast::db::Env* env, const std::string& name) {
     return env->FileExists(name + "/store.pool");
   }
@@ -511,7 +511,7 @@ class DB {
   }
   Status get_one_of_many(const ReadOptions& options, const Slice& key, std::string* value);
   /// InvalidArgument if a range of the batch ends before it begins.
-  Status judge_ranges(const WriteBatch& batch) const;
+  Status validate_ranges(const WriteBatch& batch) const;
   static const outlast::db::Snapshot* store_snapshot(const Snapshot* of) {
     return static_cast<const outlast_detail::kept_snapshot*>(of)->of();
   }

@@ -164,7 +164,7 @@ class WriteBatch {
   WriteBatch* GetWriteBatch() { return this; }
   /// Corruption if the batch was damaged; otherwise what the handler answers.
   Status Iterate(Handler* handler) const {
-    teller to(*this, *handler);
+    replayer to(*this, *handler);
     const Status status = changes_.Iterate(&to);
     if (!status.ok() || !to.status().ok()) return status.ok() ? to.status() : status;
     return to.finish();
@@ -180,9 +180,9 @@ class WriteBatch {
     Status refused;
   };
 
-  class teller final : public outlast::db::WriteBatch::RangeHandler {
+  class replayer final : public outlast::db::WriteBatch::RangeHandler {
    public:
-    teller(const WriteBatch& batch, WriteBatch::Handler& to) : batch_(batch), to_(to) {}
+    replayer(const WriteBatch& batch, WriteBatch::Handler& to) : batch_(batch), to_(to) {}
     void Put(const outlast::db::Slice& key, const outlast::db::Slice& value) override {
       if (begin_change()) status_ = to_.PutCF(0, key, value);
     }
@@ -201,7 +201,7 @@ class WriteBatch {
     }
     /// Tells what comes after the last change.
     Status finish() {
-      if (goes_on_) tell_logged();
+      if (goes_on_) replay_logged();
       return status_;
     }
     [[nodiscard]] const Status& status() const { return status_; }
@@ -210,12 +210,12 @@ class WriteBatch {
     /// Shall the next change be told?
     bool begin_change() {
       if (!goes_on_ || !status_.ok()) return false;
-      tell_logged();
+      replay_logged();
       goes_on_ = to_.Continue();
       ++place_;
       return goes_on_;
     }
-    void tell_logged() {
+    void replay_logged() {
       for (; logged_ < batch_.logged_.size() && batch_.logged_[logged_].first <= place_;
            ++logged_) {
         to_.LogData(batch_.logged_[logged_].second);

@@ -29,7 +29,7 @@ inline DB::SizeApproximationFlags operator&(DB::SizeApproximationFlags a,
                                                  static_cast<std::uint8_t>(b));
 }
 
-inline Status DB::judge(const Options& options) {
+inline Status DB::validate(const Options& options) {
   if (options.comparator == nullptr) return Status::InvalidArgument("a store wants a comparator");
   if (options.env == nullptr || options.env->store_env() == nullptr) {
     return Status::NotSupported("the store opens with Env::Default() or one of NewMemEnv() alone");
@@ -46,7 +46,7 @@ inline Status DB::judge(const Options& options) {
 inline Status DB::open(const Options& options, const std::string& name, bool reads_only,
                        DB** dbptr) {
   *dbptr = nullptr;
-  const Status judged = judge(options);
+  const Status judged = validate(options);
   if (!judged.ok()) return judged;
   if (name.empty()) return Status::PathNotFound("the name of a store is empty");
   auto made = std::unique_ptr<DB>(new DB);
@@ -105,7 +105,7 @@ inline Status DB::ListColumnFamilies(const DBOptions& options, const std::string
   return {};
 }
 
-inline Status DB::judge_ranges(const WriteBatch& batch) const {
+inline Status DB::validate_ranges(const WriteBatch& batch) const {
   class finder final : public outlast::db::WriteBatch::RangeHandler {
    public:
     explicit finder(const Comparator& order) : order_(order) {}
@@ -129,7 +129,7 @@ inline Status DB::Write(const WriteOptions& options, WriteBatch* updates) {
   if (updates == nullptr) return Status::InvalidArgument("the batch is null");
   if (!updates->refused_.ok()) return updates->refused_;
   if (updates->may_have_ranges_) {
-    const Status status = judge_ranges(*updates);
+    const Status status = validate_ranges(*updates);
     if (!status.ok()) return status;
   }
   std::size_t bytes = 0;

@@ -1,3 +1,4 @@
+// The progress bar of commands on stores.
 #include <apps/db/meter.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How far a command is, once it takes longer than a second.
+// The progress of a command, shown if it takes longer than a second.
 #pragma once
 
 #include <apps/progress.hpp>
@@ -16,7 +16,7 @@ class meter {
  public:
   meter(std::string part, std::string unit) : part_(std::move(part)), unit_(std::move(unit)) {}
 
-  /// `done` of about `all` is done; all == 0: nobody knows how much there is.
+  /// Shows that `done` of about `all` units are done. all == 0: the total is unknown.
   void advance(std::uint64_t done, std::uint64_t all);
 
  private:

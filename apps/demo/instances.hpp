@@ -1,12 +1,12 @@
-// What the tables of all rows share is compiled once, in instances.cpp.
+// Declares the instances that the tables of all policies share. instances.cpp compiles them once.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>
 #include <outlast/domain/adr.hpp>
 #include <outlast/domain/counting.hpp>
 #include <outlast/domain/process.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/reclaim/epochs.hpp>
+#include <outlast/root/root_session.hpp>
 
 namespace outlast {
 

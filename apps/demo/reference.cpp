@@ -1,3 +1,4 @@
+// Checks the demo's map against the words that were acknowledged.
 #include <apps/demo/reference.hpp>
 
 #include <algorithm>
@@ -13,18 +14,18 @@ std::string in_quotes(std::string_view word) {
 }
 
 std::string describe(std::string_view word, const occurrences& found, const occurrences& expected) {
-  return in_quotes(word) + ": the map says " + std::to_string(found.count) + " times, last at " +
-         std::to_string(found.last) + "; acknowledged were " + std::to_string(expected.count) +
-         ", last at " + std::to_string(expected.last);
+  return in_quotes(word) + ": the map has the count " + std::to_string(found.count) + ", last at " +
+         std::to_string(found.last) + "; the acknowledged count is " +
+         std::to_string(expected.count) + ", last at " + std::to_string(expected.last);
 }
 
-/// Updates that are missing, in the arithmetic of a 24-bit counter.
+/// Returns the number of missing updates, in the arithmetic of a 24-bit counter.
 std::uint64_t missing(const occurrences& found, const occurrences& expected) {
   const std::uint64_t difference = (expected.count - found.count) & occurrences::count_mask;
   return difference <= occurrences::count_mask / 2 ? difference : 0;
 }
 
-/// Files a contradiction as lost updates where the map knows less than it should, else as wrong.
+/// Counts a contradiction as lost updates if the map has fewer than expected, otherwise as wrong.
 void file_contradiction(check_result& result, const occurrences& found,
                         const occurrences& expected) {
   const std::uint64_t lost = missing(found, expected);
@@ -123,7 +124,7 @@ check_result reference::check(std::span<const survivor> survivors) const {
       ++result.wrong;
       if (result.example.empty()) {
         result.example = in_quotes(entry.key.view()) + " is in the map " +
-                         (number == numbers_.end() ? "and in no text" : "twice");
+                         (number == numbers_.end() ? "but in no text" : "twice");
       }
       continue;
     }
@@ -145,7 +146,7 @@ check_result compare_with_exact_count(std::string_view text, std::uint64_t passe
   for (const survivor& entry : survivors) {
     const occurrences found = occurrences::unpack(entry.packed);
     occurrences expected;
-    // Taken out when met, so that a second entry of one word stands out.
+    // The entry is removed, so that a second entry of the same word is detected.
     if (const auto known = exact.extract(std::string(entry.key.view()))) {
       expected.count = known.mapped().times * passes & occurrences::count_mask;
       expected.last = (passes - 1) * text.size() + known.mapped().last + 1;

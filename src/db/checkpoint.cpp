@@ -1,3 +1,4 @@
+// db::Checkpoint(): copies an open store into an empty directory.
 #include <outlast/db/checkpoint.hpp>
 #include <outlast/db/db.hpp>
 #include <outlast/db/detail/engine.hpp>
@@ -17,7 +18,8 @@ namespace core = ::outlast::store_detail;
 
 namespace {
 
-/// Nothing is in it but what an interrupted checkpoint, and a try to open that, have left.
+/// Returns OK if the directory contains only the remainders of an interrupted checkpoint and of an
+/// attempt to open it.
 Status validate_emptiness(Env* env, const std::string& directory) {
   std::vector<std::string> there;
   Status status = env->GetChildren(directory, &there);
@@ -29,14 +31,14 @@ Status validate_emptiness(Env* env, const std::string& directory) {
                          path == known.old_log || path == known.copied ||
                          path == core::log_of(known.copied) || core::is_unfinished_file(name);
     if (!is_left) {
-      return Status::InvalidArgument(directory,
-                                     "a backup wants an empty directory; '" + name + "' is in it");
+      return Status::InvalidArgument(
+          directory, "a backup requires an empty directory; this one contains '" + name + "'");
     }
   }
   return {};
 }
 
-/// A closed store of what `from` holds, in the ordinary memory of an Env.
+/// Creates a closed copy of `from` in the ordinary memory of an Env.
 void copy_in_memory(core::engine& from, store_owner& owner, const core::store_options& wanted,
                     Env& env, const core::progress_callback& progress) {
   std::shared_ptr<core::memory_file> memory;
@@ -49,7 +51,7 @@ void copy_in_memory(core::engine& from, store_owner& owner, const core::store_op
       [&] { static_cast<void>(env.RemoveFile(wanted.file)); }, progress));
 }
 
-/// The same on a file system, written aside and renamed.
+/// Creates a closed copy of `from` on a file system. The copy is renamed when it is complete.
 void copy_in_files(core::engine& from, core::store_options wanted, const store_paths& paths,
                    core::medium on, const core::progress_callback& progress) {
   wanted.file = paths.copied;
@@ -61,7 +63,7 @@ void copy_in_files(core::engine& from, core::store_options wanted, const store_p
     core::name_store(paths.data, paths.copied);
   } catch (...) {
     core::remove_store_files(paths.copied);
-    core::remove_store_files(paths.data);  // it may have its name already
+    core::remove_store_files(paths.data);  // it may be renamed already
     throw;
   }
 }
@@ -72,7 +74,8 @@ Status copy_to(db_impl& from, const std::string& directory,
   const store_paths paths(directory);
   const directory_lock lock(env, paths.lock);
   if (!lock.status().ok()) return lock.status();
-  Status status = validate_emptiness(env, directory);  // others may have been faster
+  // another process may have filled it before the lock
+  Status status = validate_emptiness(env, directory);
   if (!status.ok()) return status;
   core::store_options wanted = from.in().shape();
   wanted.may_create = true;

@@ -1,4 +1,4 @@
-// What a store holds becomes another store, while others write.
+// Copies the contents of an open store into a new store, while other threads write.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/engine.hpp>
@@ -15,8 +15,8 @@ namespace outlast::store_detail {
 
 namespace {
 
-/// The order in which keys arrive, one at a time, none of them twice: each is greater than all
-/// before.
+/// The order of arrival: each key is greater than all earlier ones. Requires: each key arrives
+/// once.
 class arrival {
  public:
   void set_newest(std::string_view key) { newest_.assign(key); }
@@ -33,7 +33,7 @@ class arrival {
   std::string newest_;
 };
 
-/// A moment of a store that may be full: what ended ones have kept is given back for it.
+/// Takes a snapshot. If the store is full, releases the space of ended snapshots and tries again.
 std::unique_ptr<snapshot> snapshot_of(engine& of) {
   try {
     return of.take_snapshot();
@@ -43,21 +43,22 @@ std::unique_ptr<snapshot> snapshot_of(engine& of) {
   }
 }
 
-/// `arriving`: the order of `to` is that; null: `to` has an order of its own.
+/// Puts all entries of `from` into `to`. If `arriving` is not null, `to` is in the order of
+/// arrival.
 std::uint64_t put_all(engine& from, engine& to, arrival* arriving,
                       const progress_callback& progress) {
-  constexpr std::size_t at_once = std::size_t{1} << 20;
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
   const std::unique_ptr<snapshot> now = snapshot_of(from);
   const std::unique_ptr<cursor> at = now->iterate();
   std::uint64_t done = 0;
-  std::size_t untold = 0;
+  std::size_t unreported = 0;
   changes some;
   const auto hand_over = [&] {
-    untold += some.bytes();
+    unreported += some.bytes();
     to.apply(std::exchange(some, changes()), false);
-    if (!progress || untold < at_once) return;
-    untold = 0;
+    if (!progress || unreported < batch_bytes) return;
+    unreported = 0;
     progress(done, all);
   };
   for (at->seek_to_first(); at->is_valid(); at->next()) {
@@ -65,15 +66,15 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving,
     if (!is_intact(key, stored)) {
       throw corruption(from.shape().file,
                        "the value of a key of " + std::to_string(key.size()) +
-                           " bytes is not what its checksum says; repair the store");
+                           " bytes does not match its checksum; repair the store");
     }
     if (arriving != nullptr) arriving->set_newest(key);
     some.put(key, value_in(stored));
     ++done;
-    if (some.bytes() >= at_once || arriving != nullptr) hand_over();
+    if (some.bytes() >= batch_bytes || arriving != nullptr) hand_over();
   }
   if (!some.empty()) hand_over();
-  if (progress && untold != 0) progress(done, all);
+  if (progress && unreported != 0) progress(done, all);
   return done;
 }
 

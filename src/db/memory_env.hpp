@@ -1,4 +1,4 @@
-// The stores of an Env in memory.
+// The interface through which a store finds its memory in an Env of NewMemEnv().
 #pragma once
 
 #include <outlast/db/detail/engine.hpp>
@@ -15,13 +15,14 @@ namespace OUTLAST_DB_NAMESPACE {
 class store_owner {
  public:
   virtual ~store_owner() = default;
-  /// The file `path` of a store, made if it is not there. It is an ordinary file to the Env, so
-  /// that it is found, and removed with that.
+  /// Returns the file `path` of a store; creates it if it does not exist. The Env lists and removes
+  /// it like every other file.
   virtual std::shared_ptr<::outlast::store_detail::memory_file> store_file(
       const std::string& path) = 0;
 };
 
-/// `env` as such a one; null if it is none. (An Env of a program's may have no run-time type.)
+/// Returns `env` as a store_owner, or nullptr if it is not one. It does not use run-time types,
+/// which the Env of a program may not have.
 [[nodiscard]] store_owner* owner_of(const Env* env);
 
 }  // namespace OUTLAST_DB_NAMESPACE

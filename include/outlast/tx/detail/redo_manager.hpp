@@ -31,9 +31,9 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// Rule R1 of manager.hpp is meant: operations are copied, and other threads run them.
   static constexpr bool runs_after_return = true;
 
-  /// What has returned by now, of whatever thread, is durable at return. Under options.max_unsynced_time, or
-  /// else it is so anyway. Waits for the device. Throws error{io_failure}; inside of an operation
-  /// error{refused}.
+  /// Makes all operations durable that have returned before the call, of all threads. Without
+  /// options.max_unsynced_time they are durable already. Blocks until the device has finished.
+  /// Throws error{io_failure}; inside an operation error{refused}.
   void sync() {
     if (current() != nullptr) {
       throw error(errc::refused, this->session().pool().path(),

@@ -1,7 +1,6 @@
-// outlast backup POOL COPY: a copy of a pool that nobody has open, compared byte by byte.
-//
-// Exit status: 0, the copy is there; 1, the pool is not sound; 2, the arguments are wrong, or it
-// could not be done. After 1 and 2 there is no copy.
+// outlast backup POOL COPY: copies a pool that no process has open, and compares the copy with it.
+// Exit status: 0, the copy exists; 1, the pool is damaged; 2, the arguments are wrong, or the copy
+// failed. After 1 and 2 there is no copy.
 #include <apps/commands.hpp>
 #include <apps/db/meter.hpp>
 #include <outlast/base/error.hpp>
@@ -58,7 +57,7 @@ struct extent {
   std::uint64_t end;
 };
 
-/// The parts of a file that are stored; its holes read as zeros.
+/// Returns the stored parts of a file. The holes between them are zeros.
 std::vector<extent> stored_extents(int fd, const std::string& path, std::uint64_t length) {
   std::vector<extent> found;
   std::uint64_t at = 0;
@@ -66,7 +65,7 @@ std::vector<extent> stored_extents(int fd, const std::string& path, std::uint64_
     const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
     const off_t hole = data < 0 ? data : ::lseek(fd, data, SEEK_HOLE);
-    if (hole < 0) throw_system(path, "cannot tell which parts of the file are stored");
+    if (hole < 0) throw_system(path, "cannot find the stored parts of the file");
     found.push_back({static_cast<std::uint64_t>(data), static_cast<std::uint64_t>(hole)});
     at = static_cast<std::uint64_t>(hole);
   }
@@ -114,7 +113,7 @@ void for_each_piece(const std::vector<extent>& parts, Visit&& visit) {
   }
 }
 
-/// A file beside its final name until it is whole; removed if it never is.
+/// A file with a temporary name until it is complete. The destructor removes an incomplete one.
 class unfinished_copy {
  public:
   explicit unfinished_copy(const std::filesystem::path& final_name)
@@ -136,11 +135,11 @@ class unfinished_copy {
   void sync() const {
     if (::fsync(fd_.get()) != 0) throw_system(final_name_.string(), "cannot sync the copy");
   }
-  /// Gives it its name, durably; throws error{already_exists} if there is such a file.
+  /// Renames the file to its final name, durably. Throws error{already_exists} if that file exists.
   void finish() {
     if (::link(name_.c_str(), final_name_.c_str()) != 0) {
       if (errno != EEXIST) throw_system(final_name_.string(), "cannot name the copy");
-      throw error(errc::already_exists, final_name_.string(), "this file is there already");
+      throw error(errc::already_exists, final_name_.string(), "this file already exists");
     }
     ::unlink(name_.c_str());
     name_.clear();
@@ -157,15 +156,15 @@ class unfinished_copy {
   unique_fd fd_;
 };
 
-/// A locked pool, as complete as it is for its next opener.
+/// A locked pool, with the batches of its log applied.
 struct taken_pool {
   mapped_file file;
   parsed_header header;
-  std::uint64_t batches = 0;        ///< that its log held
-  pool_detail::found_log log = {};  ///< empty; if the pool cannot be opened without
+  std::uint64_t batches = 0;        ///< the number of batches in its log
+  pool_detail::found_log log = {};  ///< empty if the pool can be opened without a log
 };
 
-/// Locks the pool and brings in what a log beside it holds.
+/// Locks the pool and applies the batches of its log.
 taken_pool take(const arguments& given) {
   mapped_file file = mapped_file::open(given.pool);
   parsed_header header = pool_detail::validate_header(file.first_page(), given.pool);
@@ -178,7 +177,7 @@ taken_pool take(const arguments& given) {
     throw error(errc::refused, given.pool,
                 "the pool was not closed, and a copy of it would be refused after the next start "
                 "of the machine; open it with its program, which recovers it, and close it; or "
-                "give --unclosed");
+                "pass --unclosed");
   }
   if (!header.dirty() || domain != domain::kind::logged_file) {
     pool_detail::remove_log(given.pool, std::move(log));
@@ -187,17 +186,17 @@ taken_pool take(const arguments& given) {
   return {std::move(file), header, batches, std::move(log)};
 }
 
-/// A file that is copied, or what a pool takes of a device, which has no holes and cannot be read
-/// as files are.
+/// The source of a copy: a file, or the part of a device that a pool occupies. A device has no
+/// holes and is read in another way.
 struct source {
   int fd;
   std::string path;
   const mapped_file* device = nullptr;
-  std::uint64_t pool_bytes = 0;  ///< on the device
+  std::uint64_t pool_bytes = 0;  ///< the bytes of the pool on the device
 
   [[nodiscard]] struct stat status() const {
     struct stat found{};
-    if (::fstat(fd, &found) != 0) throw_system(path, "cannot look at the file");
+    if (::fstat(fd, &found) != 0) throw_system(path, "cannot examine the file");
     if (device != nullptr) found.st_size = static_cast<off_t>(pool_bytes);
     return found;
   }
@@ -209,7 +208,7 @@ struct source {
     if (device != nullptr) return device->read(offset, to, size);
     read_fully(fd, path, offset, to, size);
   }
-  /// The copy has a hole there, as a pool's file has.
+  /// Returns true if the copy can have a hole at this place, as the file of a pool has.
   [[nodiscard]] bool leaves_out(const std::vector<std::byte>& piece, std::size_t size) const {
     const auto is_zero = [](std::byte each) { return each == std::byte{}; };
     return device != nullptr &&
@@ -217,8 +216,8 @@ struct source {
   }
 };
 
-/// Copies the stored parts and compares them; the device has the copy at return. Returns how many
-/// bytes that were.
+/// Copies the stored parts and compares them. The copy is durable at return. Returns the number of
+/// bytes.
 std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
   constexpr std::uint64_t unit = piece_bytes;
   const struct stat status = from.status();
@@ -237,10 +236,10 @@ std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
     if (!from.leaves_out(piece, size)) {
       write_fully(to.descriptor(), to.name(), offset, piece.data(), size);
     }
-    bar.tell((done += size) / unit, all);
+    bar.advance((done += size) / unit, all);
   });
   to.sync();
-  // Compared is what the device has, as far as the kernel can be asked to forget.
+  // The comparison reads the device, to the extent that the kernel drops its cached pages.
   static_cast<void>(::posix_fadvise(to.descriptor(), 0, 0, POSIX_FADV_DONTNEED));
   for_each_piece(parts, [&](std::uint64_t offset, std::size_t size) {
     from.read(offset, piece.data(), size);
@@ -248,12 +247,12 @@ std::uint64_t copy_and_compare(const source& from, const unfinished_copy& to) {
     if (std::memcmp(piece.data(), other.data(), size) != 0) {
       throw error(errc::io_failure, to.name(), "the copy differs from what was written to it");
     }
-    bar.tell((done += size) / unit, all);
+    bar.advance((done += size) / unit, all);
   });
   return bytes_in(parts);
 }
 
-/// What makes a copy worthless: nothing, or the errors of the pool, printed.
+/// Prints the errors of the pool, which make a copy useless. Returns true if there are none.
 bool is_sound(const arguments& given) {
   const std::vector<finding> findings = check_file(given.pool);
   for (const finding& one : findings) {
@@ -263,7 +262,8 @@ bool is_sound(const arguments& given) {
   return !has_errors(findings);
 }
 
-/// The pool, and its log if it cannot be opened without. Returns the pool's bytes.
+/// Copies the pool, and its log if the pool cannot be opened without. Returns the bytes of the
+/// pool.
 std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
                         const std::filesystem::path& copy) {
   const bool has_log = pool.log.file.get() >= 0;
@@ -291,12 +291,12 @@ std::uint64_t copy_pool(const taken_pool& pool, const std::string& path,
 void run_backup(const arguments& given) {
   if (std::filesystem::is_directory(given.pool)) {
     throw error(errc::not_a_pool, given.pool,
-                "this is a directory; a store is backed up by outlast db backup");
+                "this is a directory; back up a store with outlast db backup");
   }
   std::filesystem::path copy = given.copy;
   if (std::filesystem::is_directory(copy)) copy /= std::filesystem::path(given.pool).filename();
   if (std::filesystem::exists(copy)) {
-    throw error(errc::already_exists, copy.string(), "this file is there already");
+    throw error(errc::already_exists, copy.string(), "this file already exists");
   }
   const taken_pool pool = take(given);
   if (!is_sound(given)) exit_with(1);
@@ -312,8 +312,9 @@ void run_backup(const arguments& given) {
     return;
   }
   std::cout << copy.string() << ": " << copied << " bytes copied and compared";
-  if (pool.batches != 0) std::cout << ", " << pool.batches << " batches of the log with them";
-  if (pool.header.dirty()) std::cout << "; the pool was not closed: who opens the copy recovers it";
+  if (pool.batches != 0) std::cout << ", " << pool.batches << " batches of the log among them";
+  if (pool.header.dirty())
+    std::cout << "; the pool was not closed: the program that opens the copy recovers it";
   std::cout << '\n';
 }
 
@@ -321,12 +322,13 @@ void run_backup(const arguments& given) {
 
 void add_backup(CLI::App& tool) {
   CLI::App* const added = tool.add_subcommand(
-      "backup", "Copy a pool that nobody has open; the copy is compared with it");
+      "backup", "Copy a pool that no process has open, and compare the copy with it");
   const auto given = std::make_shared<arguments>();
   added->add_option("file", given->pool, "The pool file")->required();
-  added->add_option("copy", given->copy, "A file that is not there, or a directory")->required();
-  added->add_flag("--unclosed", given->unclosed,
-                  "Also a pool that was not closed, whose copy this machine's next start spoils");
+  added->add_option("copy", given->copy, "A file that does not exist, or a directory")->required();
+  added->add_flag(
+      "--unclosed", given->unclosed,
+      "Accept a pool that was not closed; its copy is refused after the machine's next start");
   added->add_flag("--json", given->json, "Print one JSON object");
   added->callback([given] { or_status_2([&] { run_backup(*given); }, given->json); });
 }

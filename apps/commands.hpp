@@ -1,4 +1,5 @@
-// The subcommands of the command line tool: one function each, one line each in `all_commands`.
+// The subcommands of the command line tool. Each has a function that adds it, listed in
+// `all_commands`.
 #pragma once
 
 #include <apps/program.hpp>
@@ -32,8 +33,8 @@ inline constexpr command all_commands[] = {
     add_inspect, add_upgrade, add_verify, add_version,
 };
 
-/// Runs what a command does; if it throws, the cause is printed and the status is 2, which says
-/// that it could not be done. `json`: the cause is one JSON object, on standard output.
+/// Runs a command. If it throws, prints the cause and ends with status 2, which indicates a
+/// failure. `json`: the cause is one JSON object, on standard output.
 template <class Run>
 void or_status_2(Run&& run, bool json) {
   try {

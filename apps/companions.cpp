@@ -1,3 +1,4 @@
+// Starts the commands that are programs of their own.
 #include <apps/companions.hpp>
 
 #include <apps/commands.hpp>
@@ -14,7 +15,7 @@
 namespace outlast::apps {
 namespace {
 
-/// Becomes the companion. Returns only by an exception.
+/// Replaces this process by the companion. Throws if that fails; it does not return otherwise.
 [[noreturn]] void execute(const companion& which, std::vector<std::string> arguments) {
   const std::filesystem::path folder =
       std::filesystem::read_symlink("/proc/self/exe").parent_path();

@@ -1,11 +1,11 @@
-// The commands of `outlast` that are programs of their own: each is built and linked alone.
+// The commands of `outlast` that are programs of their own, built and linked separately.
 #pragma once
 
 #include <string_view>
 
 namespace outlast::apps {
 
-/// `outlast COMMAND ARGUMENT...` executes `PROGRAM ARGUMENT...`, which stands beside it.
+/// `outlast COMMAND ARGUMENT...` executes `PROGRAM ARGUMENT...` in the directory of `outlast`.
 struct companion {
   std::string_view command;
   std::string_view program;
@@ -17,7 +17,7 @@ inline constexpr companion companions[] = {
     {"bench", "outlast-bench",
      "Measure experiments: FILE... [--quick] [--json] [--micro NAME]; --help for more", false},
     {"demo", "outlast-demo",
-     "Kill a program again and again while it writes, and show that it loses nothing", true},
+     "Kill a program repeatedly while it writes, and show that it loses nothing", true},
     {"verify", "outlast-verify", "Explore interleavings, crashes and evictions of the structures",
      true},
 };

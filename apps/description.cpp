@@ -1,3 +1,4 @@
+// Describes a program's commands and options as JSON.
 #include <apps/description.hpp>
 
 #include <apps/companions.hpp>

@@ -1,7 +1,7 @@
-// outlast inspect FILE, outlast check FILE: what a pool file holds, and whether it is sound.
-//
-// Both read only, take no lock, and go as far as they can with dirty, damaged and foreign files.
-// Exit status: 0, sound; 1, not sound; 2, it could not be looked at.
+// outlast inspect FILE, outlast check FILE: show the contents of a pool file, and check its
+// structure.
+// Both only read, take no lock, and report as much as possible of dirty, damaged and foreign files.
+// Exit status: 0, intact; 1, damaged; 2, not checked.
 #include <apps/commands.hpp>
 #include <outlast/base/error.hpp>
 #include <outlast/pool/check.hpp>
@@ -44,14 +44,14 @@ std::string state_name(std::uint64_t state) {
   return "damaged";
 }
 
-/// What an owner has.
+/// The space of an owner.
 struct owned {
   std::uint64_t pages = 0;
-  std::uint64_t small_bytes = 0;   ///< of runs of small blocks
-  std::uint64_t blocks_bytes = 0;  ///< of the blocks in use in them: known after a clean close
+  std::uint64_t small_bytes = 0;   ///< the runs of small blocks
+  std::uint64_t blocks_bytes = 0;  ///< the blocks in use in them, after a clean close
 };
 
-/// Pages per kind and per owner, and what lies between runs.
+/// Pages per kind and per owner, and the free pages between runs.
 struct usage {
   std::uint64_t pages[4] = {};
   std::uint64_t free_runs = 0;
@@ -66,7 +66,8 @@ struct usage {
   }
 };
 
-/// Of a run of small blocks, the bytes of those in use, as the last close wrote down.
+/// Returns the bytes of the blocks in use in a run of small blocks, as the last close recorded
+/// them.
 std::uint64_t blocks_in_use(const page_line* lines, std::uint32_t first, std::uint32_t end) {
   std::uint64_t blocks = 0;
   for (std::uint32_t page = first; page < end; ++page) {
@@ -126,7 +127,7 @@ ordered_json describe_header(const parsed_header& header) {
             fixed.compatible_features}}};
 }
 
-/// Of `whole`, in three digits.
+/// Returns the share of `whole`, with three digits.
 double share(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return 0;
   return std::round(1000 * static_cast<double>(part) / static_cast<double>(whole)) / 1000;
@@ -151,7 +152,7 @@ ordered_json describe_roots(const file_view& view, const parsed_header& header, 
                      {"closed_cleanly", is_known},
                      {"object_offset", entry.object_offset.load(relaxed)},
                      {"bytes", of.pages * page_bytes}});
-    // Small blocks that were written down: what lies between those in use is free for this root.
+    // With a recorded occupancy, the space between the blocks in use is free for this root.
     if (is_known && of.small_bytes != 0) {
       roots.back()["small_blocks_in_use_bytes"] = of.blocks_bytes;
       roots.back()["small_blocks_filled"] = share(of.blocks_bytes, of.small_bytes);
@@ -195,7 +196,7 @@ ordered_json describe_usage(const file_view& view, const parsed_header& header, 
           {"fragmentation", share(used.pages[0] - used.largest_free_pages, used.pages[0])}};
 }
 
-/// Null if it was closed, or by those that record nothing.
+/// Returns null if the pool was closed, or if the opener recorded nothing.
 ordered_json describe_file(const file_view& view) {
   const std::optional<file_identity> recorded = view.opened_in();
   if (!recorded) return nullptr;
@@ -227,7 +228,7 @@ ordered_json describe(const std::string& path, const file_view& view) {
   all["opened_in_file"] = describe_file(view);
   if (header.file_bytes() > view.bytes().size()) {
     all["problem"] = "the file is " + std::to_string(header.file_bytes() - view.bytes().size()) +
-                     " bytes shorter than its header says";
+                     " bytes shorter than its header states";
     return all;
   }
   const usage used = count_pages(view, header);
@@ -321,7 +322,7 @@ void add_inspect(CLI::App& tool) {
 
 void add_check(CLI::App& tool) {
   add_command(tool, "check",
-              "Check the structure of a pool file; status 1: it is not sound, 2: not checked",
+              "Check the structure of a pool file; exit status 1: damaged, 2: not checked",
               run_check);
 }
 

@@ -1,3 +1,4 @@
+// Parses the command line of a program of the tool and prints its errors.
 #include <apps/program.hpp>
 
 #include <apps/description.hpp>

@@ -1,4 +1,4 @@
-// What the programs of the tool have in common: `outlast` itself, and those that it executes.
+// Functions that all programs of the tool share: `outlast` itself, and those that it executes.
 #pragma once
 
 #include <CLI/CLI.hpp>

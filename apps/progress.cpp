@@ -1,3 +1,4 @@
+// A progress bar on standard error.
 #include <apps/progress.hpp>
 
 #include <algorithm>

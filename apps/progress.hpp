@@ -1,4 +1,4 @@
-// How far a long command is.
+// A progress bar for long commands.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace outlast::apps {
 
-/// A bar that redraws its line on a terminal; elsewhere a line at each tenth. Written to standard
-/// error, so that standard output carries results alone. Not thread-safe.
+/// A bar that redraws its line on a terminal. Without a terminal it prints a line at each tenth. It
+/// writes to standard error, so that standard output contains only results. Not thread-safe.
 class progress {
  public:
   explicit progress(std::size_t steps);
@@ -16,11 +16,11 @@ class progress {
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  /// What the next steps belong to.
+  /// Sets the name of the next steps.
   void begin(std::string_view part);
-  /// One step is done; `note` says what is known now.
+  /// Counts one step. `note` is shown with it.
   void step(std::string_view note);
-  /// Steps that will not come count as done.
+  /// Counts steps that are left out.
   void skip_to(std::size_t step);
   /// Removes the bar.
   void clear();

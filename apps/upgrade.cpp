@@ -1,6 +1,5 @@
-// outlast upgrade POOL: a pool of an older format becomes one of the newest.
-//
-// Exit status: 0, it is of the newest format now; 2, it is not, and was not changed.
+// outlast upgrade POOL: converts a pool of an older format to the newest one.
+// Exit status: 0, the pool has the newest format; 2, it does not, and was not changed.
 #include <apps/upgrade.hpp>
 
 #include <apps/commands.hpp>
@@ -25,7 +24,7 @@ struct upgrade_arguments {
 };
 
 void run_upgrade(const upgrade_arguments& given) {
-  // The lock: nobody has it open meanwhile.
+  // The lock: no process can open the pool during the conversion.
   const auto file = pool_detail::mapped_file::open(given.file);
   const std::uint32_t before = version_of(file.first_page(), given.file);
   const std::vector<std::uint32_t> left =
@@ -60,7 +59,7 @@ std::uint32_t version_of(std::span<const std::byte> first_page, const std::strin
   std::memcpy(&page, first_page.data(), sizeof page);
   const pool_format::static_header& header = page.fixed;
   if (header.magic_word != pool_format::magic) {
-    throw error(errc::not_a_pool, file, "this is no pool: it begins with other bytes");
+    throw error(errc::not_a_pool, file, "this is not a pool: it begins with other bytes");
   }
   if (header.endian != pool_format::endian_tag) {
     throw error(errc::foreign_machine, file, "the pool is of a machine with another byte order");
@@ -68,7 +67,7 @@ std::uint32_t version_of(std::span<const std::byte> first_page, const std::strin
   if (header.checksum != pool_format::header_checksum(page)) {
     throw error(errc::header_damaged, file,
                 "the header is damaged: its checksum does not match, so its version may be "
-                "another one; restore a backup");
+                "wrong; restore a backup");
   }
   return header.format_version;
 }
@@ -78,7 +77,7 @@ std::vector<std::uint32_t> upgrade(const std::string& file, std::uint32_t versio
   if (version > newest) {
     throw error(errc::newer_version, file,
                 "the pool has format version " + std::to_string(version) +
-                    ", and this program knows those up to " + std::to_string(newest) +
+                    ", and this program supports versions up to " + std::to_string(newest) +
                     "; use a newer Outlast");
   }
   std::vector<const upgrade_step*> way;
@@ -87,8 +86,8 @@ std::vector<std::uint32_t> upgrade(const std::string& file, std::uint32_t versio
                                    [at](const upgrade_step& each) { return each.from == at; });
     if (step == steps.end()) {
       throw error(errc::refused, file,
-                  "nothing makes format version " + std::to_string(at + 1) + " of version " +
-                      std::to_string(at) + "; the pool was not changed");
+                  "this program cannot convert format version " + std::to_string(at) +
+                      " to version " + std::to_string(at + 1) + "; the pool was not changed");
     }
     way.push_back(&*step);
   }

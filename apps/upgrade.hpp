@@ -1,4 +1,4 @@
-// Bringing a pool's file to the newest format, one version after the other.
+// Converts the file of a pool to the newest format, one version at a time.
 #pragma once
 
 #include <outlast/pool/format.hpp>
@@ -11,24 +11,24 @@
 
 namespace outlast::apps {
 
-/// How a file of format `from` becomes one of format `from + 1`. `run` is re-entrant: cut off by a
-/// crash, it is run again, for the version in the header is the last thing that it writes.
+/// The conversion from format `from` to format `from + 1`. `run` can be repeated after a crash,
+/// because it writes the version in the header last.
 struct upgrade_step {
   std::uint32_t from;
   std::function<void(const std::string& file)> run;
 };
 
-/// Every step there is. Format 1 is the first and the newest: none.
+/// All steps. There are none, because format 1 is the first and the newest.
 [[nodiscard]] std::span<const upgrade_step> all_upgrade_steps() noexcept;
 
-/// The version that the first page of a pool says. The first 64 bytes and the rule of the checksum
+/// Returns the version in the first page of a pool. The first 64 bytes and the rule of the checksum
 /// are the same in every version. Throws error{not_a_pool, foreign_machine, header_damaged}.
 [[nodiscard]] std::uint32_t version_of(std::span<const std::byte> first_page,
                                        const std::string& file);
 
-/// Runs the steps from `version` to `newest`, each once and in order; returns the versions that it
-/// left behind. Throws error{newer_version} if the file is newer, error{refused} if a step is
-/// missing: nothing was done then.
+/// Runs the steps from `version` to `newest`, each once and in order. Returns the versions before
+/// each step. Throws without effect: error{newer_version} if the file is newer, error{refused} if a
+/// step is missing.
 std::vector<std::uint32_t> upgrade(const std::string& file, std::uint32_t version,
                                    std::uint32_t newest, std::span<const upgrade_step> steps);
 

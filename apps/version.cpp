@@ -1,4 +1,4 @@
-// outlast version: what this binary is.
+// outlast version: prints the version and the build of this binary.
 #include <apps/build_info.hpp>
 #include <apps/commands.hpp>
 #include <outlast/hw/flush.hpp>

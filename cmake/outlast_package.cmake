@@ -1,4 +1,4 @@
-# `cpack` (or `make package`) makes three Debian packages: liboutlast0.1, liboutlast-dev and outlast, the
+# `cpack` (or `make package`) makes three Debian packages: liboutlast0.2, liboutlast-dev and outlast, the
 # tool. Their dependencies are what dpkg-shlibdeps finds, and each other.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME outlast)

@@ -1,7 +1,6 @@
-// outlast db COMMAND DIRECTORY ...: what a store holds, and how it is kept.
-//
-// Exit status: 0, done; 1, a key is not there, or a check has found something; 2, the arguments are
-// wrong, or it could not be done: the message names the file and the cause.
+// outlast db COMMAND DIRECTORY ...: reads, writes and maintains a store.
+// Exit status: 0, success; 1, the key does not exist, or a check has found damage; 2, the arguments
+// are wrong, or the command failed: the message has the file and the cause.
 #include <apps/commands.hpp>
 #include <apps/db/dump.hpp>
 #include <apps/db/import.hpp>
@@ -41,13 +40,13 @@ using nlohmann::ordered_json;
 constexpr int found_nothing = 1;
 constexpr int not_done = 2;
 
-/// What all commands share; each has its own.
+/// The arguments of all commands. Each command has its own object.
 struct arguments {
   std::string store;
   std::string key;
   std::optional<std::string> value;
   std::string file;
-  std::string other;  ///< a directory
+  std::string other;  ///< a second directory
   std::string library = leveldb_library;
   std::string from;
   std::string to;
@@ -68,12 +67,12 @@ std::string bytes_of(const std::string& what, const std::string& text) {
 }
 
 void require_store(const std::string& store) {
-  if (!holds_store(store)) throw failure(store + ": it holds no store (no file store.pool)");
+  if (!holds_store(store)) throw failure(store + ": contains no store (no file store.pool)");
 }
 
 std::string reason() { return std::generic_category().message(errno); }
 
-/// All bytes of a file; of standard input if it is "-".
+/// Returns the contents of a file, or of standard input if the name is "-".
 std::string read_all(const std::string& file) {
   std::ifstream opened;
   if (file != "-") {
@@ -88,7 +87,7 @@ std::string read_all(const std::string& file) {
 
 int get(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const db_impl store = open_to_read(given.store, reading::looks, given.order);
+  const store_handle store = open_to_read(given.store, reading::looks, given.order);
   ReadOptions checked;
   checked.verify_checksums = true;
   std::string value;
@@ -105,25 +104,25 @@ int get(const arguments& given) {
   } else {
     std::cout << escaped(value) << std::endl;
   }
-  if (!std::cout) throw failure("standard output takes no more");
+  if (!std::cout) throw failure("cannot write to standard output");
   return 0;
 }
 
 int put(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  if (!given.value && given.file.empty()) throw failure("put wants a value, or --file");
+  if (!given.value && given.file.empty()) throw failure("put requires a value or --file");
   const std::string value = given.value ? bytes_of("value", *given.value) : read_all(given.file);
   WriteOptions durable;
   durable.sync = true;
   const auto how = given.create ? opening::made : opening::existing;
-  const db_impl store = open_to_write(given.store, how, given.room, given.order);
+  const store_handle store = open_to_write(given.store, how, given.room, given.order);
   require_written(store->Put(durable, key, value));
   return 0;
 }
 
 int erase(const arguments& given) {
   const std::string key = bytes_of("key", given.key);
-  const db_impl store = open_to_write(given.store, opening::existing, 0, given.order);
+  const store_handle store = open_to_write(given.store, opening::existing, 0, given.order);
   std::string value;
   const Status status = store->Get(ReadOptions(), key, &value);
   if (status.IsNotFound()) {
@@ -142,7 +141,7 @@ int scan(const arguments& given) {
   if (!given.from.empty()) range.from = bytes_of("--from", given.from);
   if (!given.to.empty()) range.to = bytes_of("--to", given.to);
   const std::string prefix = bytes_of("--prefix", given.prefix);
-  const db_impl store = open_to_read(given.store, reading::looks, given.order);
+  const store_handle store = open_to_read(given.store, reading::looks, given.order);
   range.narrow(prefix, *store.order);
   visit(store, range, given.backwards, given.limit, [&](const Slice& key, const Slice& value) {
     if (given.keys_only) {
@@ -151,15 +150,15 @@ int scan(const arguments& given) {
     } else {
       std::cout << line_of(key, value, given.json) << '\n';
     }
-    if (!std::cout) throw failure("standard output takes no more");
+    if (!std::cout) throw failure("cannot write to standard output");
   });
   std::cout << std::flush;
-  if (!std::cout) throw failure("standard output takes no more");
+  if (!std::cout) throw failure("cannot write to standard output");
   return 0;
 }
 
 int dump_store(const arguments& given) {
-  const db_impl store = open_to_read(given.store, reading::walks, given.order);
+  const store_handle store = open_to_read(given.store, reading::walks, given.order);
   if (given.file.empty() || given.file == "-") {
     dump(store, std::cout, "standard output", given.json);
     return 0;
@@ -170,7 +169,7 @@ int dump_store(const arguments& given) {
   return 0;
 }
 
-/// How many keys a command has moved.
+/// Prints the number of keys that a command has moved.
 void print_count(const arguments& given, std::uint64_t keys) {
   if (given.json) {
     std::cout << ordered_json{{"store", given.store}, {"keys", keys}}.dump() << '\n';
@@ -200,7 +199,7 @@ int load_store(const arguments& given) {
 }
 
 int stats(const arguments& given) {
-  const db_impl store = open_to_read(given.store, reading::walks, given.order);
+  const store_handle store = open_to_read(given.store, reading::walks, given.order);
   const ordered_json all{{"store", given.store},
                          {"comparator", text_of(*store, "outlast.comparator")},
                          {"keys", number_of(*store, "outlast.keys")},
@@ -222,7 +221,7 @@ int stats(const arguments& given) {
   return 0;
 }
 
-/// What is wrong with a store, which stays as it is.
+/// Returns descriptions of the damage of a store, without changing it.
 std::vector<std::string> examine(const arguments& given) {
   require_store(given.store);
   Options paranoid;
@@ -232,7 +231,7 @@ std::vector<std::string> examine(const arguments& given) {
   Status status = DB::OpenForReading(paranoid, given.store, &opened);
   delete opened;
   if (status.ok()) {
-    // All but the order of the keys is sound.
+    // Everything except the order of the keys is intact.
     paranoid.comparator = open_to_read(given.store, reading::walks, given.order).order;
     opened = nullptr;
     if (paranoid.comparator != nullptr) {
@@ -259,12 +258,12 @@ int check_store(const arguments& given) {
 }
 
 int back_up(const arguments& given) {
-  const db_impl store = open_to_read(given.store, reading::walks, given.order);
+  const store_handle store = open_to_read(given.store, reading::walks, given.order);
   meter bar("backup", "keys");
   std::uint64_t keys = 0;
   require(Checkpoint(&*store, given.other, [&](std::uint64_t done, std::uint64_t all) {
     keys = done;
-    bar.tell(done, all);
+    bar.advance(done, all);
   }));
   print_count(given, keys);
   return 0;
@@ -303,7 +302,7 @@ int destroy(const arguments& given) {
 
 using action = int (*)(const arguments& given);
 
-/// Adds a command that has a store, and says what went wrong in it.
+/// Adds a command on a store. The command prints its errors.
 CLI::App* add(CLI::App& group, const char* name, const char* purpose, arguments*& given,
               action run) {
   CLI::App* const command = group.add_subcommand(name, purpose);
@@ -333,17 +332,17 @@ void add_order(CLI::App& command, arguments& given, const char* says) {
   command.add_option("--comparator", given.order, says)
       ->check(CLI::IsMember({orders_given[0], orders_given[1]}));
 }
-/// For commands on a store that is there.
+/// For commands on an existing store.
 constexpr const char* order_there =
-    "The order of its keys, where the store's own name for that tells nothing";
-/// For those that may make one.
+    "The order of the keys, if the tool does not have the store's comparator";
+/// For commands that may create a store.
 constexpr const char* order_made =
-    "The order of its keys: of a store that is made, or where its own name for that tells nothing";
+    "The order of the keys, for a new store or if the tool does not have the store's comparator";
 void add_room(CLI::App& command, arguments& given) {
   command
       .add_option("--capacity", given.room,
-                  "Bytes of data that a new store can ever hold, such as 512MB or 20GB (default: "
-                  "what the file system has room for, from 1GB to 64GB)")
+                  "Maximum bytes of data in a new store, such as 512MB or 20GB (default: the free "
+                  "space of the file system, from 1GB to 64GB)")
       ->transform(CLI::AsSizeValue(false));
 }
 
@@ -353,18 +352,18 @@ void add_keys(CLI::App& group) {
   add_store(*command, *given);
   add_order(*command, *given, order_there);
   command->add_option("key", given->key)->required();
-  command->add_flag("--raw", given->raw, "Print the bytes themselves, without a line's end");
+  command->add_flag("--raw", given->raw, "Print the raw bytes, without a line break");
   add_json(*command, *given, "Print one JSON object");
 
-  command = add(group, "put", "Give a key a value, durably", given, put);
+  command = add(group, "put", "Set the value of a key, durably", given, put);
   add_store(*command, *given);
   add_order(*command, *given, order_made);
   command->add_option("key", given->key)->required();
   CLI::Option* const value = command->add_option("value", given->value);
   CLI::Option* const file = command->add_option(
-      "--file", given->file, "The value is what this file holds; - is standard input");
+      "--file", given->file, "Read the value from this file; - is standard input");
   value->excludes(file);
-  command->add_flag("--create", given->create, "Make the store if it is not there");
+  command->add_flag("--create", given->create, "Create the store if it does not exist");
   add_room(*command, *given);
 
   command = add(group, "delete", "Remove a key, durably", given, erase);
@@ -372,29 +371,29 @@ void add_keys(CLI::App& group) {
   add_order(*command, *given, order_there);
   command->add_option("key", given->key)->required();
 
-  command = add(group, "scan", "Print keys and values in order, a tab between", given, scan);
+  command = add(group, "scan", "Print keys and values in order, separated by tabs", given, scan);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
-  command->add_option("--from", given->from, "The first key");
-  command->add_option("--to", given->to, "The key before which to stop");
-  command->add_option("--prefix", given->prefix, "Only keys that begin so");
-  command->add_option("--limit", given->limit, "At most so many");
-  command->add_flag("--reverse", given->backwards, "From the last one on");
-  command->add_flag("--keys", given->keys_only, "Without values");
+  command->add_option("--from", given->from, "Begin at this key");
+  command->add_option("--to", given->to, "Stop before this key");
+  command->add_option("--prefix", given->prefix, "Only keys with this prefix");
+  command->add_option("--limit", given->limit, "Maximum number of keys");
+  command->add_flag("--reverse", given->backwards, "From the last key to the first");
+  command->add_flag("--keys", given->keys_only, "Print keys only");
   add_json(*command, *given, "Print one JSON object a line");
 }
 
 void add_copies(CLI::App& group) {
   arguments* given = nullptr;
   CLI::App* command =
-      add(group, "dump", "Write all keys and values as text that load reads", given, dump_store);
+      add(group, "dump", "Write all keys and values as text for load", given, dump_store);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
-  command->add_option("file", given->file, "Where to (default: standard output)");
+  command->add_option("file", given->file, "The dump (default: standard output)");
   add_json(*command, *given, "One JSON object a line");
 
-  command =
-      add(group, "load", "Put what a dump holds; makes the store if need be", given, load_store);
+  command = add(group, "load", "Put the keys of a dump; create the store if necessary", given,
+                load_store);
   add_store(*command, *given);
   add_order(*command, *given, order_made);
   command->add_option("file", given->file, "The dump (default: standard input)");
@@ -402,21 +401,21 @@ void add_copies(CLI::App& group) {
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "backup",
-                "Make another store of it. A store that a program has open is backed up by that "
-                "program: outlast::db::Checkpoint()",
+                "Copy a store that no program has open. A program copies its open store with "
+                "outlast::db::Checkpoint()",
                 given, back_up);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
-  command->add_option("target", given->other, "A directory that is not there, or empty")
+  command->add_option("target", given->other, "A directory that does not exist or is empty")
       ->required();
   add_json(*command, *given, "Print one JSON object");
 
   command = add(group, "import",
-                "Make a store of a LevelDB database, by LevelDB's own library (Debian's package "
-                "libleveldb1d). Opening it, LevelDB may write its log to a table, as it always "
-                "does; keys and values in it stay",
+                "Convert a LevelDB database to a store, with LevelDB's own library (Debian package "
+                "libleveldb1d). When LevelDB opens the database it may write its log to a table; "
+                "keys and values do not change",
                 given, import_store);
-  command->add_option("leveldb", given->other, "LevelDB's directory, open nowhere else")
+  command->add_option("leveldb", given->other, "LevelDB's directory, which no process has open")
       ->required();
   add_store(*command, *given);
   add_order(*command, *given, order_made);
@@ -428,18 +427,20 @@ void add_copies(CLI::App& group) {
 
 void add_care(CLI::App& group) {
   arguments* given = nullptr;
-  CLI::App* command = add(group, "stats", "Print sizes and what survives what", given, stats);
+  CLI::App* command =
+      add(group, "stats", "Print sizes and the crashes that the data survive", given, stats);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
   add_json(*command, *given, "Print one JSON object");
 
-  command = add(group, "check", "Check everything in it; status 1 if it is not sound", given,
-                check_store);
+  command =
+      add(group, "check", "Check all data; exit status 1 if it is damaged", given, check_store);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
   add_json(*command, *given, "Print one JSON object");
 
-  command = add(group, "repair", "Keep what can still be read of a damaged store", given, repair);
+  command =
+      add(group, "repair", "Repair a damaged store: keep all data that can be read", given, repair);
   add_store(*command, *given);
   add_order(*command, *given, order_there);
 
@@ -451,7 +452,7 @@ void add_care(CLI::App& group) {
 }  // namespace db
 
 void add_db(CLI::App& tool) {
-  CLI::App* const group = tool.add_subcommand("db", "Read, write and keep a store");
+  CLI::App* const group = tool.add_subcommand("db", "Read, write and maintain a store");
   group->require_subcommand(1);
   group->footer(db::escapes);
   db::add_keys(*group);

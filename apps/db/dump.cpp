@@ -1,3 +1,4 @@
+// outlast db dump and load: writes a store as text or JSON, and reads it back.
 #include <apps/db/dump.hpp>
 
 #include <apps/db/meter.hpp>
@@ -42,14 +43,14 @@ std::string last_line(std::uint64_t keys, bool json) {
   return std::string(last_words) + std::to_string(keys) + " keys";
 }
 
-/// The lines of a dump, one after the other, which say what is wrong with them.
+/// Reads the lines of a dump. Its error messages have the number of the line.
 class dump_reader {
  public:
   dump_reader(std::istream& in, const std::string& name) : in_(in), name_(name) {
     std::string line;
-    if (!next(line)) refuse("it is empty");
+    if (!next(line)) refuse("the dump is empty");
     json_ = line.starts_with('{');
-    if (!json_ && !line.starts_with(first_words)) refuse("this is no dump of outlast db");
+    if (!json_ && !line.starts_with(first_words)) refuse("this is not a dump of outlast db");
     order_name_ = bytes_of(json_ ? order_in_json(line) : order_in_text(line));
     if (line == first_line(order_name_, json_)) return;
     refuse("the dump has another version or comparator; this program reads '" +
@@ -58,14 +59,15 @@ class dump_reader {
 
   [[nodiscard]] const std::string& order_name() const noexcept { return order_name_; }
 
-  /// Calls put(key, value) for the next one; false at the end.
+  /// Calls put(key, value) for the next entry. Returns false at the end.
   template <class Put>
   bool read_one(Put&& put) {
     std::string line;
     do {
-      if (!next(line)) refuse("it ends without its last line; a part of it is missing");
+      if (!next(line)) refuse("the dump has no last line; a part of it is missing");
       if (line == last_line(keys_, json_)) return false;
-      if (!json_ && line.starts_with(last_words)) refuse("it holds fewer or more keys than this");
+      if (!json_ && line.starts_with(last_words))
+        refuse("the dump contains fewer or more keys than this line states");
     } while (!json_ && line.starts_with('#'));
     if (json_) {
       read_json(line, put);
@@ -108,7 +110,7 @@ class dump_reader {
   template <class Put>
   void read_text(std::string_view line, Put& put) {
     const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos) refuse("no tab stands between a key and its value");
+    if (tab == std::string_view::npos) refuse("the line has no tab between key and value");
     put(bytes_of(line.substr(0, tab)), bytes_of(line.substr(tab + 1)));
   }
   template <class Put>
@@ -117,7 +119,7 @@ class dump_reader {
     const auto has = [&](const char* name) {
       return entry.is_object() && entry.contains(name) && entry.at(name).is_string();
     };
-    if (!has("key") || !has("value")) refuse("this is no object with a key and a value");
+    if (!has("key") || !has("value")) refuse("the line is not an object with a key and a value");
     put(bytes_of(entry.at("key").get<std::string>()),
         bytes_of(entry.at("value").get<std::string>()));
   }
@@ -138,11 +140,11 @@ std::string line_of(const Slice& key, const Slice& value, bool json) {
     return ordered_json{{"key", escaped(key.view())}, {"value", escaped(value.view())}}.dump();
   }
   std::string line = escaped(key.view());
-  if (line.starts_with('#')) line.replace(0, 1, "\\x23");  // other lines begin with it
+  if (line.starts_with('#')) line.replace(0, 1, "\\x23");  // '#' begins lines without an entry
   return line + '\t' + escaped(value.view());
 }
 
-void dump(const db_impl& store, std::ostream& out, const std::string& name, bool json) {
+void dump(const store_handle& store, std::ostream& out, const std::string& name, bool json) {
   meter bar("dump", "keys");
   const std::uint64_t about = number_of(*store, "outlast.keys");
   std::uint64_t keys = 0;
@@ -150,31 +152,31 @@ void dump(const db_impl& store, std::ostream& out, const std::string& name, bool
   visit(store, {}, false, std::numeric_limits<std::uint64_t>::max(),
         [&](const Slice& key, const Slice& value) {
           out << line_of(key, value, json) << '\n';
-          if (!out) throw failure(name + ": it takes no more; is its file system full?");
-          if (++keys % 1024 == 0) bar.tell(keys, about);
+          if (!out) throw failure(name + ": cannot write; its file system may be full");
+          if (++keys % 1024 == 0) bar.advance(keys, about);
         });
   out << last_line(keys, json) << std::endl;
-  if (!out) throw failure(name + ": it takes no more; is its file system full?");
+  if (!out) throw failure(name + ": cannot write; its file system may be full");
 }
 
-std::uint64_t load(const std::function<db_impl(const std::string&)>& open, std::istream& in,
+std::uint64_t load(const std::function<store_handle(const std::string&)>& open, std::istream& in,
                    const std::string& name, std::uint64_t bytes) {
-  constexpr std::size_t at_once = std::size_t{1} << 20;
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
   meter bar("load", "bytes");
   dump_reader reader(in, name);
-  const db_impl store = open(reader.order_name());
+  const store_handle store = open(reader.order_name());
   if (store.order->Name() != reader.order_name()) {
     throw failure(name + ", line 1: its keys are in the order of the comparator '" +
-                  escaped(reader.order_name()) + "', those of the store in that of '" +
+                  escaped(reader.order_name()) + "', and the store's keys in the order of '" +
                   escaped(store.order->Name()) + "'");
   }
   WriteBatch some;
   const auto put = [&](const std::string& key, const std::string& value) { some.Put(key, value); };
   while (reader.read_one(put)) {
-    if (some.ApproximateSize() < at_once) continue;
+    if (some.ApproximateSize() < batch_bytes) continue;
     require_written(store->Write(WriteOptions(), &some));
     some.Clear();
-    bar.tell(reader.bytes(), bytes);
+    bar.advance(reader.bytes(), bytes);
   }
   WriteOptions durable;
   durable.sync = true;

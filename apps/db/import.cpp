@@ -1,3 +1,4 @@
+// outlast db import: converts a LevelDB database to a store.
 #include <apps/db/import.hpp>
 
 #include <apps/db/leveldb.hpp>
@@ -19,9 +20,9 @@ using namespace outlast::db;
 
 namespace {
 
-/// Puts everything, and answers how many keys it was. Durable at return.
-std::uint64_t copy(leveldb_database& from, const db_impl& to) {
-  constexpr std::size_t at_once = std::size_t{1} << 20;
+/// Puts all entries and returns the number of keys. Durable at return.
+std::uint64_t copy(leveldb_database& from, const store_handle& to) {
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
   meter bar("import", "bytes");
   const std::uint64_t all = from.bytes_before(std::string(64, '\xff'));
   std::uint64_t keys = 0;
@@ -35,10 +36,10 @@ std::uint64_t copy(leveldb_database& from, const db_impl& to) {
     last = from.key();
     some.Put(from.key(), from.value());
     ++keys;
-    if (some.ApproximateSize() < at_once) continue;
+    if (some.ApproximateSize() < batch_bytes) continue;
     require_written(to->Write(WriteOptions(), &some));
     some.Clear();
-    bar.tell(from.bytes_before(from.key()), all);
+    bar.advance(from.bytes_before(from.key()), all);
   }
   from.require_sound();
   WriteOptions durable;
@@ -47,32 +48,32 @@ std::uint64_t copy(leveldb_database& from, const db_impl& to) {
   return keys;
 }
 
-void require_room_for(const std::string& store) {
+void require_absent(const std::string& store) {
   std::error_code unknown;
   if (!std::filesystem::exists(store, unknown)) return;
   if (std::filesystem::is_directory(store, unknown) && std::filesystem::is_empty(store, unknown)) {
     return;
   }
-  throw failure(store + ": it is there already; name a directory that is not");
+  throw failure(store + ": already exists; name a directory that does not exist");
 }
 
 }  // namespace
 
 std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, capacity room) {
-  require_room_for(to);
+  require_absent(to);
   leveldb_database source(from.library, from.directory, from.order);
   std::string target = to;
   while (target.size() > 1 && target.back() == '/') target.pop_back();
   const std::string aside = target + ".importing";
-  require(DestroyDB(aside, Options()));  // of an import that was interrupted
+  require(DestroyDB(aside, Options()));  // the remainder of an interrupted import
   std::uint64_t keys = 0;
   try {
-    const db_impl store =
+    const store_handle store =
         open_to_write(aside, opening::made_or_none, room, from.order, source.order().Name());
     keys = copy(source, store);
     const std::uint64_t there = number_of(*store, "outlast.keys");
     if (there != keys) {
-      throw failure(aside + ": it holds " + std::to_string(there) + " keys, not the " +
+      throw failure(aside + ": contains " + std::to_string(there) + " keys instead of the " +
                     std::to_string(keys) + " of " + from.directory);
     }
   } catch (...) {

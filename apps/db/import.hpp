@@ -1,4 +1,4 @@
-// A LevelDB database becomes a store.
+// Converts a LevelDB database to a store.
 #pragma once
 
 #include <apps/db/session.hpp>
@@ -8,16 +8,17 @@
 
 namespace outlast::apps::db {
 
-/// A database of LevelDB's.
+/// A LevelDB database and the means to read it.
 struct leveldb_source {
   std::string library;
   std::string directory;
   std::string order;  ///< of its keys, as --comparator names it
 };
 
-/// Makes the store `to` of what LevelDB's database `from` holds, in the same order, and answers how
-/// many keys these are, after it has counted them in the store. The store is made beside and
-/// renamed: after a failure or a crash there is none. Throws failure.
+/// Creates the store `to` with the contents of LevelDB's database `from`, in the same order.
+/// Returns the number of keys, which it has compared with that of the store. The store is created
+/// under a temporary name and renamed: after a failure or a crash it does not exist. Throws
+/// failure.
 std::uint64_t import_leveldb(const leveldb_source& from, const std::string& to, capacity room);
 
 }  // namespace outlast::apps::db

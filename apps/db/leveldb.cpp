@@ -1,3 +1,4 @@
+// Reads LevelDB databases through LevelDB's shared library, which it loads at run time.
 #include <apps/db/leveldb.hpp>
 
 #include <apps/db/order.hpp>
@@ -28,7 +29,7 @@ class library {
                   "); install it: apt-get install libleveldb1d");
   }
 
-  /// Points `function` to what has this name.
+  /// Sets `function` to the symbol of this name.
   template <class Function>
   void find(Function*& function, const char* name) const {
     function = reinterpret_cast<Function*>(::dlsym(handle_, name));
@@ -40,7 +41,7 @@ class library {
   void* handle_;
 };
 
-/// What of LevelDB's interface for C is called here.
+/// The functions of LevelDB's interface for C that are used here.
 struct calls {
   explicit calls(const library& from) {
     from.find(options_create, "leveldb_options_create");
@@ -113,10 +114,10 @@ void require_none(const calls& leveldb, const std::string& directory, char* erro
   leveldb.free(error);
   if (sentence.find("outlast db import") != std::string::npos) {
     throw failure(directory +
-                  ": the library that was loaded stands in for LevelDB's; name LevelDB's own by "
-                  "--library");
+                  ": the loaded library is a drop-in replacement of LevelDB's; pass the path of "
+                  "LevelDB's own as --library");
   }
-  throw failure(directory + ": LevelDB says: " + sentence);
+  throw failure(directory + ": LevelDB reports: " + sentence);
 }
 
 /// Returns the name of a database's comparator from LevelDB's refusal of another one; "" if the
@@ -134,10 +135,10 @@ int compare(void* order, const char* a, std::size_t a_size, const char* b, std::
 }
 const char* name_of(void* order) { return static_cast<const Comparator*>(order)->Name(); }
 
-/// LevelDB makes a directory that is not there, and files in one that is no database.
+/// Throws failure if the directory is not a database, because LevelDB would create one.
 void require_database(const std::string& directory) {
   if (std::filesystem::exists(directory + "/CURRENT")) return;
-  throw failure(directory + ": it holds no LevelDB database (no file CURRENT)");
+  throw failure(directory + ": contains no LevelDB database (no file CURRENT)");
 }
 
 }  // namespace
@@ -159,7 +160,8 @@ struct leveldb_database::opened {
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;
 
-  /// The database's own name for its order is heard from LevelDB alone.
+  /// Opens the database again with its own comparator, whose name only LevelDB's error text
+  /// contains.
   void open_with_own(char* refusal, const std::string& given) {
     const std::string own = order_in(refusal);
     if (own.empty()) require_none(leveldb, directory, refusal);
@@ -169,12 +171,12 @@ struct leveldb_database::opened {
       throw failure(
           directory + ": its keys are in the order of the comparator '" + own +
           "', which this program does not have; if that is the order of the bytes, or "
-          "the reverse, name it by --comparator; otherwise a program that has it can copy "
-          "the keys");
+          "the reverse, pass --comparator; otherwise copy the keys with a program that has "
+          "the comparator");
     }
     require_none(leveldb, directory, open());
   }
-  /// An error, or null.
+  /// Opens the database. Returns LevelDB's error text, or nullptr.
   char* open() {
     options = leveldb.options_create();
     leveldb.options_set_paranoid_checks(options, 1);

@@ -10,17 +10,17 @@
 
 namespace outlast::apps::db {
 
-/// Debian's, of the package libleveldb1d.
+/// The library of Debian's package libleveldb1d.
 inline constexpr const char* leveldb_library = "libleveldb.so.1d";
 
-/// An open database of LevelDB's.
-///
-/// LevelDB opens it for writing, as it always does: it writes what its log holds to a table, and
-/// its own messages; keys and values stay as they are.
+/// An open LevelDB database.
+/// LevelDB opens a database only for writing: it writes the contents of its log to a table, and its
+/// messages to LOG. Keys and values do not change.
 class leveldb_database {
  public:
-  /// `order`: of its keys, as --comparator names it. Throws failure if the library is not there,
-  /// LevelDB does not open the directory, or the tool does not have the database's comparator.
+  /// `order`: the order of the keys, as a value of --comparator. Throws failure if the library does
+  /// not exist, LevelDB cannot open the directory, or the tool does not have the database's
+  /// comparator.
   leveldb_database(const std::string& library, const std::string& directory,
                    const std::string& order);
   ~leveldb_database();
@@ -30,7 +30,7 @@ class leveldb_database {
   /// The comparator of the database.
   [[nodiscard]] const outlast::db::Comparator& order() const noexcept;
 
-  // A place among the keys of one moment, at the first one to begin with.
+  // A cursor over the keys of a snapshot. It is initially at the first key.
   [[nodiscard]] bool is_valid() const;
   void next();
   // Valid until it moves.
@@ -38,7 +38,7 @@ class leveldb_database {
   [[nodiscard]] std::string_view value() const;
   /// Throws failure if reading has failed.
   void require_sound() const;
-  /// About how many bytes the keys before `key` take of its files.
+  /// Returns the approximate number of bytes of the files that the keys before `key` occupy.
   [[nodiscard]] std::uint64_t bytes_before(std::string_view key) const;
 
  private:

@@ -1,3 +1,4 @@
+// The progress bar of commands on stores.
 #include <apps/db/meter.hpp>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace outlast::apps::db {
 
-void meter::tell(std::uint64_t done, std::uint64_t all) {
+void meter::advance(std::uint64_t done, std::uint64_t all) {
   using namespace std::chrono_literals;
   if (all == 0) return;
   if (!bar_) {
@@ -17,8 +18,8 @@ void meter::tell(std::uint64_t done, std::uint64_t all) {
   }
   const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
   const auto step = static_cast<std::uint64_t>(part * steps);
-  if (step <= told_) return;
-  told_ = step;
+  if (step <= shown_) return;
+  shown_ = step;
   bar_->skip_to(step - 1);
   bar_->step(std::to_string(done) + " of about " + std::to_string(all) + " " + unit_);
 }

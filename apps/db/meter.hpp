@@ -1,4 +1,4 @@
-// How far a command is, once it takes longer than a second.
+// The progress of a command, shown if it takes longer than a second.
 #pragma once
 
 #include <apps/progress.hpp>
@@ -16,8 +16,8 @@ class meter {
  public:
   meter(std::string part, std::string unit) : part_(std::move(part)), unit_(std::move(unit)) {}
 
-  /// `done` of about `all` is done; all == 0: nobody knows how much there is.
-  void tell(std::uint64_t done, std::uint64_t all);
+  /// Shows that `done` of about `all` units are done. all == 0: the total is unknown.
+  void advance(std::uint64_t done, std::uint64_t all);
 
  private:
   static constexpr std::uint64_t steps = 1000;
@@ -25,7 +25,7 @@ class meter {
   std::string part_;
   std::string unit_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::uint64_t told_ = 0;
+  std::uint64_t shown_ = 0;
   std::optional<progress> bar_;
 };
 

@@ -1,3 +1,4 @@
+// The comparators that the tool has: bytewise and reverse.
 #include <apps/db/order.hpp>
 
 #include <outlast/db/slice.hpp>
@@ -13,7 +14,7 @@ namespace order_detail {
 using outlast::db::Comparator;
 using outlast::db::Slice;
 
-/// By bytes, forward or backward. It makes nothing shorter.
+/// Orders keys by their bytes, forward or backward. It shortens no key.
 class by_bytes final : public Comparator {
  public:
   by_bytes(std::string name, order_kind kind) : name_(std::move(name)), kind_(kind) {}
@@ -34,7 +35,7 @@ class by_bytes final : public Comparator {
 
 namespace {
 
-/// As RocksDB calls it.
+/// RocksDB's name for it.
 constexpr const char* reverse_name = "rocksdb.ReverseBytewiseComparator";
 
 std::optional<order_kind> kind_given(std::string_view given) {

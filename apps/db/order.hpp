@@ -1,4 +1,4 @@
-// Orders of keys that the tool has, under whatever name a program has given them.
+// The comparators that the tool has, with any name that a program has given them.
 #pragma once
 
 #include <outlast/db/comparator.hpp>
@@ -11,17 +11,18 @@ namespace outlast::apps::db {
 
 enum class order_kind { bytewise, reverse };
 
-/// What --comparator takes.
+/// The values of --comparator.
 inline constexpr std::array<const char*, 2> orders_given = {"bytewise", "reverse"};
 
-/// The comparator of this name. `given`: what --comparator was, the order that the name stands for;
-/// "": the name has to be a usual one. Null if it is not. Lives as long as the process.
+/// Returns the comparator with this name, which lives as long as the process. `given`: the value of
+/// --comparator, which states the order for any name. If it is "", returns nullptr for a name that
+/// is not a usual one.
 [[nodiscard]] const outlast::db::Comparator* comparator_of(const std::string& name,
                                                            std::string_view given);
-/// The same for what has no name yet: it gets the usual one of the order, bytewise for "".
+/// Returns the comparator with the usual name for the order `given`, bytewise for "".
 [[nodiscard]] const outlast::db::Comparator& usual_comparator(std::string_view given);
 
-/// Does another order than `given` have this name?
+/// Returns true if `name` is the usual name of an order other than `given`.
 [[nodiscard]] bool contradicts(const std::string& name, std::string_view given);
 
 }  // namespace outlast::apps::db

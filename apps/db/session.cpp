@@ -1,3 +1,4 @@
+// Opens stores for the commands of outlast db, with the comparator of their keys.
 #include <apps/db/session.hpp>
 
 #include <apps/db/order.hpp>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first key behind all that begin with `prefix`; none: there is none.
+/// Returns the first key after all keys with `prefix`, or nothing if there is no such key.
 std::optional<std::string> behind(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (prefix.empty()) return std::nullopt;
@@ -30,12 +31,12 @@ std::optional<std::string> behind(std::string prefix) {
   return prefix;
 }
 
-/// Is `a` before `b` in the order of the store?
-bool is_before(const db_impl& in, const Slice& a, const Slice& b) {
+/// Returns true if `a` is before `b` in the order of the store.
+bool is_before(const store_handle& in, const Slice& a, const Slice& b) {
   return in.order->Compare(a, b) < 0;
 }
 
-/// To the last key before `to`.
+/// Moves to the last key before `to`.
 void seek_last(Iterator& at, const std::optional<std::string>& to) {
   if (!to) {
     at.SeekToLast();
@@ -62,16 +63,16 @@ bool holds_store(const std::string& directory) {
 }
 
 void require_written(const Status& status) {
-  const std::string said = status.ToString();
-  if (!status.IsIOError() || said.find("no space") == std::string::npos) return require(status);
-  throw failure(said +
-                "; a store holds what was decided when it was made: --capacity makes a new one "
-                "that can hold more, in which the same keys may take some more space, too");
+  const std::string message = status.ToString();
+  if (!status.IsIOError() || message.find("no space") == std::string::npos) return require(status);
+  throw failure(message +
+                "; the capacity of a store is fixed when it is created: create a larger one with "
+                "--capacity, in which the same keys may need more space");
 }
 
 namespace {
 
-std::unique_ptr<DB> open_as_it_lies(const std::string& directory, const Comparator* order) {
+std::unique_ptr<DB> open_for_reading(const std::string& directory, const Comparator* order) {
   if (std::error_code unknown; !fs::is_directory(directory, unknown)) {
     throw failure(directory + ": no such directory");
   }
@@ -82,7 +83,7 @@ std::unique_ptr<DB> open_as_it_lies(const std::string& directory, const Comparat
   return std::unique_ptr<DB>(opened);
 }
 
-/// Are the keys of the store in this order?
+/// Throws failure if the keys of the store are not in this order.
 void require_order(const std::string& directory, DB& store, const Comparator& order) {
   const std::unique_ptr<Iterator> at(store.NewIterator(ReadOptions()));
   std::string last;
@@ -101,32 +102,33 @@ void require_order(const std::string& directory, DB& store, const Comparator& or
 [[noreturn]] void refuse_order(const std::string& directory, const std::string& name) {
   throw failure(directory + ": its keys are in the order of the comparator '" + name +
                 "', which this program does not have; if that is the order of the bytes, or the "
-                "reverse, name it by --comparator; otherwise the program that made the store reads "
-                "and writes it");
+                "reverse, pass --comparator; otherwise read and write the store with the program "
+                "that created it");
 }
 
-/// The comparator of a store. Null if the tool does not have it.
-const Comparator* order_of(const std::string& directory, DB& as_it_lies, const std::string& given) {
-  const std::string name = text_of(as_it_lies, "outlast.comparator");
+/// Returns the comparator of a store, or nullptr if the tool does not have it.
+const Comparator* order_of(const std::string& directory, DB& in_stored_order,
+                           const std::string& given) {
+  const std::string name = text_of(in_stored_order, "outlast.comparator");
   if (name.empty()) return &usual_comparator(given);  // no key was ever written to it
   if (contradicts(name, given)) {
     throw failure(directory + ": its keys are in the order of the comparator '" + name +
                   "', not in that of --comparator");
   }
   const Comparator* const order = comparator_of(name, given);
-  if (order != nullptr && !given.empty()) require_order(directory, as_it_lies, *order);
+  if (order != nullptr && !given.empty()) require_order(directory, in_stored_order, *order);
   return order;
 }
 
 }  // namespace
 
-db_impl open_to_read(const std::string& directory, reading how, const std::string& order) {
-  std::unique_ptr<DB> as_it_lies = open_as_it_lies(directory, nullptr);
-  const Comparator* const found = order_of(directory, *as_it_lies, order);
-  if (found == nullptr && how == reading::walks) return {std::move(as_it_lies), nullptr};
-  if (found == nullptr) refuse_order(directory, text_of(*as_it_lies, "outlast.comparator"));
-  as_it_lies.reset();
-  return {open_as_it_lies(directory, found), found};
+store_handle open_to_read(const std::string& directory, reading how, const std::string& order) {
+  std::unique_ptr<DB> in_stored_order = open_for_reading(directory, nullptr);
+  const Comparator* const found = order_of(directory, *in_stored_order, order);
+  if (found == nullptr && how == reading::walks) return {std::move(in_stored_order), nullptr};
+  if (found == nullptr) refuse_order(directory, text_of(*in_stored_order, "outlast.comparator"));
+  in_stored_order.reset();
+  return {open_for_reading(directory, found), found};
 }
 
 const Comparator& comparator_in(const std::string& directory, const std::string& order) {
@@ -134,28 +136,28 @@ const Comparator& comparator_in(const std::string& directory, const std::string&
   any.comparator = nullptr;
   DB* opened = nullptr;
   if (!DB::OpenForReading(any, directory, &opened).ok()) return usual_comparator(order);
-  const std::unique_ptr<DB> as_it_lies(opened);
-  const std::string name = text_of(*as_it_lies, "outlast.comparator");
+  const std::unique_ptr<DB> in_stored_order(opened);
+  const std::string name = text_of(*in_stored_order, "outlast.comparator");
   if (name.empty()) return usual_comparator(order);
   const Comparator* const found = contradicts(name, order) ? nullptr : comparator_of(name, order);
   if (found == nullptr) refuse_order(directory, name);
   return *found;
 }
 
-db_impl open_to_write(const std::string& directory, opening how, capacity room,
-                      const std::string& order, const std::string& order_name) {
+store_handle open_to_write(const std::string& directory, opening how, capacity room,
+                           const std::string& order, const std::string& order_name) {
   std::error_code unknown;
   if (how == opening::existing && !fs::is_directory(directory, unknown)) {
-    throw failure(directory + ": no such directory");  // to open a store would make it
+    throw failure(directory + ": no such directory");  // DB::Open() would create it
   }
   Options options;
   options.create_if_missing = how != opening::existing;
   options.error_if_exists = how == opening::made_or_none;
   if (how != opening::made_or_none && holds_store(directory)) {
-    const std::unique_ptr<DB> as_it_lies = open_as_it_lies(directory, nullptr);
-    options.comparator = order_of(directory, *as_it_lies, order);
+    const std::unique_ptr<DB> in_stored_order = open_for_reading(directory, nullptr);
+    options.comparator = order_of(directory, *in_stored_order, order);
     if (options.comparator == nullptr) {
-      refuse_order(directory, text_of(*as_it_lies, "outlast.comparator"));
+      refuse_order(directory, text_of(*in_stored_order, "outlast.comparator"));
     }
   } else {
     options.comparator =
@@ -175,20 +177,20 @@ std::uint64_t number_of(DB& store, const std::string& property) {
 
 std::string text_of(DB& store, const std::string& property) {
   std::string text;
-  if (!store.GetProperty(property, &text)) throw failure("the store does not tell " + property);
+  if (!store.GetProperty(property, &text)) throw failure("the store has no property " + property);
   return text;
 }
 
 void key_range::narrow(const std::string& with, const Comparator& order) {
   prefix = with;
   const bool is_by_bytes = &order == BytewiseComparator();
-  if (with.empty() || !is_by_bytes) return;  // in another order they may be anywhere
+  if (with.empty() || !is_by_bytes) return;  // in another order the keys may be anywhere
   from = std::max(from.value_or(""), with);
   const std::optional<std::string> end = behind(with);
   if (end && (!to || *end < *to)) to = end;
 }
 
-std::uint64_t visit(const db_impl& store, const key_range& range, bool backwards,
+std::uint64_t visit(const store_handle& store, const key_range& range, bool backwards,
                     std::uint64_t limit,
                     const std::function<void(const Slice&, const Slice&)>& visit) {
   ReadOptions checked;

@@ -14,79 +14,82 @@
 
 namespace outlast::apps::db {
 
-/// Why a command did not do what it was to do.
+/// The cause of the failure of a command.
 struct failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws failure unless it is OK.
+/// Throws failure unless the status is OK.
 void require(const outlast::db::Status& status);
-/// The same of a write: where there is no space the message tells what makes some.
+/// Throws failure unless the status of a write is OK. If there is no space, the message has the
+/// remedy.
 void require_written(const outlast::db::Status& status);
 
-/// Bytes of data for which a store is made; 0: as much as there is room for.
+/// Maximum bytes of data of a new store; 0: the default of StoreOptions.
 using capacity = std::uint64_t;
 
 /// An open store, and the order of its keys.
-struct db_impl {
+struct store_handle {
   std::unique_ptr<outlast::db::DB> store;
-  /// Null: the program's own, which the tool does not have; the keys come as they lie.
+  /// Null if the tool does not have the comparator; cursors then return the keys in their stored
+  /// order.
   const outlast::db::Comparator* order = nullptr;
 
   [[nodiscard]] outlast::db::DB& operator*() const noexcept { return *store; }
   [[nodiscard]] outlast::db::DB* operator->() const noexcept { return store.get(); }
 };
 
-/// What a command does with the keys that it reads.
+/// The use that a command makes of the keys.
 enum class reading {
-  looks,  ///< looks for some: it needs their order
-  walks,  ///< takes all of them as they lie
+  looks,  ///< searches keys: it requires their order
+  walks,  ///< reads all keys in their stored order
 };
 
-/// Is a store there, or what a repair that was cut off has left of one?
+/// Returns true if a store exists, or the remainder of an interrupted repair.
 [[nodiscard]] bool holds_store(const std::string& directory);
 
-/// Opens a store to be read; nothing of it changes. `order`: what --comparator was. Throws failure,
-/// also if the keys are in another order than that.
-[[nodiscard]] db_impl open_to_read(const std::string& directory, reading how,
-                                   const std::string& order);
+/// Opens a store for reading, without changing it. `order`: the value of --comparator. Throws
+/// failure, also if the keys are not in that order.
+[[nodiscard]] store_handle open_to_read(const std::string& directory, reading how,
+                                        const std::string& order);
 
 /// How a command opens a store that it writes to.
 enum class opening {
-  existing,      ///< it has to be there
-  made,          ///< it is made if it is not there
-  made_or_none,  ///< it must not be there
+  existing,      ///< the store must exist
+  made,          ///< the store is created if it does not exist
+  made_or_none,  ///< the store must not exist
 };
 
-/// Throws failure, and has changed nothing then. `order`: as above. `order_name`: that a store has
-/// which is made; "": the usual one.
-[[nodiscard]] db_impl open_to_write(const std::string& directory, opening how, capacity room,
-                                    const std::string& order, const std::string& order_name = {});
+/// Opens a store for writing. Throws failure without effect. `order`: as above. `order_name`: the
+/// name of the comparator of a new store; "": the usual name.
+[[nodiscard]] store_handle open_to_write(const std::string& directory, opening how, capacity room,
+                                         const std::string& order,
+                                         const std::string& order_name = {});
 
-/// The comparator of a store that is there; of one that cannot be read, the usual one of the order.
-/// Throws failure if the tool does not have it.
+/// Returns the comparator of an existing store. If the store cannot be read, returns the comparator
+/// with the usual name for the order. Throws failure if the tool does not have it.
 [[nodiscard]] const outlast::db::Comparator& comparator_in(const std::string& directory,
                                                            const std::string& order);
 
-/// A number that the store tells about itself.
+/// Returns a property of the store as a number.
 [[nodiscard]] std::uint64_t number_of(outlast::db::DB& store, const std::string& property);
-/// A text that the store tells about itself.
+/// Returns a property of the store as a text.
 [[nodiscard]] std::string text_of(outlast::db::DB& store, const std::string& property);
 
-/// Keys from `from` on and before `to`, that begin with `prefix`.
+/// The keys from `from` (inclusive) to `to` (exclusive).
 struct key_range {
-  std::optional<std::string> from;  ///< none: from the first one on
-  std::optional<std::string> to;    ///< none: to the end
+  std::optional<std::string> from;  ///< none: the first key
+  std::optional<std::string> to;    ///< none: the end
   std::string prefix;
 
-  /// Only those that begin with `with`.
+  /// Limits the range to the keys that begin with `with`.
   void narrow(const std::string& with, const outlast::db::Comparator& order);
 };
 
-/// Calls visit(key, value) for at most `limit` keys, and answers for how many. A range is one of
-/// the store's order, but all keys are of any. Throws failure.
+/// Calls visit(key, value) for at most `limit` keys and returns their number. A limited range
+/// requires the order of the store; the range of all keys does not. Throws failure.
 std::uint64_t visit(
-    const db_impl& store, const key_range& range, bool backwards, std::uint64_t limit,
+    const store_handle& store, const key_range& range, bool backwards, std::uint64_t limit,
     const std::function<void(const outlast::db::Slice&, const outlast::db::Slice&)>& visit);
 
 }  // namespace outlast::apps::db

@@ -1,3 +1,4 @@
+// Escapes bytes as text on one line, and back.
 #include <apps/db/text.hpp>
 
 #include <algorithm>

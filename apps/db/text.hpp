@@ -1,4 +1,4 @@
-// Any bytes as text on one line, and back.
+// Escapes bytes as text on one line, and back.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,16 @@
 
 namespace outlast::apps::db {
 
-/// Printable ASCII as it is, a backslash twice, every other byte as \xNN.
+/// Returns printable ASCII unchanged, a backslash as two, and every other byte as \xNN.
 [[nodiscard]] std::string escaped(std::string_view bytes);
-/// The bytes of such text; bytes that need no escape may have one, and others may have none. None
-/// if a backslash is followed by something else.
+/// Returns the bytes of an escaped text, or nothing if a backslash is followed by neither a
+/// backslash nor xNN. Every byte may be escaped or not.
 [[nodiscard]] std::optional<std::string> unescaped(std::string_view text);
 
-/// What --help says about keys and values.
+/// The paragraph of --help about keys and values.
 inline constexpr const char* escapes =
-    "Keys and values are any bytes. In arguments and in what is printed, \\xNN is the byte of that "
-    "hexadecimal number and \\\\ a backslash; a key that begins with '-' stands behind '--'.";
+    "Keys and values are any bytes. In arguments and output, \\xNN is the byte with that "
+    "hexadecimal "
+    "number and \\\\ is a backslash. Write '--' before a key that begins with '-'.";
 
 }  // namespace outlast::apps::db

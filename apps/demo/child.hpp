@@ -1,4 +1,4 @@
-// What a child of the demo does, for any policy.
+// The work of the demo's child processes, for any policy.
 #pragma once
 
 #include <apps/demo/exchange.hpp>
@@ -21,8 +21,8 @@ namespace outlast::apps::demo {
 
 inline constexpr const char* pool_file = "demo.pool";
 
-/// One child's life under `task::ingest`: open and recover, show what survived, then ingest and
-/// acknowledge until killed. `Policy` decides what survives.
+/// Runs a child under `task::ingest`: opens and recovers the table, copies its entries for the
+/// parent, then ingests and acknowledges words until it is killed.
 template <class Policy>
 class ingestion {
  public:
@@ -69,7 +69,7 @@ class ingestion {
     }
   }
 
-  /// Goes through the stream from a little before the thread's last acknowledgement.
+  /// Ingests the stream from a position shortly before the thread's last acknowledgement.
   void ingest_as(word_table<Policy>& table, std::uint32_t thread) {
     const std::string_view text = shared_.text();
     const std::uint64_t last =
@@ -95,7 +95,7 @@ class ingestion {
       return;
     }
     table.ingest(key, position, replayed && header_.fault == sabotage::repeat);
-    // The operation has returned: only now may the world be told.
+    // The operation has returned, so the word may be acknowledged.
     if (!replayed) acknowledged.store(position, std::memory_order_release);
   }
 

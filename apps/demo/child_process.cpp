@@ -1,3 +1,4 @@
+// Shared memory and child processes of the demo.
 #include <apps/demo/child_process.hpp>
 
 #include <cerrno>
@@ -102,7 +103,7 @@ child_end child_process::wait() {
 
 bool child_process::stop() {
   using namespace std::chrono_literals;
-  // Again and again: whoever else lets the child go on would leave us waiting for ever.
+  // The signal is repeated, because another process may continue the child in between.
   for (int status = 0; !end_; std::this_thread::sleep_for(20us)) {
     ::kill(id_, SIGSTOP);
     if (::waitpid(id_, &status, WUNTRACED | WNOHANG) != id_) continue;

@@ -1,4 +1,4 @@
-// A program that kills itself for a living: memory that outlives a child, and children to kill.
+// Memory that outlives a child process, and child processes that the demo kills.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace outlast::apps {
 
 /// Anonymous memory shared with child processes through an inherited file descriptor. It outlives
-/// every child, whatever way it dies. Movable; unmapped and closed by the destructor.
+/// every child. Movable; the destructor unmaps and closes it.
 class shared_memory {
  public:
-  /// Zeroed memory. Throws std::system_error.
+  /// Creates zeroed memory. Throws std::system_error.
   [[nodiscard]] static shared_memory create(std::size_t bytes);
-  /// What a parent created, seen from a child that inherited `descriptor`.
+  /// Maps the memory of the parent in a child that has inherited `descriptor`.
   [[nodiscard]] static shared_memory attach(int descriptor);
 
   shared_memory(shared_memory&& other) noexcept;
@@ -35,14 +35,14 @@ class shared_memory {
   std::size_t size_;
 };
 
-/// How a child ended.
+/// The end of a child process.
 struct child_end {
-  int exit_status = 0;  ///< what it returned; 0 if a signal ended it
-  int signal = 0;       ///< the signal that ended it; 0 if it returned
+  int exit_status = 0;  ///< the exit status; 0 if a signal ended the child
+  int signal = 0;       ///< the signal that ended the child; 0 if it returned
 };
 
-/// This program, started again: a new process with an address-space layout of its own.
-/// Killed and reaped by the destructor, if it still runs. Not thread-safe.
+/// A new process of this program, with its own address-space layout. The destructor kills and reaps
+/// it if it still runs. Not thread-safe.
 class child_process {
  public:
   /// Executes this program with `arguments` (argv[1] and so on). Throws std::system_error.
@@ -51,16 +51,16 @@ class child_process {
   child_process(const child_process&) = delete;
   child_process& operator=(const child_process&) = delete;
 
-  /// How it ended; nothing while it runs.
+  /// Returns the end of the process, or nothing while it runs.
   [[nodiscard]] std::optional<child_end> poll();
-  /// Waits for its end.
+  /// Blocks until the process ends.
   child_end wait();
-  /// SIGSTOP: no instruction of it is executed from the return of this to go_on(). False if it has
-  /// ended before.
+  /// Sends SIGSTOP. The process executes no instruction from the return of this function to
+  /// go_on(). Returns false if the process has ended before.
   [[nodiscard]] bool stop();
-  /// SIGCONT.
+  /// Sends SIGCONT.
   void go_on();
-  /// SIGKILL: no handler, no destructor, no chance to finish. Returns when the process is gone.
+  /// Sends SIGKILL, so that no handler and no destructor runs. Returns when the process has ended.
   child_end kill();
 
  private:
@@ -68,7 +68,7 @@ class child_process {
   std::optional<child_end> end_;
 };
 
-/// Called by a child: it dies as soon as its parent does.
+/// Called by a child: the child ends as soon as its parent does.
 void die_with_parent();
 
 }  // namespace outlast::apps

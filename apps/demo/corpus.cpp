@@ -1,3 +1,4 @@
+// Reads the text that the demo ingests.
 #include <apps/demo/corpus.hpp>
 #include <apps/demo/words.hpp>
 
@@ -33,11 +34,12 @@ void append(corpus& to, const fs::path& file, std::size_t max_bytes) {
   const std::string text = read_file(file, max_bytes - to.text.size());
   if (text.empty()) return;
   to.text += text;
-  if (to.text.size() < max_bytes) to.text += '\n';  // words end with their file
+  if (to.text.size() < max_bytes) to.text += '\n';  // no word extends into the next file
   ++to.files;
 }
 
-/// Files below `folder` whose name passes, in an order that does not depend on the file system.
+/// Returns the files below `folder` whose name `passes` accepts, in an order that does not depend
+/// on the file system.
 template <class Wanted>
 std::vector<fs::path> files_below(const fs::path& folder, Wanted&& wanted) {
   std::vector<fs::path> found;
@@ -76,7 +78,7 @@ std::vector<fs::path> default_files() {
 corpus read_corpus(const std::vector<fs::path>& files, std::size_t max_bytes) {
   corpus result;
   for (const fs::path& file : files) {
-    // A file is looked at even where no room is left: a wrong name is an error all the same.
+    // Every file is opened, even if the text is full, because a wrong name must be an error.
     append(result, file, max_bytes);
   }
   if (!word_scanner(result.text).next()) {

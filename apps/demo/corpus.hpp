@@ -14,13 +14,13 @@ struct corpus {
   std::size_t files = 0;
 };
 
-/// Reads `files`, in order, up to `max_bytes` altogether. Throws std::runtime_error that names the
-/// file that is missing, cannot be read or is no regular file, and if there is no word in any.
+/// Reads `files` in order, up to `max_bytes` in total. Throws std::runtime_error with the name of a
+/// file that is missing, cannot be read or is not a regular file, and if no file contains a word.
 [[nodiscard]] corpus read_corpus(const std::vector<std::filesystem::path>& files,
                                  std::size_t max_bytes);
 
-/// What a Debian system has to read: its dictionary, package descriptions, licences and copyright
-/// notes. Throws std::runtime_error if there is nothing.
+/// Reads the texts of a Debian system: dictionary, package descriptions, licences and copyright
+/// notes. Throws std::runtime_error if there are none.
 [[nodiscard]] corpus read_default_corpus(std::size_t max_bytes);
 
 }  // namespace outlast::apps::demo

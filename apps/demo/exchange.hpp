@@ -1,4 +1,4 @@
-// What the demo's parent and its children tell each other: plain words in shared memory.
+// The messages between the demo's parent and its children: plain words in shared memory.
 #pragma once
 
 #include <apps/demo/child_process.hpp>
@@ -16,26 +16,26 @@ namespace outlast::apps::demo {
 
 inline constexpr std::uint32_t max_threads = 64;
 
-/// What a child is started for.
+/// The task of a child.
 enum class task : std::uint32_t {
   ingest,   ///< open, show what survived, ingest until killed or until the end of the stream
-  measure,  ///< throughput beside the transient twin, counts of flushes and fences
+  measure,  ///< throughput compared with a transient table, counts of flushes and fences
 };
 
-/// Deliberate faults, by which tests prove that the demo notices.
+/// Deliberate faults, which tests use to show that the demo detects losses.
 enum class sabotage : std::uint32_t {
   none,
   lose,    ///< one update of each round is acknowledged without being made
   repeat,  ///< replayed words are counted again
 };
 
-/// How far a child has come.
+/// The progress of a child.
 enum class stage : std::uint32_t {
   starting,
   ready,     ///< the pool is open and the table recovered
-  shown,     ///< what survived lies in the shared memory
+  shown,     ///< the surviving entries are in the shared memory
   finished,  ///< the end of the stream is reached and the pool closed, or the measurement made
-  failed,    ///< `message` says why
+  failed,    ///< `message` has the cause
 };
 
 /// One word of the map, as a child found it.
@@ -45,7 +45,7 @@ struct survivor {
 };
 static_assert(sizeof(survivor) == 56);
 
-/// Figures of a `task::measure`; negative where nothing was measured.
+/// Results of a `task::measure`; a negative value was not measured.
 struct figures {
   double mops = -1;
   double ratio_to_transient = -1;
@@ -53,14 +53,14 @@ struct figures {
   double fences_per_op = -1;
 };
 
-/// One thread's progress: every word that it owns up to here is in the map, durably. Written by
-/// that thread after the operation has returned; 0 before the first.
+/// The progress of one thread: every word that it owns up to this position is in the map, durably.
+/// The thread stores it after the operation has returned; 0 before the first.
 struct alignas(64) acknowledgement {
   std::atomic<std::uint64_t> position{0};
   std::byte padding[56]{};
 };
 
-/// The head of the shared memory. Behind it lie the text and room for the survivors.
+/// The header of the shared memory. The text and the space for the survivors follow.
 struct exchange_header {
   // Written by the parent while no child runs.
   task what = task::ingest;
@@ -70,10 +70,11 @@ struct exchange_header {
   std::uint64_t text_bytes = 0;
   std::uint64_t survivors_room = 0;
   std::uint64_t pool_bytes = 0;
-  std::uint64_t stop_after = 0;    ///< the last position of the stream
-  std::uint64_t replay_bytes = 0;  ///< how far before its acknowledgement a thread starts again
-  bool go = true;                  ///< false: show what survived, then wait to be killed
-  char folder[1024]{};             ///< where pools lie
+  std::uint64_t stop_after = 0;  ///< the last position of the stream
+  /// the distance before its acknowledgement at which a thread restarts
+  std::uint64_t replay_bytes = 0;
+  bool go = true;       ///< false: copy the surviving entries, then wait for the kill
+  char folder[1024]{};  ///< the directory of the pools
   // Written by the child.
   std::atomic<stage> reached{stage::starting};
   std::uint32_t reserved = 0;
@@ -84,10 +85,11 @@ struct exchange_header {
   acknowledgement acknowledged[max_threads];
 };
 
-/// The shared memory with its parts. A handle; thread-safe as far as the header's fields are.
+/// A handle of the shared memory and its parts. Thread-safe to the extent that the header's fields
+/// are.
 class exchange {
  public:
-  /// The parent's: room for `text` and for a map of `words` words.
+  /// Creates the memory in the parent, with space for `text` and for a map of `words` words.
   exchange(std::string_view text, std::size_t words)
       : memory_(shared_memory::create(bytes_needed(text.size(), words))) {
     new (memory_.data()) exchange_header;
@@ -95,7 +97,7 @@ class exchange {
     header().survivors_room = words;
     std::memcpy(memory_.data() + text_offset, text.data(), text.size());
   }
-  /// The child's.
+  /// Maps the memory in a child.
   explicit exchange(int descriptor) : memory_(shared_memory::attach(descriptor)) {}
 
   [[nodiscard]] int descriptor() const noexcept { return memory_.descriptor(); }
@@ -105,7 +107,7 @@ class exchange {
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(memory_.data() + text_offset), header().text_bytes};
   }
-  /// The whole room; the first `survivors_found` are filled.
+  /// Returns the space for all survivors. The first `survivors_found` are filled.
   [[nodiscard]] std::span<survivor> survivors() const noexcept {
     return {reinterpret_cast<survivor*>(memory_.data() + survivors_offset(header().text_bytes)),
             header().survivors_room};
@@ -123,7 +125,7 @@ class exchange {
   shared_memory memory_;
 };
 
-/// Copies `text`, cut if need be, into a field of the header.
+/// Copies `text`, truncated if necessary, into a field of the header.
 template <std::size_t Size>
 void put_text(char (&field)[Size], std::string_view text) noexcept {
   const std::size_t length = text.size() < Size ? text.size() : Size - 1;

@@ -1,3 +1,4 @@
+// Instantiates the code that the tables of all policies share.
 #include <apps/demo/instances.hpp>
 
 namespace outlast {

@@ -1,4 +1,4 @@
-// What the tables of all rows share is compiled once, in instances.cpp.
+// Declares the instances that the tables of all policies share. instances.cpp compiles them once.
 #pragma once
 
 #include <outlast/alloc/arena.hpp>

@@ -1,9 +1,8 @@
-// outlast demo: a program is killed again and again while it writes, and loses nothing.
-//
-// A child process counts the words of a text in a durable hash table, word -> (how often, where
-// last). The parent kills it at random moments, starts it again on the same pool in a new process,
-// and compares what is left with what had been acknowledged; at the end, the whole table with an
-// exact count made by ordinary means.
+// outlast demo: kills a program repeatedly while it writes, and shows that it loses nothing.
+// A child process counts the words of a text in a durable hash table: word -> (count, last
+// position). The parent kills it at random times, starts it again on the same pool in a new
+// process, and compares the surviving table with the acknowledged words. At the end it compares the
+// whole table with an exact count that uses ordinary containers.
 #include <apps/demo/corpus.hpp>
 #include <apps/demo/report.hpp>
 #include <apps/demo/subject.hpp>
@@ -38,7 +37,7 @@ constexpr std::size_t max_text_bytes = 4 * 1024 * 1024;
 
 volatile std::sig_atomic_t interrupt_seen = 0;
 
-/// What the command line says.
+/// The options of the command line.
 struct demo_options {
   std::vector<std::string> files;
   std::vector<std::string> policies;
@@ -50,14 +49,15 @@ struct demo_options {
   bool no_measure = false;
 };
 
-/// A folder of our own for pools, removed with its content unless `keep` is called.
+/// A temporary directory for pools. The destructor removes it with its contents unless keep() was
+/// called.
 class pool_folder {
  public:
   explicit pool_folder(const std::string& parent) {
     const fs::path base = parent.empty() ? fs::temp_directory_path() : fs::path(parent);
     if (!fs::is_directory(base)) {
       throw std::runtime_error(base.string() +
-                               ": no such folder; --pool-dir names an existing one");
+                               ": no such folder; --pool-dir must name an existing one");
     }
     path_ = fs::absolute(base) / ("outlast-demo-" + std::to_string(::getpid()));
     std::error_code code;
@@ -104,7 +104,7 @@ std::uint32_t subject_named(const std::string& name) {
   throw std::runtime_error("unknown policy '" + name + "'; there are " + all_choices());
 }
 
-/// The rows asked for; all that this machine can run where none is named.
+/// Returns the requested policies, or all that this machine can run if none is named.
 std::vector<std::uint32_t> chosen_subjects(const std::vector<std::string>& names) {
   std::vector<std::uint32_t> chosen;
   for (const std::string& name : names) chosen.push_back(subject_named(name));
@@ -157,7 +157,7 @@ std::vector<demo::outcome> run_all(const demo_options& options, const demo::sett
   return outcomes;
 }
 
-/// A child that fails of itself leaves a pool that is worth looking at.
+/// A child that fails by itself leaves a pool that is worth an examination.
 std::vector<demo::outcome> run_or_keep(const demo_options& options, const demo::settings& how,
                                        std::string_view text, pool_folder& folder) {
   try {
@@ -169,14 +169,14 @@ std::vector<demo::outcome> run_or_keep(const demo_options& options, const demo::
   }
 }
 
-/// Says what was lost, if anything was. Returns the exit status.
-int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
+/// Prints the losses, if there are any. Returns the exit status.
+int check(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
   int status = 0;
   for (const demo::outcome& result : outcomes) {
-    if (result.judged.clean()) continue;
+    if (result.checked.clean()) continue;
     std::cerr << "outlast demo: " << result.who.policy << " on " << result.who.domain << ": "
-              << result.judged.lost << " acknowledged updates lost, " << result.judged.wrong
-              << " entries wrong; for example " << result.judged.example << '\n';
+              << result.checked.lost << " acknowledged updates lost, " << result.checked.wrong
+              << " entries wrong; for example " << result.checked.example << '\n';
     status = exit_lost;
   }
   if (status != 0) {
@@ -187,7 +187,7 @@ int judge(const std::vector<demo::outcome>& outcomes, pool_folder& folder) {
 }
 
 int run_demo(const demo_options& options) {
-  (void)chosen_subjects(options.policies);  // a wrong name is said before anything else is
+  (void)chosen_subjects(options.policies);  // a wrong name is reported before any other output
   const demo::corpus corpus = corpus_for(options.files);
   pool_folder folder(options.pool_dir);
   stop_on_interrupt();
@@ -199,14 +199,13 @@ int run_demo(const demo_options& options) {
                      .interrupted = [] { return interrupt_seen != 0; }};
   if (!options.json) {
     std::cout << "Counting the words of " << corpus.files << " files (" << corpus.text.size() / 1024
-              << " KiB, again and again) with " << how.threads
-              << " threads in a durable hash table; " << options.kills
-              << " kills for each policy.\n"
+              << " KiB, repeatedly) with " << how.threads << " threads in a durable hash table; "
+              << options.kills << " kills for each policy.\n"
               << std::flush;
   }
   const std::vector<demo::outcome> outcomes = run_or_keep(options, how, corpus.text, folder);
   if (!options.json) demo::print_table(std::cout, outcomes);
-  return judge(outcomes, folder);
+  return check(outcomes, folder);
 }
 
 int run_and_report(const demo_options& options) {
@@ -227,7 +226,9 @@ void add_options(CLI::App& program, demo_options& options) {
   program.add_option("--kills", options.kills, "Kills for each policy")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
-  program.add_option("--policies", options.policies, "Which rows (default: all): " + all_choices())
+  program
+      .add_option("--policies", options.policies,
+                  "Policies and domains (default: all): " + all_choices())
       ->delimiter(',')
       ->allow_extra_args(false);  // a text may follow
   program
@@ -255,9 +256,8 @@ bool is_child(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace outlast::apps;
   if (is_child(argc, argv)) return demo::run_child(std::atoi(argv[2]));
-  CLI::App program{
-      "Kills a program again and again while it writes, and shows that it loses nothing",
-      "outlast demo"};
+  CLI::App program{"Kills a program repeatedly while it writes, and shows that it loses nothing",
+                   "outlast demo"};
   demo_options options;
   add_options(program, options);
   program.callback([&] { exit_with(run_and_report(options)); });

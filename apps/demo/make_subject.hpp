@@ -1,4 +1,4 @@
-// Instantiates the demo's children for one policy: included by one small source per policy.
+// Instantiates the demo's children for one policy. One small source per policy includes it.
 #pragma once
 
 #include <apps/demo/child.hpp>

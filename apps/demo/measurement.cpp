@@ -1,9 +1,10 @@
+// Helpers of the demo's measurements: medians and pools.
 #include <apps/demo/measurement.hpp>
 
 namespace outlast::apps::demo {
 namespace {
 
-/// The middle of `values`; they are not empty.
+/// Returns the median of `values`. Requires: `values` is not empty.
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

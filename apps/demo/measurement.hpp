@@ -1,4 +1,4 @@
-// Throughput beside the transient twin, and counts of flushes and fences.
+// Measures throughput compared with a transient table, and counts flushes and fences.
 #pragma once
 
 #include <apps/demo/exchange.hpp>
@@ -25,8 +25,8 @@
 
 namespace outlast::apps::demo {
 
-/// The text cut into words beforehand, so that what is timed is the map and not the scanner.
-/// Immutable once built.
+/// The words of the text, scanned in advance, so that the measurement does not include the scanner.
+/// Immutable after construction.
 class prepared_text {
  public:
   prepared_text(std::string_view text, std::uint32_t threads) : text_(text), tokens_(threads) {
@@ -42,12 +42,12 @@ class prepared_text {
     return static_cast<std::uint32_t>(tokens_.size());
   }
 
-  /// Ingests the words of `thread` as pass `pass` of the stream, at most `most` of them.
-  /// Returns how many there were.
+  /// Ingests at most `max_words` words of `thread`, as pass `pass` of the stream. Returns their
+  /// number.
   template <class Table>
   std::size_t ingest(Table& table, std::uint32_t thread, std::uint64_t pass,
-                     std::size_t most = std::numeric_limits<std::size_t>::max()) const {
-    const std::size_t count = std::min(most, tokens_[thread].size());
+                     std::size_t max_words = std::numeric_limits<std::size_t>::max()) const {
+    const std::size_t count = std::min(max_words, tokens_[thread].size());
     for (std::size_t i = 0; i < count; ++i) {
       const token at = tokens_[thread][i];
       table.ingest(word_key(text_.substr(at.offset, at.length)),
@@ -66,7 +66,7 @@ class prepared_text {
   std::size_t words_ = 0;
 };
 
-/// What is timed in turns.
+/// A table that is measured in turns with another one.
 class timed {
  public:
   virtual ~timed() = default;
@@ -74,7 +74,7 @@ class timed {
   virtual double run(std::uint64_t passes) = 0;
 };
 
-/// A table that is filled once and then timed pass by pass.
+/// A table that is filled once and then measured pass by pass.
 template <class Policy>
 class timed_table final : public timed {
  public:
@@ -105,20 +105,21 @@ class timed_table final : public timed {
   std::uint64_t pass_ = 0;
 };
 
-/// The table that survives nothing, filled. It is compiled once for all policies.
+/// The filled table without durability. It is compiled once for all policies.
 [[nodiscard]] std::unique_ptr<timed> make_transient_twin(exchange_header& header,
                                                          const prepared_text& text);
 
-/// Times `durable` and its transient twin in turns: what disturbs one disturbs the other.
+/// Measures `durable` and the transient table in turns, so that disturbances affect both.
 void measure_throughput(exchange_header& header, const prepared_text& text, timed& durable);
 
-/// Counts what `Policy`, over a counting domain, issues per word in a filled table.
+/// Counts the flushes and fences of `Policy` per word in a filled table, under a counting domain.
 template <class Policy>
 void count_flushes(exchange_header& header, const prepared_text& text) {
   constexpr std::size_t words_counted = 100'000;
   word_table<Policy> table(std::filesystem::path(header.folder) / "counted.pool",
                            header.pool_bytes);
-  // Twice: while the table grows, the next pass still links sentinels of new buckets.
+  // Two passes, because the pass after the growth of the table still links sentinels of new
+  // buckets.
   for (std::uint64_t pass = 0; pass < 2; ++pass) text.ingest(table, 0, pass, words_counted);
   const base::thread_context& counts = base::this_thread();
   const std::uint64_t flushes = counts.flushes;
@@ -129,14 +130,14 @@ void count_flushes(exchange_header& header, const prepared_text& text) {
   header.measured.fences_per_op = static_cast<double>(counts.fences - fences) * per_word;
 }
 
-/// Two rows have this policy, over two domains.
+/// Two rows have this policy, under two domains.
 extern template void count_flushes<
     durable::flit<durable::tag::adjacent, durable::automatic, domain::counting<domain::adr>>>(
     exchange_header& header, const prepared_text& text);
 
-/// One child's life under `task::measure`. `Kind::policy<D>` is the policy under domain D.
-/// Flushes and fences are counted under the instructions of `adr` whatever the domain: elsewhere a
-/// flush is nothing, and what is worth knowing is what the policy asks for where it is something.
+/// Runs a child under `task::measure`. `Kind::policy<D>` is the policy under domain D. Flushes and
+/// fences are counted under `adr` for every domain, because a flush has no cost in the other
+/// domains.
 template <class Kind, class Domain>
 void measure(exchange& shared) {
   using counted_domain = domain::counting<domain::adr>;

@@ -1,3 +1,4 @@
+// Checks the demo's map against the words that were acknowledged.
 #include <apps/demo/reference.hpp>
 
 #include <algorithm>
@@ -13,19 +14,20 @@ std::string in_quotes(std::string_view word) {
 }
 
 std::string describe(std::string_view word, const occurrences& found, const occurrences& expected) {
-  return in_quotes(word) + ": the map says " + std::to_string(found.count) + " times, last at " +
-         std::to_string(found.last) + "; acknowledged were " + std::to_string(expected.count) +
-         ", last at " + std::to_string(expected.last);
+  return in_quotes(word) + ": the map has the count " + std::to_string(found.count) + ", last at " +
+         std::to_string(found.last) + "; the acknowledged count is " +
+         std::to_string(expected.count) + ", last at " + std::to_string(expected.last);
 }
 
-/// Updates that are missing, in the arithmetic of a 24-bit counter.
+/// Returns the number of missing updates, in the arithmetic of a 24-bit counter.
 std::uint64_t missing(const occurrences& found, const occurrences& expected) {
   const std::uint64_t difference = (expected.count - found.count) & occurrences::count_mask;
   return difference <= occurrences::count_mask / 2 ? difference : 0;
 }
 
-/// Files a contradiction as lost updates where the map knows less than it should, else as wrong.
-void file_contradiction(verdict& result, const occurrences& found, const occurrences& expected) {
+/// Counts a contradiction as lost updates if the map has fewer than expected, otherwise as wrong.
+void file_contradiction(check_result& result, const occurrences& found,
+                        const occurrences& expected) {
   const std::uint64_t lost = missing(found, expected);
   result.lost += lost;
   if (lost == 0) ++result.wrong;
@@ -108,13 +110,13 @@ bool reference::is_in_flight(std::uint32_t word, const occurrences& found) const
          found == expected_[word].followed_by(part.position(text_.size()));
 }
 
-void reference::complain(verdict& result, std::uint32_t word, const occurrences& found) const {
+void reference::complain(check_result& result, std::uint32_t word, const occurrences& found) const {
   file_contradiction(result, found, expected_[word]);
   if (result.example.empty()) result.example = describe(names_[word], found, expected_[word]);
 }
 
-verdict reference::judge(std::span<const survivor> survivors) const {
-  verdict result;
+check_result reference::check(std::span<const survivor> survivors) const {
+  check_result result;
   std::vector<bool> seen(names_.size());
   for (const survivor& entry : survivors) {
     const auto number = numbers_.find(entry.key.view());
@@ -122,7 +124,7 @@ verdict reference::judge(std::span<const survivor> survivors) const {
       ++result.wrong;
       if (result.example.empty()) {
         result.example = in_quotes(entry.key.view()) + " is in the map " +
-                         (number == numbers_.end() ? "and in no text" : "twice");
+                         (number == numbers_.end() ? "but in no text" : "twice");
       }
       continue;
     }
@@ -137,14 +139,14 @@ verdict reference::judge(std::span<const survivor> survivors) const {
   return result;
 }
 
-verdict compare_with_exact_count(std::string_view text, std::uint64_t passes,
-                                 std::span<const survivor> survivors) {
+check_result compare_with_exact_count(std::string_view text, std::uint64_t passes,
+                                      std::span<const survivor> survivors) {
   exact_count exact = count_exactly(text);
-  verdict result;
+  check_result result;
   for (const survivor& entry : survivors) {
     const occurrences found = occurrences::unpack(entry.packed);
     occurrences expected;
-    // Taken out when met, so that a second entry of one word stands out.
+    // The entry is removed, so that a second entry of the same word is detected.
     if (const auto known = exact.extract(std::string(entry.key.view()))) {
       expected.count = known.mapped().times * passes & occurrences::count_mask;
       expected.last = (passes - 1) * text.size() + known.mapped().last + 1;

@@ -1,4 +1,4 @@
-// The judge: what the map must hold, computed without the map.
+// The checker: computes the expected contents of the map without the map.
 #pragma once
 
 #include <apps/demo/exchange.hpp>
@@ -14,13 +14,13 @@
 
 namespace outlast::apps::demo {
 
-/// What a comparison of the map with the exact count found.
-struct verdict {
-  std::uint64_t lost = 0;   ///< acknowledged updates that the map does not hold
+/// The result of a comparison of the map with the expected contents.
+struct check_result {
+  std::uint64_t lost = 0;   ///< acknowledged updates that are not in the map
   std::uint64_t wrong = 0;  ///< entries that no order of events explains
-  std::string example;      ///< the first contradiction, in words
+  std::string example;      ///< a description of the first contradiction
 
-  void add(const verdict& other) {
+  void add(const check_result& other) {
     lost += other.lost;
     wrong += other.wrong;
     if (example.empty()) example = other.example;
@@ -28,33 +28,30 @@ struct verdict {
   [[nodiscard]] bool clean() const noexcept { return lost == 0 && wrong == 0; }
 };
 
-/// The exact count of each word up to the positions that were acknowledged, kept in ordinary memory
-/// by the parent, which is never killed.
-///
-/// The stream is the text again and again; the word at offset o of pass p has position
-/// p * size + o + 1. Each word belongs to one thread, and each thread makes its updates one after
-/// the other: so at any kill, of the words behind its acknowledgement at most the very next is in
-/// the map.
-/// Not thread-safe.
+/// The exact count of each word up to the acknowledged positions. The parent, which is never
+/// killed, keeps it in ordinary memory.
+/// The stream repeats the text; the word at offset o of pass p has position p * size + o + 1. Each
+/// word belongs to one thread, and each thread makes its updates one at a time. Therefore, after a
+/// kill, at most one word after a thread's acknowledgement is in the map. Not thread-safe.
 class reference {
  public:
-  /// Refers to `text`, which must outlive it.
+  /// Requires: `text` outlives the object.
   reference(std::string_view text, std::uint32_t threads);
 
   [[nodiscard]] std::size_t distinct_words() const noexcept { return names_.size(); }
   [[nodiscard]] std::uint64_t words_per_pass() const noexcept { return words_per_pass_; }
-  /// Words acknowledged altogether.
+  /// Returns the number of acknowledged words.
   [[nodiscard]] std::uint64_t acknowledged() const noexcept { return acknowledged_; }
 
-  /// Starts again, for another map.
+  /// Resets the state for another map.
   void reset();
-  /// `thread` has acknowledged everything that it owns up to `position`.
+  /// Records that `thread` has acknowledged all its words up to `position`.
   void advance(std::uint32_t thread, std::uint64_t position);
-  /// The last position that may be in the map: each thread may have made one update more than it
-  /// has acknowledged.
+  /// Returns the last position that may be in the map: each thread may have made one update more
+  /// than it has acknowledged.
   [[nodiscard]] std::uint64_t furthest_in_flight() const;
-  /// Compares what a map holds after a kill with what was acknowledged. Exact: see above.
-  [[nodiscard]] verdict judge(std::span<const survivor> survivors) const;
+  /// Compares the map after a kill with the acknowledged words. The comparison is exact; see above.
+  [[nodiscard]] check_result check(std::span<const survivor> survivors) const;
 
  private:
   struct token {
@@ -62,8 +59,8 @@ class reference {
     std::uint32_t word;
   };
   struct partition {
-    std::vector<token> tokens;  // of one pass
-    std::uint64_t pass = 0;     // the next token that is not acknowledged yet:
+    std::vector<token> tokens;  // the tokens of one pass
+    std::uint64_t pass = 0;     // the position of the next token that is not acknowledged
     std::size_t next = 0;
 
     [[nodiscard]] std::uint64_t position(std::uint64_t size) const {
@@ -72,7 +69,7 @@ class reference {
   };
 
   [[nodiscard]] bool is_in_flight(std::uint32_t word, const occurrences& found) const;
-  void complain(verdict& result, std::uint32_t word, const occurrences& found) const;
+  void complain(check_result& result, std::uint32_t word, const occurrences& found) const;
 
   std::string_view text_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
@@ -84,9 +81,10 @@ class reference {
   std::uint64_t acknowledged_ = 0;
 };
 
-/// Compares a finished map with a count of `passes` passes over `text` that shares nothing with the
-/// map, its keys, its scanner or the running judge: a loop, std::string and std::unordered_map.
-[[nodiscard]] verdict compare_with_exact_count(std::string_view text, std::uint64_t passes,
-                                               std::span<const survivor> survivors);
+/// Compares a finished map with a count of `passes` passes over `text`. The count shares no code
+/// with the map, its keys, its scanner or `reference`: it uses a loop, std::string and
+/// std::unordered_map.
+[[nodiscard]] check_result compare_with_exact_count(std::string_view text, std::uint64_t passes,
+                                                    std::span<const survivor> survivors);
 
 }  // namespace outlast::apps::demo

@@ -1,3 +1,4 @@
+// Prints the demo's results as a table or as JSON.
 #include <apps/demo/report.hpp>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@ namespace {
 
 using row = std::vector<std::string>;
 
-/// `value` with `digits` decimals; a dash where it was not measured.
+/// Returns `value` with `digits` decimals, or a dash if it was not measured.
 std::string number(double value, int digits) {
   if (value < 0) return "-";
   std::ostringstream text;
@@ -33,7 +34,7 @@ row row_of(const outcome& result) {
           std::string(result.who.domain),
           grouped(result.kills),
           grouped(result.acknowledged),
-          grouped(result.judged.lost + result.judged.wrong),
+          grouped(result.checked.lost + result.checked.wrong),
           number(result.recovery_ms, 1) + " ms",
           number(result.measured.mops, 2),
           number(result.measured.ratio_to_transient, 2),
@@ -65,11 +66,10 @@ void print_table(std::ostream& out, std::span<const outcome> outcomes) {
                          "Mwords/s", "of transient", "flushes/word", "fences/word"}};
   for (const outcome& result : outcomes) rows.push_back(row_of(result));
   print_rows(out, rows);
-  out << "lost: acknowledged updates missing or miscounted after any kill or at the end. recovery: "
-         "median, pool\nopened to table ready. of transient: throughput beside the same table made "
-         "transient, in turns.\nflushes, fences: counted with the instructions of adr, whatever "
-         "the "
-         "domain of the row needs.\n";
+  out << "lost: acknowledged updates that were missing or wrong after a kill or at the end.\n"
+         "recovery: median time from opening the pool to a usable table.\n"
+         "of transient: throughput as a fraction of that of the same table without durability.\n"
+         "flushes, fences: counted under domain adr, for every row.\n";
 }
 
 void print_json(std::ostream& out, const outcome& result, std::uint32_t threads) {
@@ -79,8 +79,8 @@ void print_json(std::ostream& out, const outcome& result, std::uint32_t threads)
       {"threads", threads},
       {"kills", result.kills},
       {"acknowledged", result.acknowledged},
-      {"lost", result.judged.lost},
-      {"wrong", result.judged.wrong},
+      {"lost", result.checked.lost},
+      {"wrong", result.checked.wrong},
       {"recovery_ms", result.recovery_ms},
       {"mops", result.measured.mops},
       {"ratio_to_transient", result.measured.ratio_to_transient},

@@ -8,10 +8,10 @@
 
 namespace outlast::apps::demo {
 
-/// A table with a row per outcome, and what its columns mean.
+/// Prints a table with a row per outcome, and an explanation of its columns.
 void print_table(std::ostream& out, std::span<const outcome> outcomes);
 
-/// One JSON object on a line.
+/// Prints one JSON object on a line.
 void print_json(std::ostream& out, const outcome& result, std::uint32_t threads);
 
 }  // namespace outlast::apps::demo

@@ -1,3 +1,4 @@
+// The list of the demo's subjects, and the entry point of its child processes.
 #include <apps/demo/subject.hpp>
 
 #include <apps/demo/policies/policies.hpp>

@@ -1,3 +1,4 @@
+// The demo's parent process: starts children, kills them and checks the surviving map.
 #include <apps/demo/supervisor.hpp>
 
 #include <algorithm>
@@ -9,14 +10,15 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// What a kill may take on average, from the start of one child to the start of the next: five
-/// policies of a hundred kills, with their measurements, take about forty seconds.
+/// The average time of a kill, from the start of one child to the start of the next. Five policies
+/// with a hundred kills each, and their measurements, take about forty seconds.
 constexpr auto time_per_kill = 30ms;
 constexpr auto shortest_run = 4ms;
 constexpr auto longest_silence = 60s;
-/// One kill in so many hits a child that still opens and recovers.
+/// One kill in this many hits a child that is still opening and recovering.
 constexpr std::uint64_t early_kills = 8;
-/// How far before its acknowledgement a thread starts again, so that some words are replayed.
+/// The distance before its acknowledgement at which a thread restarts, so that it replays some
+/// words.
 constexpr std::uint64_t replay_bytes = 16'384;
 
 constexpr std::uint64_t mebibyte = 1024 * 1024;
@@ -60,11 +62,11 @@ outcome supervisor::run(std::uint32_t subject_index) {
   prepare(subject_index);
   outcome result;
   result.who = all_subjects()[subject_index];
-  while (result.kills < how_.kills && result.judged.clean()) kill_one(result);
-  if (result.judged.clean()) finish(result);
+  while (result.kills < how_.kills && result.checked.clean()) kill_one(result);
+  if (result.checked.clean()) finish(result);
   result.acknowledged = reference_.acknowledged();
   result.recovery_ms = median(recoveries_ms_);
-  if (how_.measure && result.judged.clean()) measure(result);
+  if (how_.measure && result.checked.clean()) measure(result);
   return result;
 }
 
@@ -96,13 +98,13 @@ void supervisor::kill_one(outcome& result) {
               std::to_string(reference_.acknowledged()) + " words acknowledged");
 }
 
-/// The child gets no leave to ingest: a replay would repair unseen what had been lost.
+/// The child must not ingest, because a replay would repair losses before they are detected.
 void supervisor::kill_while_it_recovers(outcome& result) {
   start_task(task::ingest, false);
   child_process child(child_arguments());
   pause_until(child, clock::now() + random_time(startup_));
   child.kill();
-  if (shared_.header().reached.load() == stage::shown) judge(result);
+  if (shared_.header().reached.load() == stage::shown) check(result);
 }
 
 void supervisor::kill_while_it_ingests(outcome& result) {
@@ -114,8 +116,9 @@ void supervisor::kill_while_it_ingests(outcome& result) {
   startup_ = (3 * startup_ + (shown - start)) / 4;
   const auto pause = std::max<std::chrono::nanoseconds>(shortest_run, time_per_kill - startup_);
   const clock::time_point end = shown + random_time(2 * pause);
-  // The child goes on while what it found is judged against what was acknowledged before its start.
-  judge(result);
+  // The child continues while its surviving map is compared with the words acknowledged before its
+  // start.
+  check(result);
   if (result.kills > 0) {
     recoveries_ms_.push_back(static_cast<double>(shared_.header().recovery_ns) / 1e6);
   }
@@ -125,18 +128,18 @@ void supervisor::kill_while_it_ingests(outcome& result) {
 
 void supervisor::finish(outcome& result) {
   exchange_header& header = shared_.header();
-  // A word that was not acknowledged may be in the map all the same: the stream goes on to there.
+  // A word that was not acknowledged may be in the map, so the stream extends to it.
   const std::uint64_t furthest = std::max<std::uint64_t>(1, reference_.furthest_in_flight());
   const std::uint64_t passes = (furthest + text_.size() - 1) / text_.size();
   header.stop_after = passes * text_.size();
   start_task(task::ingest);
   let_finish();
-  judge(result);
+  check(result);
   take_acknowledgements();
-  // Once more in a new process, which finds nothing to do but to show the whole map.
+  // A new process, which only copies the whole map.
   start_task(task::ingest);
   let_finish();
-  result.judged.add(compare_with_exact_count(text_, passes, survivors()));
+  result.checked.add(compare_with_exact_count(text_, passes, survivors()));
 }
 
 void supervisor::measure(outcome& result) {
@@ -146,7 +149,7 @@ void supervisor::measure(outcome& result) {
   shown_.step("measured");
 }
 
-void supervisor::judge(outcome& result) { result.judged.add(reference_.judge(survivors())); }
+void supervisor::check(outcome& result) { result.checked.add(reference_.check(survivors())); }
 
 void supervisor::start_task(task what, bool go) {
   exchange_header& header = shared_.header();
@@ -184,7 +187,7 @@ void supervisor::pause_until(child_process& child, clock::time_point end) {
   }
 }
 
-/// A child is killed by its parent or reaches its end: anything else is a failure of the demo.
+/// Throws unless the parent killed the child or the child completed its task.
 void supervisor::check_on(child_process& child) {
   if (how_.interrupted()) throw interruption();
   const exchange_header& header = shared_.header();

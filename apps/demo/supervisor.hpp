@@ -1,4 +1,4 @@
-// The demo's parent: starts children, kills them, judges what is left.
+// The demo's parent process: starts children, kills them and checks the surviving map.
 #pragma once
 
 #include <apps/demo/child_process.hpp>
@@ -19,45 +19,45 @@
 
 namespace outlast::apps::demo {
 
-/// How the demo was asked to run.
+/// The options of a run.
 struct settings {
   std::uint64_t kills = 100;
   std::uint32_t threads = 2;
-  std::filesystem::path folder;  ///< an existing one, for pools
+  std::filesystem::path folder;  ///< an existing directory for pools
   sabotage fault = sabotage::none;
   bool measure = true;
   std::function<bool()> interrupted = [] { return false; };
 };
 
-/// The user wants to stop.
+/// Thrown if the user interrupts the demo.
 struct interruption : std::runtime_error {
   interruption() : std::runtime_error("interrupted") {}
 };
 
-/// A child process failed although nobody killed it.
+/// Thrown if a child process fails without being killed.
 struct child_failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One row of the result.
+/// The result of one subject.
 struct outcome {
   subject who{};
   std::uint64_t kills = 0;
   std::uint64_t acknowledged = 0;
-  verdict judged;
+  check_result checked;
   double recovery_ms = 0;  ///< median, from opening the pool to the table ready
   figures measured;
 };
 
-/// Runs subjects over one text. Not thread-safe.
+/// Runs subjects on one text. Not thread-safe.
 class supervisor {
  public:
-  /// `text` must outlive it. Throws std::runtime_error if the pools would not fit the file system.
+  /// Throws std::runtime_error if the pools do not fit into the file system. Requires: `text`
+  /// outlives the object.
   supervisor(settings how, std::string_view text, progress& shown);
 
-  /// Kills children of the subject as often as asked, lets a last one reach the end of the text and
-  /// compares the map with an exact count; stops early at the first contradiction. Throws
-  /// child_failure.
+  /// Kills children of the subject as often as requested, lets a last one complete the text, and
+  /// compares the map with an exact count. Stops at the first contradiction. Throws child_failure.
   [[nodiscard]] outcome run(std::uint32_t subject_index);
 
  private:
@@ -70,7 +70,7 @@ class supervisor {
   void finish(outcome& result);
   void measure(outcome& result);
 
-  void judge(outcome& result);
+  void check(outcome& result);
   void start_task(task what, bool go = true);
   void wait_for(child_process& child, stage wanted);
   void pause_until(child_process& child, clock::time_point end);

@@ -14,7 +14,7 @@
 
 namespace outlast::apps::demo {
 
-/// Words and their occurrences, as durable as `Policy` says.
+/// Words and their occurrences, with the durability of `Policy`.
 ///
 /// Thread-safety: `ingest` may be called concurrently for words of different owners.
 template <class Policy>
@@ -22,15 +22,15 @@ class word_table {
  public:
   using domain = typename Policy::domain_type;
 
-  /// Opens the pool and recovers the table, or creates both. The table grows as words come.
+  /// Opens the pool and recovers the table, or creates both. The table grows with the words.
   word_table(const std::filesystem::path& file, std::size_t pool_bytes)
       : pool_(basic_pool<domain>::open_or_create(file.string(), options_for(pool_bytes))),
         table_(std::in_place, pool_, "words") {}
 
-  /// Counts the word at `position`. False if the map knows that position: it is being replayed.
-  /// Lock-free; durable at return, if the policy is.
+  /// Counts the word at `position`. Returns false if the map has that position already, in a
+  /// replay. Lock-free; durable at return if the policy is.
   bool ingest(const word_key& key, std::uint64_t position, bool even_if_known = false) {
-    // Each word has one writer, so nobody comes between the look and the update.
+    // Each word has one writer, so no other thread can update it between the lookup and the update.
     const std::optional<std::uint64_t> packed = table_->get(key);
     if (!packed) return table_->insert(key, occurrences{1, position}.pack());
     const occurrences before = occurrences::unpack(*packed);
@@ -38,13 +38,13 @@ class word_table {
     return table_->update(key, before.followed_by(position).pack());
   }
 
-  /// Calls `visit(key, packed occurrences)` for each word. Nobody else is at work.
+  /// Calls `visit(key, packed occurrences)` for each word. Requires: no concurrent call.
   template <class Visit>
   void for_each(Visit&& visit) const {
     table_->for_each(std::forward<Visit>(visit));
   }
 
-  /// Leaves the pool clean; nothing may follow.
+  /// Closes the pool cleanly. Requires: no later call.
   void close() {
     table_.reset();
     pool_.close();

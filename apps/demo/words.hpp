@@ -1,4 +1,4 @@
-// Words of a text, and what the demo's map says of each.
+// The words of a text, and the keys and values of the demo's map.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -12,11 +12,11 @@
 
 namespace outlast::apps::demo {
 
-/// Longer words are cut here, in the map and in the exact count alike.
+/// Longer words are truncated, in the map and in the exact count.
 inline constexpr std::size_t longest_word = 47;
 
-/// A word as a key: letters, then zeros, then its length. Lies in the pool as it is: no pointers,
-/// no padding, equal words have equal bytes.
+/// A word as a key: letters, then zeros, then its length. It is stored in the pool as is: it has no
+/// pointers and no padding, and equal words have equal bytes.
 struct word_key {
   std::array<char, longest_word> letters{};
   std::uint8_t length = 0;
@@ -33,7 +33,8 @@ struct word_key {
 };
 static_assert(sizeof(word_key) == 48 && offsetof(word_key, length) == 47);
 
-/// What the map holds for a word: how often it occurred (modulo 2^24) and where last, in 8 bytes.
+/// The value of a word in 8 bytes: the number of its occurrences (modulo 2^24) and its last
+/// position.
 struct occurrences {
   static constexpr std::uint64_t position_bits = 40;
   static constexpr std::uint64_t position_mask = (std::uint64_t{1} << position_bits) - 1;
@@ -54,7 +55,7 @@ struct occurrences {
   friend bool operator==(const occurrences&, const occurrences&) = default;
 };
 
-/// Which of `threads` ingesting threads owns a word: each word has one writer.
+/// Returns the index of the thread, of `threads`, that owns a word. Each word has one writer.
 [[nodiscard]] inline std::uint32_t owner_of(const word_key& key, std::uint32_t threads) noexcept {
   return static_cast<std::uint32_t>((base::default_hash<word_key>{}(key) >> 40) % threads);
 }
@@ -64,16 +65,16 @@ struct occurrences {
   return lower >= 'a' && lower <= 'z';
 }
 
-/// Finds the maximal runs of letters of a text, from an offset on. Not thread-safe.
+/// Finds the maximal runs of letters of a text, from an offset. Not thread-safe.
 class word_scanner {
  public:
   explicit word_scanner(std::string_view text, std::size_t offset = 0) noexcept
       : text_(text), at_(offset) {
     if (at_ == 0 || at_ >= text_.size() || !is_letter(text_[at_ - 1])) return;
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;  // the tail of an earlier word
+    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;  // the end of an earlier word
   }
 
-  /// Moves to the next word. False at the end of the text.
+  /// Moves to the next word. Returns false at the end of the text.
   [[nodiscard]] bool next() noexcept {
     while (at_ < text_.size() && !is_letter(text_[at_])) ++at_;
     start_ = at_;

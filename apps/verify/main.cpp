@@ -1,4 +1,4 @@
-// outlast verify: explores interleavings x crashes x evictions of the durable structures.
+// outlast verify: explores interleavings, crashes and evictions of the durable structures.
 #include <apps/program.hpp>
 #include <apps/progress.hpp>
 #include <outlast/verify/explorer/explorer.hpp>
@@ -46,7 +46,7 @@ struct settings {
   bool os_threads = false;
 };
 
-/// What one combination yielded.
+/// The result of one combination.
 struct result {
   verify::report explored;
   std::vector<verify::mutant> mutants;
@@ -65,7 +65,7 @@ const std::map<std::string, verify::strategy_kind> strategies = {
     {"pct", verify::strategy_kind::pct},
     {"exhaustive", verify::strategy_kind::exhaustive}};
 
-/// What a replay begins with: whatever its text does not name.
+/// The default settings of a replay, for those that its text does not contain.
 std::string command_for(const settings& asked, const verify::catalogue_entry& entry) {
   std::string command =
       "outlast verify --structure " + entry.structure + " --policy '" + entry.policy + "'";
@@ -99,7 +99,7 @@ verify::options options_for(const settings& asked, const verify::catalogue_entry
   return how;
 }
 
-/// The mutation that bears this name, among those of the places that a short run passes.
+/// Returns the mutation with this name, among those of the places that a short run passes.
 verify::mutation mutation_of(const std::string& name, verify::subject& tested,
                              const verify::options& how) {
   if (const auto found = verify::find_mutation(tested, how, name)) return *found;
@@ -148,7 +148,7 @@ std::size_t killed(const std::vector<verify::mutant>& mutants) {
       std::count_if(mutants.begin(), mutants.end(), [](const auto& m) { return m.killed; }));
 }
 
-/// Survivors about which there is a written proof.
+/// Returns the number of surviving mutants with a written proof.
 std::size_t proved(const std::vector<verify::mutant>& mutants) {
   return static_cast<std::size_t>(std::count_if(mutants.begin(), mutants.end(), [](const auto& m) {
     return !m.killed && verify::redundancy_of(m.made) != nullptr;
@@ -215,7 +215,7 @@ void print_sites(const result& done) {
 }
 
 void print_total(const verify::site_coverage& total) {
-  std::cout << total.reached() << " of " << total.known() << " sites reached; by none:";
+  std::cout << total.reached() << " of " << total.known() << " sites reached; not reached:";
   for (const std::string& site : texts_of(total.unreached())) std::cout << ' ' << site;
   std::cout << std::endl;
 }
@@ -229,7 +229,7 @@ void print_text(const result& done, bool with_sites) {
               << m.seconds << " s\n";
     const verify::redundancy* const known = verify::redundancy_of(m.made);
     if (known == nullptr) continue;
-    std::cout << (m.killed ? "    ALTHOUGH it was taken for redundant: " : "    redundant: ")
+    std::cout << (m.killed ? "    ALTHOUGH it is listed as redundant: " : "    redundant: ")
               << known->because << '\n';
   }
   if (with_sites) print_sites(done);
@@ -248,8 +248,9 @@ bool selected(const settings& asked, const verify::catalogue_entry& entry) {
   return matches(asked.structure, entry.structure) && matches(asked.policy, entry.policy);
 }
 
-/// One thread alone has no interleavings, and if it stops nothing goes on; neither does it where
-/// threads wait for each other, nor does an exhaustive search of their waiting come to an end.
+/// Returns true if the strategy applies. A single thread has no interleavings, and if it stops, no
+/// thread continues. The same holds for threads that wait for each other, and an exhaustive search
+/// of their waiting does not end.
 bool applicable(const settings& asked, const verify::catalogue_entry& entry) {
   const bool is_special = entry.within.threads == 1 || entry.blocks;
   return !is_special || (asked.strategy != "exhaustive" && asked.park == 0);
@@ -264,7 +265,7 @@ void print_entry(const settings& asked, const verify::catalogue_entry& entry) {
   }
 }
 
-/// A bar on the terminal where results come, if several are to come; none elsewhere.
+/// A bar on the terminal of the results, if there are several; otherwise none.
 class bar {
  public:
   explicit bar(const settings& asked) {
@@ -275,7 +276,7 @@ class bar {
     shown_.emplace(count);
     shown_->begin("verify");
   }
-  /// Results may be printed: no bar is in their way.
+  /// Removes the bar, so that results can be printed.
   void clear() {
     if (shown_) shown_->clear();
   }
@@ -301,7 +302,7 @@ void run(const settings& asked) {
     }
     if (!applicable(asked, entry)) {
       std::cerr << entry.structure << ' ' << entry.policy
-                << ": left out, it has locks, or one thread\n";
+                << ": left out, because it has locks or one thread\n";
       continue;
     }
     const result done = explore(asked, entry, sites);
@@ -313,7 +314,8 @@ void run(const settings& asked) {
   progress.clear();
   if (asked.sites && !asked.json && !asked.list) print_total(sites.total);
   if (!any)
-    throw CLI::ValidationError("verify", "no such structure under such a policy: see --list");
+    throw CLI::ValidationError("verify",
+                               "no structure and policy match; --list prints all combinations");
   if (violated) exit_with(1);
 }
 
@@ -325,15 +327,16 @@ void add_options(CLI::App& program, settings& asked) {
   program.add_option("--model", asked.model,
                      "portable or x86, +store_buffers; or cache_persistent; +weak_same_line");
   program.add_option("--seconds", asked.seconds, "Time for each combination, and for each mutant");
-  program.add_option("--executions", asked.executions, "At most so many for each combination");
+  program.add_option("--executions", asked.executions,
+                     "Maximum number of executions for each combination");
   program.add_option("--seed", asked.seed, "The first scenario");
   program.add_option("--execution", asked.execution, "Replay this execution of the scenario");
   program.add_option("--schedule", asked.schedule, "Replay these decisions in it");
-  program.add_option("--without", asked.without, "Leave these operations of the scenario out");
+  program.add_option("--without", asked.without, "Leave out these operations of the scenario");
   program.add_option("--preemptions", asked.preemptions, "Bound of an exhaustive exploration");
-  program.add_option("--keys", asked.keys, "How many keys operations use");
-  program.add_option("--operations", asked.operations, "How many operations each thread does");
-  program.add_option("--park", asked.park, "One execution in so many stops a thread for good");
+  program.add_option("--keys", asked.keys, "Number of keys that operations use");
+  program.add_option("--operations", asked.operations, "Number of operations of each thread");
+  program.add_option("--park", asked.park, "One execution in this many stops a thread for good");
   program.add_option("--operation-steps", asked.operation_steps,
                      "An operation that takes more accesses fails");
   program.add_option("--nested", asked.nested, "Crashes in and after recovery, within one another");

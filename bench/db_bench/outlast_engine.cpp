@@ -34,7 +34,8 @@ std::unique_ptr<store> open(const store_settings& settings) {
   db::StoreOptions more;
   more.replicas = settings.replicas;
   more.capacity_bytes = settings.capacity_bytes;
-  if (settings.window_us >= 0) more.window = std::chrono::microseconds(settings.window_us);
+  if (settings.window_us >= 0)
+    more.max_unsynced_time = std::chrono::microseconds(settings.window_us);
   db::DB* opened = nullptr;
   require(db::DB::Open(options, more, settings.directory, &opened));
   return std::make_unique<outlast_store>(std::unique_ptr<db::DB>(opened));

@@ -1,4 +1,4 @@
-// LevelDB's functions for C: each calls the member that it is named after.
+// LevelDB's functions for C. Each calls the member function after which it is named.
 #include <outlast/compat/leveldb/c.h>
 #include <outlast/db/cache.hpp>
 #include <outlast/db/comparator.hpp>
@@ -22,7 +22,7 @@
 
 namespace db = OUTLAST_DB_NAMESPACE;
 
-// What the names of C stand for. What the program made here is deleted with it.
+// The types that C programs use. Each object owns the objects that the program created for it.
 
 struct leveldb_t {
   std::unique_ptr<db::DB> of;
@@ -49,9 +49,9 @@ struct leveldb_cache_t {
   std::unique_ptr<db::Cache> of;
 };
 struct leveldb_env_t {
-  db::Env* of;  // the system's, which nobody deletes
+  db::Env* of;  // the system's, which is never deleted
 };
-struct leveldb_logger_t {  // no function makes one
+struct leveldb_logger_t {  // no function creates one
   db::Logger* of;
 };
 
@@ -87,7 +87,8 @@ char* copy_of(std::string_view bytes) {
   return copy;
 }
 
-/// Is it OK? Otherwise *errptr says why not, if there is one.
+/// Returns true if the status is OK. Otherwise sets *errptr to the error text, if errptr is not
+/// null.
 bool report(const db::Status& status, char** errptr) {
   if (status.ok()) return true;
   if (errptr == nullptr) return false;
@@ -289,7 +290,7 @@ void leveldb_writebatch_iterate(const leveldb_writebatch_t* batch, void* state,
                                             size_t vlen),
                                 void (*deleted)(void*, const char* k, size_t klen)) {
   caller_of_functions caller(state, put, deleted);
-  static_cast<void>(batch->of.Iterate(&caller));  // it has no place for a failure
+  static_cast<void>(batch->of.Iterate(&caller));  // the function cannot return a status
 }
 void leveldb_writebatch_append(leveldb_writebatch_t* destination,
                                const leveldb_writebatch_t* source) {

@@ -1,5 +1,5 @@
-// The store on a domain: a B+-tree under the wait-free engine. Instantiated in mapped_engine.cpp
-// and journaled_engine.cpp.
+// The engine of a store: a B+-tree whose operations the transaction engine redo_opt runs, on a
+// given domain. Instantiated in mapped_engine.cpp and journaled_engine.cpp.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -27,34 +27,34 @@
 
 namespace outlast::store_detail {
 
-/// What a store says about itself. On media: docs/formats/store.md.
+/// The header of a store. It is on media; docs/formats/store.md describes it.
 struct store_facts {
   static constexpr std::uint64_t known_version = 1;
 
-  tx::field<std::uint64_t> version;  ///< 0: the store was never opened
+  tx::field<std::uint64_t> version;  ///< 0: the store was never opened completely
   containers::byte_string order_name;
 };
 static_assert(sizeof(store_facts) == 32);
 
-/// On a mapping that survives, and through a log: as open_store() on the two media.
+/// Open a store on a medium::memory and on a medium::disk, as open_store() does.
 [[nodiscard]] std::unique_ptr<engine> open_mapped_engine(const store_options& wanted);
 [[nodiscard]] std::unique_ptr<engine> open_journaled_engine(const store_options& wanted);
-/// To be read, as open_to_read().
+/// Opens a store for reading, as open_to_read() does.
 struct read_image;
 [[nodiscard]] std::unique_ptr<engine> open_image(const store_options& wanted,
                                                  std::unique_ptr<read_image> image);
 
 using tree = containers::bplus_tree<std::string, std::string, key_order>;
 
-/// What a file takes of its file system; 0 if there is none.
+/// Returns the bytes that a file occupies in its file system, or 0 if the file does not exist.
 [[nodiscard]] std::size_t bytes_of_file(const std::string& path);
 
-/// A pool of the options; its file is sparse.
+/// Returns the options for the pool of a store. The file of the pool is sparse.
 [[nodiscard]] inline pool_options pool_for(const store_options& wanted) {
-  constexpr std::size_t besides = std::size_t{64} << 20;
+  constexpr std::size_t overhead = std::size_t{64} << 20;
   const std::size_t replicas = wanted.capacity_bytes * wanted.replicas;
   pool_options made;
-  made.size_bytes = replicas + replicas / 32 + besides;  // a page has a line of 1/64 of it
+  made.size_bytes = replicas + replicas / 32 + overhead;  // a page has a line of 1/64 of it
   made.capacity_bytes = made.size_bytes;
   made.log_bytes = std::size_t{32} << 20;
   made.max_log_bytes = std::size_t{256} << 20;
@@ -64,7 +64,7 @@ using tree = containers::bplus_tree<std::string, std::string, key_order>;
   return made;
 }
 
-/// What a store is read from, and what was found in it before the pool in it was opened.
+/// The image from which a store is read, and the findings made before the pool in it was opened.
 struct read_image {
   read_image(const std::string& file, medium where, bool salvage)
       : on(where), memory(file, where, salvage) {}
@@ -75,27 +75,28 @@ struct read_image {
   std::string guarantee;
 };
 
-/// A pool in which no store was ever completed: nothing in it was acknowledged.
+/// Returns true if no store was ever completed in the pool. Then no write was acknowledged.
 template <domain::persistence_domain D>
 [[nodiscard]] bool is_unused(const basic_pool<D>& pool) {
   if (!pool.roots().empty()) return false;
   for (const region_info& region : pool.regions()) {
-    if (!region.name.starts_with("tx:store")) return false;  // not of a store
+    if (!region.name.starts_with("tx:store")) return false;  // the region of another owner
   }
-  const auto findings = pool.check();  // a damaged entry is in no list
+  const auto findings = pool.check();  // no list contains a damaged entry
   return std::none_of(findings.begin(), findings.end(), [](const pool_format::finding& one) {
     return one.level == pool_format::severity::error;
   });
 }
 
-/// `Tree`: for verification another one, of smaller pages.
+/// `Tree`: the verifier uses a tree with smaller pages.
 template <domain::persistence_domain D, class Tree = tree>
 class btree_engine final : public engine {
   using tree = Tree;
   using managed = containers::managed_tree<tx::redo_opt<D>, tree>;
 
  public:
-  /// `is_volatile`: the pool is in ordinary memory. `image`: the pool's image there, to be read.
+  /// `is_volatile`: the pool is in ordinary memory. `image`: the image of the pool; the store is
+  /// then open for reading only.
   btree_engine(std::shared_ptr<basic_pool<D>> pool, const store_options& wanted,
                bool is_volatile = false, std::unique_ptr<read_image> image = nullptr)
       : is_volatile_(is_volatile || domain::logs_lines<D>),
@@ -106,7 +107,7 @@ class btree_engine final : public engine {
         facts_(all_->manager().template root<store_facts>("facts")),
         order_(wanted.order),
         opened_with_(wanted) {
-    judge(wanted);
+    validate(wanted);
   }
 
   void put(std::string_view key, std::string_view value, bool sync) override {
@@ -149,14 +150,14 @@ class btree_engine final : public engine {
   }
   void sync() override { all_->manager().sync(); }
 
-  answer get(std::string_view key, std::string& value, bool verify) override {
+  lookup_status get(std::string_view key, std::string& value, bool verify) override {
     require_order();
     return all_->read(
         [&](const tree& t) { return take(t.now(order_).find_entry(key), value, verify); });
   }
-  std::unique_ptr<moment> now() override {
-    if (opened_with_.any_order) return std::make_unique<moment_as_stored>(*this);
-    return std::make_unique<seen_moment>(all_->take_snapshot());
+  std::unique_ptr<snapshot> take_snapshot() override {
+    if (opened_with_.any_order) return std::make_unique<stored_order_snapshot>(*this);
+    return std::make_unique<tree_snapshot>(all_->take_snapshot());
   }
 
   key_order order() const override { return order_; }
@@ -203,7 +204,7 @@ class btree_engine final : public engine {
   /// For verification.
   [[nodiscard]] auto& manager() noexcept { return all_->manager(); }
   void close() override {
-    if (image_ != nullptr) return;  // nothing is to be written
+    if (image_ != nullptr) return;  // the store is open for reading only
     all_->manager().sync();
     all_.reset();
     pool_->close();
@@ -211,11 +212,11 @@ class btree_engine final : public engine {
 
  private:
   class seen_cursor;
-  class seen_moment;
+  class tree_snapshot;
   class cursor_as_stored;
-  class moment_as_stored;
+  class stored_order_snapshot;
 
-  /// As all_->change(), with what makes room where the store is full.
+  /// Calls all_->change(). If the store is full, the error names the remedy.
   template <class Change>
   auto change(Change&& what) {
     try {
@@ -224,17 +225,18 @@ class btree_engine final : public engine {
       throw out_of_space(path() + (path().empty() ? "" : ": ") +
                          "the store has filled its capacity_bytes of " +
                          std::to_string(shape().capacity_bytes) +
-                         "; delete something, or load a dump of it into a new store of more");
+                         "; delete entries, or load a dump of it into a new store with more");
     }
   }
 
   static constexpr std::string_view manager_name = "store";
   static constexpr const char* region_name = "tx:store";
 
-  /// Throws error{bad_argument} where the store in the pool cannot be what is asked for.
+  /// Returns the pool. Throws error{bad_argument} if the store in it does not match the options.
   static std::shared_ptr<basic_pool<D>> validated(std::shared_ptr<basic_pool<D>> pool,
                                                   const store_options& wanted);
-  /// What is there keeps its sizes. A region alone is what an interrupted creation has left.
+  /// Returns the options of the manager. An existing store keeps its sizes. A region without a root
+  /// is the remainder of an interrupted creation.
   static tx::options options_for(const basic_pool<D>& in, const store_options& wanted) {
     const std::vector<root_info> roots = in.roots();
     const bool is_there = std::any_of(roots.begin(), roots.end(), [](const root_info& each) {
@@ -244,26 +246,27 @@ class btree_engine final : public engine {
     made.replica_bytes = is_there ? 0 : wanted.capacity_bytes;
     if (domain::logs_lines<D> || !is_there) made.replicas = wanted.replicas;
     if (!is_there) made.page_bytes = wanted.page_bytes;
-    made.window = wanted.window;
+    made.max_unsynced_time = wanted.max_unsynced_time;
     return made;
   }
-  void judge(const store_options& wanted);
-  /// "" in the memory of a program.
+  void validate(const store_options& wanted);
+  /// Returns the path of the file, or "" for a store in ordinary memory.
   [[nodiscard]] const std::string& path() const {
     return image_ == nullptr ? pool_->path() : opened_with_.file;
   }
   void require_writable() const {
     if (image_ == nullptr) return;
-    throw error(errc::read_only, path(), "the store was opened to be read; nothing was changed");
+    throw error(errc::read_only, path(), "the store is open for reading only; nothing was changed");
   }
   void require_order() const {
     if (!opened_with_.any_order) return;
     throw error(errc::bad_argument, path(),
                 "the store's keys are in the order of the comparator '" + opened_with_.order_name +
-                    "', without which none can be looked for");
+                    "'; open the store with it to look up keys");
   }
 
-  /// Of keys that an order takes for equal the last one is kept: checksums are of its bytes.
+  /// Erases the old key first if the order can treat different bytes as equal, because the checksum
+  /// covers the bytes of the key.
   static void put_in(tree& t, std::string_view key, std::string_view stored, key_order order) {
     if (!order.is_by_bytes()) t.erase(key, order);
     t.put(key, stored, order);
@@ -278,17 +281,18 @@ class btree_engine final : public engine {
     for (;;) {
       const auto first = t.now(order).lower_bound(from);
       if (!first || !order(first->key, to)) return;
-      if (!t.erase(first->key, order)) tx::detail::refuse_damage("a key is not where it belongs");
+      if (!t.erase(first->key, order))
+        tx::detail::refuse_damage("a key is not at its place in the order");
     }
   }
   template <class Entry>
-  static answer take(const std::optional<Entry>& found, std::string& value, bool verify) {
-    if (!found) return answer::absent;
-    if (verify && !is_intact(found->key, found->value)) return answer::damaged;
+  static lookup_status take(const std::optional<Entry>& found, std::string& value, bool verify) {
+    if (!found) return lookup_status::absent;
+    if (verify && !is_intact(found->key, found->value)) return lookup_status::damaged;
     value.assign(value_in(found->value));
-    return answer::found;
+    return lookup_status::found;
   }
-  /// Of the replica that a read sees.
+  /// Returns the part of the heap in use, in the replica of the current read.
   static tx::heap::extent in_use() {
     return tx::heap::used(
         *reinterpret_cast<const tx::detail::heap_header*>(tx::running().replica()));
@@ -304,7 +308,7 @@ class btree_engine final : public engine {
   }
 
   bool is_volatile_;
-  std::unique_ptr<read_image> image_;  // null: the store can be written
+  std::unique_ptr<read_image> image_;  // null if the store can be written
   std::shared_ptr<basic_pool<D>> pool_;
   std::unique_ptr<managed> all_;
   tx::root<store_facts> facts_;
@@ -330,11 +334,11 @@ class btree_engine<D, Tree>::seen_cursor final : public cursor {
 };
 
 template <domain::persistence_domain D, class Tree>
-class btree_engine<D, Tree>::seen_moment final : public moment {
+class btree_engine<D, Tree>::tree_snapshot final : public snapshot {
  public:
-  explicit seen_moment(typename managed::snapshot of) : of_(std::move(of)) {}
+  explicit tree_snapshot(typename managed::snapshot of) : of_(std::move(of)) {}
 
-  answer get(std::string_view key, std::string& value, bool verify) const override {
+  lookup_status get(std::string_view key, std::string& value, bool verify) const override {
     return of_.read(
         [&](const auto& content) { return take(content.find_entry(key), value, verify); });
   }
@@ -344,7 +348,7 @@ class btree_engine<D, Tree>::seen_moment final : public moment {
   typename managed::snapshot of_;
 };
 
-/// Keys as they lie, of a store that does not change.
+/// A cursor in the stored order of the keys. Requires: the store does not change.
 template <domain::persistence_domain D, class Tree>
 class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
  public:
@@ -369,18 +373,19 @@ class btree_engine<D, Tree>::cursor_as_stored final : public cursor {
 
  private:
   btree_engine& of_;
-  std::vector<entry_view> all_;  // of the image
+  std::vector<entry_view> all_;  // views of the image
   std::size_t at_ = 0;
 };
 
 template <domain::persistence_domain D, class Tree>
-class btree_engine<D, Tree>::moment_as_stored final : public moment {
+class btree_engine<D, Tree>::stored_order_snapshot final : public snapshot {
  public:
-  explicit moment_as_stored(btree_engine& of) : of_(of) {}
+  explicit stored_order_snapshot(btree_engine& of) : of_(of) {}
 
-  answer get(std::string_view /*key*/, std::string& /*value*/, bool /*verify*/) const override {
+  lookup_status get(std::string_view /*key*/, std::string& /*value*/,
+                    bool /*verify*/) const override {
     of_.require_order();
-    return answer::absent;
+    return lookup_status::absent;
   }
   std::unique_ptr<cursor> iterate() const override {
     return std::make_unique<cursor_as_stored>(of_);
@@ -390,9 +395,9 @@ class btree_engine<D, Tree>::moment_as_stored final : public moment {
   btree_engine& of_;
 };
 
-/// Says what it is if nobody has, and otherwise throws unless that is what is wanted.
+/// Writes the header of a new store. Throws if the header of an existing store does not match.
 template <domain::persistence_domain D, class Tree>
-void btree_engine<D, Tree>::judge(const store_options& wanted) {
+void btree_engine<D, Tree>::validate(const store_options& wanted) {
   auto& manager = all_->manager();
   if (manager.read(facts_, [](const store_facts& f) { return f.version.get(); }) == 0) {
     manager.update(facts_, [name = wanted.order_name](store_facts& f) {
@@ -409,14 +414,15 @@ void btree_engine<D, Tree>::judge(const store_options& wanted) {
   });
   if (version != store_facts::known_version) {
     throw error(errc::newer_version, path(),
-                "the store has format " + std::to_string(version) + ", this program knows " +
-                    std::to_string(store_facts::known_version) + "; use a newer one");
+                "the store has format " + std::to_string(version) +
+                    ", and this program supports versions up to " +
+                    std::to_string(store_facts::known_version) + "; use a newer Outlast");
   }
   opened_with_.order_name = name;
   if (name == wanted.order_name || wanted.any_order) return;
   throw error(errc::bad_argument, path(),
               "the store's keys are in the order of the comparator '" + name + "', not of '" +
-                  wanted.order_name + "'; open it with that one");
+                  wanted.order_name + "'; open it with '" + name + "'");
 }
 
 template <domain::persistence_domain D, class Tree>
@@ -427,14 +433,14 @@ std::shared_ptr<basic_pool<D>> btree_engine<D, Tree>::validated(std::shared_ptr<
   const auto refuse = [&wanted](const char* option, std::uint64_t asked, std::uint64_t has) {
     throw error(errc::bad_argument, wanted.file,
                 std::string("StoreOptions::") + option + " is " + std::to_string(asked) +
-                    ", and the store has " + std::to_string(has) +
-                    ", decided when it was created; leave the option out, or load a dump of the "
-                    "store into a new one: `outlast db dump`, `outlast db load --capacity`");
+                    ", and the store was created with " + std::to_string(has) +
+                    "; leave the option out, or load a dump of the store into a new one: "
+                    "`outlast db dump`, `outlast db load --capacity`");
   };
   if (wanted.asks_for_capacity && tx::bytes_of_replica(wanted.capacity_bytes) > region->bytes) {
     refuse("capacity_bytes", wanted.capacity_bytes, region->bytes);
   }
-  // Behind a log they are in memory, as many as each opening asks for.
+  // On a disk the replicas are in memory, and each opening chooses their number.
   if (!domain::logs_lines<D> && wanted.replicas != store_options().replicas &&
       wanted.replicas != region->replicas) {
     refuse("replicas", wanted.replicas, region->replicas);
@@ -449,19 +455,19 @@ store_options btree_engine<D, Tree>::shape() const {
   for (const region_info& region : pool_->regions()) {
     if (region.kind != region_kind::replicas) continue;
     like.capacity_bytes = region.bytes;
-    if (region.replicas > 1) like.replicas = region.replicas;  // behind a log there is one
+    if (region.replicas > 1) like.replicas = region.replicas;  // on a disk there is one
   }
   return like;
 }
 
 template <domain::persistence_domain D, class Tree>
 repair_counts btree_engine<D, Tree>::repair_into(engine& to) {
-  constexpr std::size_t at_once = std::size_t{1} << 20;
-  // A thread is in one operation at a time, and this one reads `*this` all the while.
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
+  // A thread can be in one operation at a time, and this thread is in a read of `*this`.
   const auto write = [&to](changes all) {
     std::async(std::launch::async, [&] { to.apply(std::move(all), false); }).get();
   };
-  const std::uint64_t most = shape().capacity_bytes;
+  const std::uint64_t capacity = shape().capacity_bytes;
   repair_counts found;
   all_->read([&](const tree& t) {
     found = {};
@@ -474,12 +480,12 @@ repair_counts btree_engine<D, Tree>::repair_into(engine& to) {
       }
       some.put(key, value_in(stored));
       ++found.keys;
-      if (some.bytes() >= at_once) write(std::exchange(some, changes()));
+      if (some.bytes() >= batch_bytes) write(std::exchange(some, changes()));
     });
     if (!some.empty()) write(std::move(some));
     const std::uint64_t seen = found.keys + found.damaged_values;
-    // The count may be what is damaged.
-    found.missing_keys = counted > seen && counted <= most ? counted - seen : 0;
+    // The damage may be in the count itself.
+    found.missing_keys = counted > seen && counted <= capacity ? counted - seen : 0;
   });
   return found;
 }
@@ -501,25 +507,26 @@ std::string btree_engine<D, Tree>::check() {
       ++readable;
       if (is_intact(key, stored)) return;
       damaged = "the value of a key of " + std::to_string(key.size()) +
-                " bytes is not what its checksum says";
+                " bytes does not match its checksum";
     });
   });
-  // Only what can be read all over is looked at without suspicion.
+  // all_->check() follows pointers without validation, so it runs only if every key can be read.
   if (readable != expected) {
-    return "of " + std::to_string(expected) + " keys " + std::to_string(readable) + " can be read";
+    return "only " + std::to_string(readable) + " of " + std::to_string(expected) +
+           " keys can be read";
   }
   if (opened_with_.any_order) return damaged;
   if (std::string wrong = all_->check(); !wrong.empty()) return wrong;
   return damaged;
 }
 
-/// Was a store refused for what is asked of it, and not for what is in it?
+/// Returns true if the store was rejected because of the options, not because of its contents.
 [[nodiscard]] inline bool is_sound(const error& refused) noexcept {
   return refused.reason() == errc::bad_argument || refused.reason() == errc::newer_version;
 }
 
-/// Opens the store in the file, or makes it. A creation that fails leaves no file, and one that
-/// was interrupted decides nothing for the next.
+/// Opens or creates the store in the file. A creation that fails leaves no file. An interrupted
+/// creation has no effect on the next one.
 template <domain::persistence_domain D>
 std::unique_ptr<engine> open_in_file(const store_options& wanted) {
   using pool_type = basic_pool<D>;
@@ -533,7 +540,7 @@ std::unique_ptr<engine> open_in_file(const store_options& wanted) {
       try {
         return std::make_unique<btree_engine<D>>(pool, wanted);
       } catch (const error& refused) {
-        if (is_sound(refused)) pool->close();  // it stays as it was found
+        if (is_sound(refused)) pool->close();  // the store was not changed
         throw;
       }
     }
@@ -542,19 +549,20 @@ std::unique_ptr<engine> open_in_file(const store_options& wanted) {
     remove_store_files(wanted.file);
   }
   if (const std::string log = log_of(wanted.file); is_there(log)) {
-    throw error(errc::already_exists, log,
-                "a redo log without its pool '" + wanted.file +
-                    "': bring that back, or remove the log with DestroyDB() to begin a new store");
+    throw error(
+        errc::already_exists, log,
+        "this redo log has no pool '" + wanted.file +
+            "'; restore the pool, or remove the log with DestroyDB() to create a new store");
   }
   try {
     std::shared_ptr<pool_type> pool(new pool_type(pool_type::create(wanted.file, options)));
     return std::make_unique<btree_engine<D>>(std::move(pool), wanted);
   } catch (const error& refused) {
-    // What is there after all is another's, or a store that the system would not tell of.
+    // The existing file belongs to another process, or is a store that the system did not report.
     if (refused.reason() != errc::already_exists) remove_store_files(wanted.file);
     throw;
   } catch (...) {
-    remove_store_files(wanted.file);  // neither was there
+    remove_store_files(wanted.file);  // neither existed
     throw;
   }
 }

@@ -1,3 +1,4 @@
+// The default comparator, which orders keys by their bytes, and LevelDB's Comparator interface.
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/slice.hpp>
 
@@ -11,7 +12,7 @@ Comparator::~Comparator() = default;
 
 namespace {
 
-/// The byte is one more. It is not the last there is.
+/// Returns the byte plus one. Requires: the byte is not 0xff.
 void increase(char& byte) { byte = static_cast<char>(static_cast<unsigned char>(byte) + 1); }
 
 class bytewise final : public Comparator {
@@ -23,7 +24,7 @@ class bytewise final : public Comparator {
     const std::size_t shorter = std::min(start->size(), limit.size());
     std::size_t same = 0;
     while (same < shorter && (*start)[same] == limit[same]) ++same;
-    if (same == shorter) return;  // one begins the other
+    if (same == shorter) return;  // one is a prefix of the other
     const auto from = static_cast<unsigned char>((*start)[same]);
     const auto to = static_cast<unsigned char>(limit[same]);
     if (from + 1 >= to) return;
@@ -42,7 +43,8 @@ class bytewise final : public Comparator {
 }  // namespace
 
 const Comparator* BytewiseComparator() {
-  static const bytewise* const only = new bytewise;  // outlives what other threads still do
+  // other threads may use it until the process ends
+  static const bytewise* const only = new bytewise;
   return only;
 }
 

@@ -1,4 +1,4 @@
-// What a store holds becomes another store, while others write.
+// Copies the contents of an open store into a new store, while other threads write.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/engine.hpp>
@@ -15,8 +15,8 @@ namespace outlast::store_detail {
 
 namespace {
 
-/// The order in which keys arrive, one at a time, none of them twice: each is greater than all
-/// before.
+/// The order of arrival: each key is greater than all earlier ones. Requires: each key arrives
+/// once.
 class arrival {
  public:
   void set_newest(std::string_view key) { newest_.assign(key); }
@@ -33,46 +33,48 @@ class arrival {
   std::string newest_;
 };
 
-/// A moment of a store that may be full: what ended ones have kept is given back for it.
-std::unique_ptr<moment> now_of(engine& of) {
+/// Takes a snapshot. If the store is full, releases the space of ended snapshots and tries again.
+std::unique_ptr<snapshot> snapshot_of(engine& of) {
   try {
-    return of.now();
+    return of.take_snapshot();
   } catch (const out_of_space&) {
     of.collect();
-    return of.now();
+    return of.take_snapshot();
   }
 }
 
-/// `arriving`: the order of `to` is that; null: `to` has an order of its own.
-std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progress_callback& tell) {
-  constexpr std::size_t at_once = std::size_t{1} << 20;
+/// Puts all entries of `from` into `to`. If `arriving` is not null, `to` is in the order of
+/// arrival.
+std::uint64_t put_all(engine& from, engine& to, arrival* arriving,
+                      const progress_callback& progress) {
+  constexpr std::size_t batch_bytes = std::size_t{1} << 20;
   const std::uint64_t all = from.keys();
-  const std::unique_ptr<moment> now = now_of(from);
+  const std::unique_ptr<snapshot> now = snapshot_of(from);
   const std::unique_ptr<cursor> at = now->iterate();
   std::uint64_t done = 0;
-  std::size_t untold = 0;
+  std::size_t unreported = 0;
   changes some;
   const auto hand_over = [&] {
-    untold += some.bytes();
+    unreported += some.bytes();
     to.apply(std::exchange(some, changes()), false);
-    if (!tell || untold < at_once) return;
-    untold = 0;
-    tell(done, all);
+    if (!progress || unreported < batch_bytes) return;
+    unreported = 0;
+    progress(done, all);
   };
   for (at->seek_to_first(); at->is_valid(); at->next()) {
     const auto [key, stored] = at->here();
     if (!is_intact(key, stored)) {
       throw corruption(from.shape().file,
                        "the value of a key of " + std::to_string(key.size()) +
-                           " bytes is not what its checksum says; repair the store");
+                           " bytes does not match its checksum; repair the store");
     }
     if (arriving != nullptr) arriving->set_newest(key);
     some.put(key, value_in(stored));
     ++done;
-    if (some.bytes() >= at_once || arriving != nullptr) hand_over();
+    if (some.bytes() >= batch_bytes || arriving != nullptr) hand_over();
   }
   if (!some.empty()) hand_over();
-  if (tell && untold != 0) tell(done, all);
+  if (progress && unreported != 0) progress(done, all);
   return done;
 }
 
@@ -80,14 +82,14 @@ std::uint64_t put_all(engine& from, engine& to, arrival* arriving, const progres
 
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
-                         const std::function<void()>& remove, const progress_callback& tell) {
+                         const std::function<void()>& remove, const progress_callback& progress) {
   arrival arriving;
   const bool is_unordered = std::exchange(wanted.any_order, false);
   if (is_unordered) wanted.order = arriving.order();
   std::uint64_t done = 0;
   fill_new_store(
       std::move(wanted), make,
-      [&](engine& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, tell); },
+      [&](engine& to) { done = put_all(from, to, is_unordered ? &arriving : nullptr, progress); },
       remove);
   return done;
 }

@@ -1,4 +1,5 @@
-// Reading and writing an open store.
+// The class that DB::Open() returns: reads, writes, iterators, snapshots and properties of a store.
+#include <outlast/db/detail/engine.hpp>
 #include <outlast/db/iterator.hpp>
 #include <outlast/db/write_batch.hpp>
 #include <src/db/db_impl.hpp>
@@ -21,16 +22,16 @@ namespace core = ::outlast::store_detail;
 
 namespace {
 
-/// What tells classes apart; a program's may have been compiled without run-time types, so that
-/// dynamic_cast cannot be asked. [Itanium C++ ABI, 2.4: the pointer to an object's virtual table
-/// comes first]
+/// Returns the virtual table of an object, which identifies its class. A program may be compiled
+/// without run-time types, so dynamic_cast cannot be used. [Itanium C++ ABI, 2.4: the pointer to an
+/// object's virtual table comes first]
 const void* table_of(const DB* db) noexcept {
   const void* table = nullptr;
   std::memcpy(&table, static_cast<const void*>(db), sizeof table);
   return table;
 }
 
-/// Of db_impl, once there was one.
+/// The virtual table of db_impl; null until the first one was created.
 std::atomic<const void*> opened_table{nullptr};
 
 }  // namespace
@@ -42,12 +43,12 @@ db_impl* opened_of(DB* db) noexcept {
 
 Status not_opened(const char* call) {
   return Status::InvalidArgument(
-      call, "works on what DB::Open() gave; of a class around that, hand over what it wraps");
+      call, "requires a store from DB::Open(); if a class wraps one, pass the wrapped store");
 }
 
 DB::~DB() = default;
 
-// For classes of a program's that have Write() alone.
+// For classes of programs that override only Write().
 Status DB::Put(const WriteOptions& options, const Slice& key, const Slice& value) {
   WriteBatch batch;
   batch.Put(key, value);
@@ -62,34 +63,34 @@ Status DB::Delete(const WriteOptions& options, const Slice& key) {
 Snapshot::~Snapshot() = default;
 
 Status validate_length(std::string_view key, std::string_view value) {
-  // One operation is kept in memory several times.
-  constexpr std::size_t longest = std::size_t{1} << 30;
-  if (key.size() <= longest && value.size() <= longest) return {};
-  return Status::InvalidArgument("a key or value has more than 1 GiB");
+  // The engine keeps several copies of an operation in memory.
+  constexpr std::size_t max_bytes = std::size_t{1} << 30;
+  if (key.size() <= max_bytes && value.size() <= max_bytes) return {};
+  return Status::InvalidArgument("a key or value is larger than 1 GiB");
 }
 
 namespace {
 
 Status damaged(std::string_view key) {
   constexpr std::size_t shown = 64;
-  return Status::Corruption("a value is not what its checksum says; its key begins with",
+  return Status::Corruption("a value does not match its checksum; its key begins with",
                             Slice(key.substr(0, shown)));
 }
 
-Status status_of(core::answer answer, std::string_view key) {
+Status status_of(core::lookup_status answer, std::string_view key) {
   switch (answer) {
-    case core::answer::found: return {};
-    case core::answer::absent: return Status::NotFound("no such key");
-    case core::answer::damaged: return damaged(key);
+    case core::lookup_status::found: return {};
+    case core::lookup_status::absent: return Status::NotFound("no such key");
+    case core::lookup_status::damaged: return damaged(key);
   }
   return {};
 }
 
-/// Where a cursor is, under LevelDB's names.
+/// A cursor of the engine with LevelDB's interface.
 class opened_iterator final : public Iterator {
  public:
-  /// `kept`: what the cursor reads, unless somebody else keeps it.
-  opened_iterator(std::unique_ptr<core::moment> kept, std::unique_ptr<core::cursor> at,
+  /// `kept`: the snapshot that the cursor reads; null if the caller owns it.
+  opened_iterator(std::unique_ptr<core::snapshot> kept, std::unique_ptr<core::cursor> at,
                   bool verifies)
       : kept_(std::move(kept)), at_(std::move(at)), verifies_(verifies) {}
 
@@ -134,22 +135,22 @@ class opened_iterator final : public Iterator {
     value_ = core::value_in(there.stored);
   }
 
-  /// What the cursor showed may be gone.
+  /// The views of the cursor are no longer valid.
   void forget() noexcept {
     key_.clear();
     value_.clear();
   }
 
-  std::unique_ptr<core::moment> kept_;
+  std::unique_ptr<core::snapshot> kept_;
   std::unique_ptr<core::cursor> at_;
   bool verifies_;
   bool valid_ = false;
-  Slice key_;    // the cursor's, or empty
-  Slice value_;  // the same
+  Slice key_;    // a view of the cursor's key, or empty
+  Slice value_;  // a view of the cursor's value, or empty
   Status status_;
 };
 
-/// A batch in the store's own form.
+/// Returns the batch as a batch of the engine.
 class collector final : public WriteBatch::RangeHandler {
  public:
   explicit collector(std::size_t bytes) { all_.reserve(bytes); }
@@ -174,7 +175,8 @@ class collector final : public WriteBatch::RangeHandler {
   Status status_;
 };
 
-/// The number at the end of "leveldb.num-files-at-level<N>"; none for another property.
+/// Returns the number at the end of "leveldb.num-files-at-level<N>", or nothing for another
+/// property.
 std::optional<unsigned> level_in(std::string_view property) {
   constexpr std::string_view prefix = "leveldb.num-files-at-level";
   constexpr unsigned levels = 7;
@@ -195,7 +197,7 @@ db_impl::db_impl(const std::string& name, const Options& options, directory_lock
                  std::unique_ptr<Logger>&& logger, Logger* messages,
                  std::shared_ptr<core::memory_file>&& memory,
                  std::unique_ptr<core::engine>&& in)
-    : name_(name),  // the only one that takes memory comes first
+    : name_(name),  // the only member whose construction allocates is first
       env_(options.env),
       verifies_(options.paranoid_checks),
       lock_(std::move(lock)),
@@ -207,7 +209,7 @@ db_impl::db_impl(const std::string& name, const Options& options, directory_lock
   try {
     Log(messages_, "%s is open. %s", name_.c_str(), in_->guarantee().c_str());
   } catch (const std::exception&) {
-    return;  // there is no memory for a message
+    return;  // no memory for the message
   }
 }
 
@@ -216,7 +218,7 @@ db_impl::~db_impl() {
     const Status closed = guarded([this] { in_->close(); });
     Log(messages_, "%s is closed: %s", name_.c_str(), closed.ToString().c_str());
   } catch (const std::exception&) {
-    return;  // there is no memory for a message; the next opening recovers what was not closed
+    return;  // no memory for the message; the next opening recovers the store
   }
 }
 
@@ -252,7 +254,7 @@ Status db_impl::Write(const WriteOptions& options, WriteBatch* updates) {
 
 Status db_impl::Get(const ReadOptions& options, const Slice& key, std::string* value) {
   const bool verify = verifies_ || options.verify_checksums;
-  core::answer answer = core::answer::absent;
+  core::lookup_status answer = core::lookup_status::absent;
   Status status;
   if (options.snapshot == nullptr) {
     status = guarded([&] { answer = in_->get(key.view(), *value, verify); });
@@ -272,7 +274,7 @@ Iterator* db_impl::NewIterator(const ReadOptions& options) {
       if (!then.status().ok()) return NewErrorIterator(then.status());
       return new opened_iterator(nullptr, then.of().iterate(), verify);
     }
-    std::unique_ptr<core::moment> now = in_->now();
+    std::unique_ptr<core::snapshot> now = in_->take_snapshot();
     std::unique_ptr<core::cursor> at = now->iterate();
     return new opened_iterator(std::move(now), std::move(at), verify);
   } catch (...) {
@@ -282,7 +284,7 @@ Iterator* db_impl::NewIterator(const ReadOptions& options) {
 
 const Snapshot* db_impl::GetSnapshot() {
   try {
-    return new opened_snapshot(in_->now());
+    return new opened_snapshot(in_->take_snapshot());
   } catch (...) {
     return new opened_snapshot(status_of_current());
   }

@@ -1,4 +1,4 @@
-// An open store under LevelDB's names.
+// The implementation of DB: an open store with LevelDB's interface, and the names of its files.
 #pragma once
 
 #include <outlast/db/db.hpp>
@@ -14,14 +14,14 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// The names of a store's files.
+/// The paths of a store's files.
 struct store_paths {
   explicit store_paths(const std::string& directory)
       : data(directory + "/store.pool"),
         lock(directory + "/LOCK"),
         log(directory + "/LOG"),
         old_log(directory + "/LOG.old"),
-        rescued(directory + "/store.rescued"),
+        unfinished_repair(directory + "/store.rescued"),
         copied(directory + "/store.copied"),
         completed(::outlast::store_detail::completed_of(data)),
         lost(::outlast::store_detail::kept_files_of(data)),
@@ -31,17 +31,17 @@ struct store_paths {
   std::string lock;
   std::string log;
   std::string old_log;
-  std::string rescued;    ///< what RepairDB() writes, before it becomes the data
-  std::string copied;     ///< what Checkpoint() writes, before it becomes the data
-  std::string completed;  ///< what a repair has completed, until it becomes the data
-  std::string lost;       ///< where it keeps what it has replaced
-  std::string foreign;    ///< that LevelDB's stores have, and ours have not
+  std::string unfinished_repair;  ///< the new store of RepairDB(), while it is written
+  std::string copied;             ///< the copy of Checkpoint(), while it is written
+  std::string completed;          ///< the new store of RepairDB(), until it replaces the data
+  std::string lost;               ///< the directory of the files that repairs have replaced
+  std::string foreign;            ///< a file that only LevelDB's databases have
 };
 
-/// InvalidArgument if one is longer than a store keeps.
+/// Returns InvalidArgument if the key or the value is longer than the maximum of a store.
 [[nodiscard]] Status validate_length(std::string_view key, std::string_view value = {});
 
-/// The lock on a store's directory, given back at the end.
+/// The lock on a store's directory. The destructor releases it.
 class directory_lock {
  public:
   directory_lock() = default;
@@ -71,26 +71,26 @@ class directory_lock {
   Status status_;
 };
 
-/// A snapshot, or why there is none.
+/// A snapshot, or the status of the failure to take it.
 class opened_snapshot final : public Snapshot {
  public:
-  explicit opened_snapshot(std::unique_ptr<::outlast::store_detail::moment> of)
+  explicit opened_snapshot(std::unique_ptr<::outlast::store_detail::snapshot> of)
       : of_(std::move(of)) {}
   explicit opened_snapshot(Status failed) : failed_(std::move(failed)) {}
   ~opened_snapshot() override = default;
 
   [[nodiscard]] const Status& status() const noexcept { return failed_; }
-  [[nodiscard]] const ::outlast::store_detail::moment& of() const noexcept { return *of_; }
+  [[nodiscard]] const ::outlast::store_detail::snapshot& of() const noexcept { return *of_; }
 
  private:
-  std::unique_ptr<::outlast::store_detail::moment> of_;
+  std::unique_ptr<::outlast::store_detail::snapshot> of_;
   Status failed_;
 };
 
 class db_impl final : public DB {
  public:
-  /// `logger`: null if the caller brought the one of the options, which outlives the store. Takes
-  /// what it is given, or throws std::bad_alloc and has taken nothing.
+  /// `logger`: null if `messages` is Options::info_log, which outlives the store. Takes ownership
+  /// of the arguments. If it throws std::bad_alloc, it has taken none of them.
   db_impl(const std::string& name, const Options& options, directory_lock&& lock,
           std::unique_ptr<Logger>&& logger, Logger* messages,
           std::shared_ptr<::outlast::store_detail::memory_file>&& memory,
@@ -124,9 +124,9 @@ class db_impl final : public DB {
   std::unique_ptr<::outlast::store_detail::engine> in_;
 };
 
-/// `db` as what DB::Open() made; null if it is a program's own class, around one or not.
+/// Returns `db` as the class that DB::Open() creates, or nullptr if it is a class of the program.
 [[nodiscard]] db_impl* opened_of(DB* db) noexcept;
-/// The status of a call that needs such a one. `call`: its name.
+/// Returns the status of the function `call`, which requires a store from DB::Open().
 [[nodiscard]] Status not_opened(const char* call);
 
 }  // namespace OUTLAST_DB_NAMESPACE

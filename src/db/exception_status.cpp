@@ -1,3 +1,4 @@
+// Converts exceptions of the lower layers to a Status.
 #include <outlast/base/error.hpp>
 #include <src/db/exception_status.hpp>
 
@@ -42,7 +43,7 @@ Status status_of_current() {
   } catch (const std::exception& other) {
     return Status::IOError(other.what());
   } catch (...) {
-    return Status::IOError("an exception that says nothing");
+    return Status::IOError("an exception without a message");
   }
 }
 

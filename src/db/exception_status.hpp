@@ -1,4 +1,4 @@
-// What exceptions of the layers below are to users of the store.
+// Converts exceptions of the lower layers to a Status, at the boundary of the store.
 #pragma once
 
 #include <outlast/db/namespace.hpp>
@@ -8,11 +8,11 @@
 
 namespace OUTLAST_DB_NAMESPACE {
 
-/// The exception that is being handled, as a status.
+/// Returns the status for the exception that is being handled.
 [[nodiscard]] Status status_of_current();
 
-/// Calls f(), and answers OK or what its exception is. Throws std::bad_alloc where there is no
-/// memory for that sentence.
+/// Calls f() and returns OK, or the status for its exception. Throws std::bad_alloc if there is no
+/// memory for the error text.
 template <class F>
 [[nodiscard]] Status guarded(F&& f) {
   try {

@@ -1,3 +1,4 @@
+// Reads the file of a store and its log into ordinary memory, without changing either.
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/base/cache_line.hpp>
 #include <outlast/base/error.hpp>
@@ -45,15 +46,17 @@ std::uint64_t length_of(const std::string& path, int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) pool_detail::fail(path, "examine the file", errno);
   if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
-  throw error(errc::not_a_pool, path, "this is no regular file; a store is kept in one");
+  throw error(errc::not_a_pool, path,
+              "this is not a regular file; the data of a store must be in one");
 }
 
-/// What the pool takes of addresses, as far as it can grow.
+/// Returns the size of the address range that the pool requires at its maximum size.
 std::uint64_t space_of(const parsed_header& header) noexcept {
   return file_bytes_for(header.fixed.capacity_bytes, header.fixed.capacity_bytes);
 }
 
-/// Fewer bytes than asked for where the file ends. -1: the device does not give them back.
+/// Reads up to the end of the file. Returns the number of bytes, or -1 if the device cannot read
+/// them.
 ssize_t try_to_read(int fd, std::uint64_t offset, void* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
@@ -108,7 +111,7 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
                   "repair it to keep what can be read");
     }
     left_out_.emplace_back(
-        "the machine went down while it was open: what it holds may be of different ages");
+        "the machine went down while it was open: its pages may be of different ages");
   } catch (...) {
     release();
     throw;
@@ -117,7 +120,7 @@ file_image::file_image(const std::string& file, medium on, bool salvage)
 
 file_image::~file_image() { release(); }
 
-/// Refuses a copy of a store that was open.
+/// Rejects a copy of a store that was made while the store was open.
 void file_image::validate_copy(const parsed_header& header, bool salvage) {
   const auto read = [this](std::uint64_t offset, void* to, std::size_t size) {
     std::memset(to, 0, size);
@@ -128,14 +131,14 @@ void file_image::validate_copy(const parsed_header& header, bool salvage) {
   if (!pool_detail::torn_by_copying(header, read, fd_.get())) return;
   if (!salvage) throw error(errc::torn_by_copying, file_, pool_detail::sentence_of_copy());
   left_out_.emplace_back(
-      "it is a copy that was made while it was not closed: what it holds may be of different ages");
+      "it is a copy that was made while it was not closed: its pages may be of different ages");
 }
 
 void file_image::release() noexcept {
   if (base_ != nullptr) ::munmap(std::exchange(base_, nullptr), bytes_);
 }
 
-/// File and log, at an address that no root's pointers can be mistaken at.
+/// Reads the file and the log to an address at which the old pointers of each root are recognized.
 void file_image::bring_in(const parsed_header& header, bool salvage) {
   std::vector<root_bases> recorded = recorded_bases(header);
   const auto is_usable = [&](root_bases each) {
@@ -147,18 +150,19 @@ void file_image::bring_in(const parsed_header& header, bool salvage) {
     left_out_.clear();
     bring_in_file(salvage);
     has_log_ = bring_in_log(header, salvage);
-    // The log may have brought others. Damaged ones are refused when the pool is opened.
+    // The log may have changed the recorded bases. The opening of the pool rejects damaged ones.
     recorded = recorded_bases(header);
     if (tries == 2 || std::all_of(recorded.begin(), recorded.end(), is_usable)) return;
     release();
   }
 }
 
-/// Of the roots that are there, in the image if there is one, or else in the file.
+/// Returns the bases of the existing roots, from the image if there is one, otherwise from the
+/// file.
 std::vector<file_image::root_bases> file_image::recorded_bases(const parsed_header& header) const {
   const std::uint64_t table = header.fixed.root_table_offset;
   const std::uint64_t size = header.fixed.root_count * sizeof(root_entry);
-  if (table > bytes_ || size > bytes_ - table) return {};  // the file is cut off
+  if (table > bytes_ || size > bytes_ - table) return {};  // the file is truncated
   const auto entries = std::make_unique<root_entry[]>(header.fixed.root_count);
   auto* const to = static_cast<void*>(entries.get());
   if (base_ != nullptr) {
@@ -172,12 +176,12 @@ std::vector<file_image::root_bases> file_image::recorded_bases(const parsed_head
     root_bases& known = recorded.emplace_back();
     std::transform(std::begin(entries[i].bases), std::end(entries[i].bases), known.begin() + 1,
                    [](const auto& word) { return word.load(std::memory_order_relaxed); });
-    if (!are_apart(known, space_of(header))) recorded.pop_back();  // the pool will be refused
+    if (!are_apart(known, space_of(header))) recorded.pop_back();  // the opening rejects the pool
   }
   return recorded;
 }
 
-/// Where it was, if that is free: then no root has to be moved.
+/// Reserves the previous address if it is free, because then no root must be relocated.
 void file_image::reserve(const parsed_header& header, const std::vector<root_bases>& recorded) {
   const std::uint64_t space = space_of(header);
   const auto is_usable = [&](std::uintptr_t address) {
@@ -206,11 +210,11 @@ void file_image::reserve(const parsed_header& header, const std::vector<root_bas
                   "(ulimit -v)");
 }
 
-/// Where the kernel finds room.
+/// Reserves any usable address.
 bool file_image::reserve_anywhere(const std::function<bool(std::uintptr_t)>& is_usable) {
   constexpr std::size_t gib = std::size_t{1} << 30;
   constexpr unsigned attempts = 16;
-  // Rooms that are of no use stay taken until the end, or they would be found again.
+  // Unusable ranges stay reserved until the end, because the kernel would return them again.
   std::vector<base::anonymous_memory> rooms;
   for (unsigned attempt = 0; attempt < attempts; ++attempt) {
     std::optional<base::anonymous_memory> room;
@@ -240,14 +244,14 @@ bool file_image::reserve_at(std::uintptr_t address) {
     base_ = static_cast<std::byte*>(got);
     return true;
   }
-  ::munmap(got, bytes_);  // an old kernel took the address for a hint
+  ::munmap(got, bytes_);  // an old kernel uses the address only as a hint
   return false;
 }
 
 std::vector<std::string> file_image::findings() const {
   std::vector<std::string> wrong;
   const header_reading reading = read_header({base_, bytes_});
-  // Where the log has brought lines, the file's holes no longer tell which pages were never used.
+  // The log may have written to holes, so the holes of the file do not show which pages are unused.
   const std::uint32_t used = reading.header && !has_log_
                                  ? pool_detail::used_pages(fd_.get(), base_, *reading.header)
                                  : std::numeric_limits<std::uint32_t>::max();
@@ -264,15 +268,16 @@ std::string file_image::guarantee() const {
   return pool_detail::guarantee_sentence(kind, domain::kind::process, kind, file_, false);
 }
 
-/// What the file has stored; its holes are zeros already.
+/// Reads the stored parts of the file. Its holes are zeros already.
 void file_image::bring_in_file(bool salvage) {
   const std::uint64_t length = length_of(file_, fd_.get());
-  const bool reads = salvage && on_ == medium::disk;  // a mapping dies of what cannot be read
+  // an unreadable part of a mapping raises SIGBUS
+  const bool reads = salvage && on_ == medium::disk;
   constexpr std::uint64_t min_hole = std::uint64_t{64} << 10;
   std::uint64_t begin = 0;
   while (begin < length) {
     const off_t data = ::lseek(fd_.get(), static_cast<off_t>(begin), SEEK_DATA);
-    if (data < 0 && errno == ENXIO) break;  // nothing but a hole is left
+    if (data < 0 && errno == ENXIO) break;  // only a hole follows
     std::uint64_t from = data < 0 ? begin : static_cast<std::uint64_t>(data);
     std::uint64_t to = length;
     for (off_t at = data; at >= 0;) {
@@ -297,12 +302,12 @@ void file_image::map_part(std::uint64_t begin, std::uint64_t end) {
   }
 }
 
-/// Leaves out as little as possible of what cannot be read.
+/// Reads the part in small pieces and leaves out only those that cannot be read.
 void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
-  constexpr std::uint64_t at_once = std::uint64_t{1} << 20;
+  constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
   std::uint64_t unread = 0;
-  for (std::uint64_t at = begin; at < end; at += at_once) {
-    const std::uint64_t size = std::min(at_once, end - at);
+  for (std::uint64_t at = begin; at < end; at += piece_bytes) {
+    const std::uint64_t size = std::min(piece_bytes, end - at);
     if (try_to_read(fd_.get(), at, base_ + at, size) >= 0) continue;
     for (std::uint64_t page = at; page < at + size; page += page_bytes) {
       const std::uint64_t part = std::min<std::uint64_t>(page_bytes, at + size - page);
@@ -312,20 +317,20 @@ void file_image::read_part(std::uint64_t begin, std::uint64_t end) {
     }
   }
   if (unread == 0) return;
-  left_out_.push_back("the device did not give back " + std::to_string(unread) + " bytes of '" +
-                      file_ + "' from byte " + std::to_string(begin) + " on");
+  left_out_.push_back(std::to_string(unread) + " bytes of '" + file_ + "' from byte " +
+                      std::to_string(begin) + " cannot be read from the device");
 }
 
-/// Refuses a file of another moment than its log's. `end`: the log's last batch and one more.
-void file_image::validate_moment(const log_reading& log, std::uint64_t end,
-                                 const parsed_header& header, const std::string& path,
-                                 bool salvage) {
+/// Rejects a file that is newer than its log. `end`: the number after the log's last batch.
+void file_image::validate_log_match(const log_reading& log, std::uint64_t end,
+                                    const parsed_header& header, const std::string& path,
+                                    bool salvage) {
   const page_generations has = generations_of({base_, pool_format::page_bytes});
   if (!pool_detail::is_newer_than_log(has, log, end)) return;
   const std::string newer =
       "the store's file is newer than its redo log '" + path + "', a copy of an earlier moment";
   if (salvage && header.dirty()) {
-    left_out_.push_back(newer + ": what it holds may be of different ages");
+    left_out_.push_back(newer + ": its pages may be of different ages");
     return;
   }
   throw corruption(
@@ -334,7 +339,8 @@ void file_image::validate_moment(const log_reading& log, std::uint64_t end,
                                      : "; the store was closed and needs no log: move it away"));
 }
 
-/// Is there a log to be read? Refuses one that does not belong to the pool, where it is needed.
+/// Returns true if there is a log to read. If the log is needed, throws if it belongs to another
+/// pool.
 bool file_image::accepts(const log_reading& reading, const parsed_header& header, bool needed,
                          const std::string& path, bool salvage) {
   const bool demanded = needed || on_ == medium::disk;
@@ -348,7 +354,7 @@ bool file_image::accepts(const log_reading& reading, const parsed_header& header
                  "of the pool " + reading.problem->sentence);
     }
     left_out_.push_back("the redo log '" + path + "' " + reading.problem->sentence +
-                        "; nothing of it was read");
+                        "; its batches were not read");
     return false;
   }
   if (reading.uuid != header.fixed.uuid) {
@@ -364,7 +370,7 @@ bool file_image::accepts(const log_reading& reading, const parsed_header& header
   return true;
 }
 
-/// Brings the batches into the image, up to one that is not intact.
+/// Applies the batches to the image, up to the first one that is not intact.
 void file_image::bring_in_batches(pool_detail::log_reader& log, const parsed_header& header,
                                   const std::string& path, bool salvage) {
   while (const auto batch = log.next()) {
@@ -378,20 +384,20 @@ void file_image::bring_in_batches(pool_detail::log_reader& log, const parsed_hea
     }
   }
   if (log.newest_after_end() == 0) {
-    validate_moment(log.reading(), log.sequence(), header, path, salvage);
+    validate_log_match(log.reading(), log.sequence(), header, path, salvage);
     return;
   }
   const std::string what = "batch " + std::to_string(log.sequence()) + " of the redo log '" + path +
                            "' is damaged, and later batches are not";
   if (!salvage) {
     throw corruption(file_, what +
-                                ": what was acknowledged is lost; restore a backup, or repair "
-                                "the store to keep what comes before");
+                                ": acknowledged writes are lost; restore a backup, or repair "
+                                "the store to keep the earlier writes");
   }
-  left_out_.push_back(what + ": these were left out");
+  left_out_.push_back(what + ": the later batches were left out");
 }
 
-/// What the file lacks of what was acknowledged. False if there is no such log.
+/// Applies the acknowledged writes that are only in the log. Returns false if there is no such log.
 bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
   const std::string path = pool_detail::log_path_of(file_);
   const bool needed = header.dirty() && header.state.domain_kind == logged;
@@ -407,8 +413,7 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
                            "', which is missing; put it beside the pool again, restore a "
                            "backup, or repair the store to keep what can be read without");
     }
-    left_out_.push_back("the redo log '" + path +
-                        "' is missing, and what was written last with it");
+    left_out_.push_back("the redo log '" + path + "' is missing, and with it the last writes");
     return false;
   }
   pool_detail::log_reader log(path, file.get(), header.fixed.uuid);
@@ -417,8 +422,8 @@ bool file_image::bring_in_log(const parsed_header& header, bool salvage) {
     bring_in_batches(log, header, path, salvage);
   } catch (const error& failed) {
     if (!salvage || failed.reason() != errc::io_failure) throw;
-    left_out_.push_back("the device did not give back the redo log '" + path +
-                        "': what was written last is missing");
+    left_out_.push_back("the redo log '" + path +
+                        "' cannot be read from the device: the last writes are missing");
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// What a store's files hold, in ordinary memory: to be read, recovered and rescued from, while the
-// files stay as they are.
+// The contents of a store's files in ordinary memory, from which they are read, recovered and
+// repaired. The files do not change.
 #pragma once
 
 #include <outlast/db/detail/engine.hpp>
@@ -20,14 +20,14 @@ class log_reader;
 
 namespace outlast::store_detail {
 
-/// The file of a pool, with what its log has to add. Stores to it reach no file.
-///
-/// Holes of the file take neither memory nor space in its file system, also when they are read.
+/// An image of the file of a pool, with the batches of its log applied. Stores to it change no
+/// file.
+/// Holes of the file occupy neither memory nor space in the file system, even when they are read.
 /// Not thread-safe.
 class file_image {
  public:
-  /// Throws what basic_pool::open() throws before it changes anything. `salvage`: as of
-  /// pool_options; what the device does not give back is zeros then.
+  /// Throws the errors that basic_pool::open() throws before it changes the file. `salvage`: as in
+  /// pool_options; parts that the device cannot read are then zeros.
   file_image(const std::string& file, medium on, bool salvage);
   ~file_image();
   file_image(const file_image&) = delete;
@@ -35,15 +35,15 @@ class file_image {
 
   [[nodiscard]] std::byte* data() const noexcept { return base_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// What pool_format::check_image() finds wrong with it, as long as no pool was opened in it.
+  /// Returns the findings of pool_format::check_image(). Requires: no pool was opened in the image.
   [[nodiscard]] std::vector<std::string> findings() const;
-  /// What of the files was left out, in sentences; only where damage is to be gone around.
+  /// Returns descriptions of the parts of the files that were left out. Empty without `salvage`.
   [[nodiscard]] const std::vector<std::string>& left_out() const noexcept { return left_out_; }
-  /// What a store in the file survives.
+  /// Returns a description of the crashes that a store in the file survives.
   [[nodiscard]] std::string guarantee() const;
 
  private:
-  /// Which addresses a root's pointers may be relative to; the first is where it is mapped now.
+  /// The addresses to which a root's pointers can be relative. The first is the current address.
   using root_bases = std::array<std::uint64_t, pool_format::root_bases + 1>;
 
   void bring_in(const pool_format::parsed_header& header, bool salvage);
@@ -63,16 +63,16 @@ class file_image {
                              const std::string& path, bool salvage);
   void bring_in_batches(pool_detail::log_reader& log, const pool_format::parsed_header& header,
                         const std::string& path, bool salvage);
-  void validate_moment(const pool_format::log_reading& log, std::uint64_t end,
-                       const pool_format::parsed_header& header, const std::string& path,
-                       bool salvage);
+  void validate_log_match(const pool_format::log_reading& log, std::uint64_t end,
+                          const pool_format::parsed_header& header, const std::string& path,
+                          bool salvage);
 
   std::string file_;
   medium on_;
   pool_detail::unique_fd fd_;
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  bool has_log_ = false;  // what the log holds is a part of it
+  bool has_log_ = false;  // the batches of the log are applied
   std::vector<std::string> left_out_;
 };
 

@@ -1,4 +1,4 @@
-// A new store that gets all that another one holds, whatever room that takes in it.
+// Creates and fills a new store, with more capacity if the same keys need more space in it.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -8,12 +8,14 @@
 
 namespace outlast::store_detail {
 
-/// Makes a store by make(wanted), fills it by fill(store), and closes it. Where the store is full
-/// before its file system is, begins again with one that can hold more: the same keys take more
-/// pages if they come in another order. What throws leaves nothing: `remove()` removes the files.
+/// Creates a store with make(wanted), fills it with fill(store), and closes it. If the store
+/// becomes full before its file system does, begins again with a larger capacity, because the same
+/// keys can need more pages if they arrive in another order. If it throws, remove() has removed the
+/// files.
 template <class Make, class Fill, class Remove>
 void fill_new_store(store_options wanted, Make&& make, Fill&& fill, Remove&& remove) {
-  const std::size_t most = 4 * wanted.capacity_bytes;  // no page is less than a quarter full
+  const std::size_t max_capacity =
+      4 * wanted.capacity_bytes;  // every page is at least a quarter full
   for (;; wanted.capacity_bytes += wanted.capacity_bytes / 4) {
     std::unique_ptr<engine> to;
     bool is_filled = false;
@@ -28,7 +30,7 @@ void fill_new_store(store_options wanted, Make&& make, Fill&& fill, Remove&& rem
           to != nullptr && !is_filled && to->data_bytes() >= wanted.capacity_bytes / 2;
       to.reset();
       remove();
-      if (!is_full || wanted.capacity_bytes > most) throw;
+      if (!is_full || wanted.capacity_bytes > max_capacity) throw;
     } catch (...) {
       to.reset();
       remove();

@@ -1,3 +1,4 @@
+// LevelDB's Iterator: cleanup functions, and iterators that are empty or report an error.
 #include <outlast/db/iterator.hpp>
 
 #include <utility>

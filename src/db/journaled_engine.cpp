@@ -1,5 +1,5 @@
-// Stores on a device that has to be synced with: through a log, whose batches several writers
-// share.
+// Opens stores on a disk: writes reach the device through a journal whose batches several writers
+// share (domain::logged_file).
 
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/pool/pool.hpp>

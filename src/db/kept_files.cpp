@@ -1,5 +1,5 @@
-// What a repair puts in the place of a store, and what it keeps of that one: in which order names
-// change, and what is made of an order that was cut off.
+// Replaces a store by its repaired version and keeps the replaced files: the order of the renames,
+// and the recovery of a replacement that a crash has interrupted.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/format.hpp>
@@ -32,13 +32,13 @@ namespace {
 constexpr std::string_view kept_suffix = ".pool";
 constexpr std::size_t min_digits = 6;
 
-/// A store's file that a repair has replaced. Its log, if it has one, is beside it.
+/// A file that a repair has replaced. Its log, if it has one, is in the same directory.
 struct kept_store {
   std::uint64_t number;
   std::string file;
 };
 
-/// The number in "000017.pool" or "000017.pool.redo".
+/// Returns the number in "000017.pool" or "000017.pool.redo".
 std::optional<std::uint64_t> number_in(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const std::string_view rest = name.substr(digits);
@@ -47,17 +47,17 @@ std::optional<std::uint64_t> number_in(std::string_view name) {
   return std::strtoull(std::string(name.substr(0, digits)).c_str(), nullptr, 10);
 }
 
-/// What is in a folder; nothing if there is no such one.
+/// Returns the names in a directory; empty if the directory does not exist.
 std::vector<std::string> names_in(const std::string& folder) {
   const auto close = [](DIR* opened) { ::closedir(opened); };
   const std::unique_ptr<DIR, decltype(close)> opened(::opendir(folder.c_str()), close);
   std::vector<std::string> names;
   if (opened == nullptr && errno == ENOENT) return names;
-  if (opened == nullptr) refuse_file(folder, "list what is in it");
+  if (opened == nullptr) refuse_file(folder, "list its files");
   for (;;) {
     errno = 0;
     const dirent* const entry = ::readdir(opened.get());
-    if (entry == nullptr && errno != 0) refuse_file(folder, "list what is in it");
+    if (entry == nullptr && errno != 0) refuse_file(folder, "list its files");
     if (entry == nullptr) return names;
     names.emplace_back(entry->d_name);
   }
@@ -70,7 +70,7 @@ std::string path_of(const std::string& folder, std::uint64_t number) {
   return folder + name.data() + std::string(kept_suffix);
 }
 
-/// The stores in the folder, whole or not, in the order in which they were kept.
+/// Returns the stores in the directory, complete or not, in the order in which they were kept.
 std::vector<kept_store> stores_in(const std::string& folder) {
   std::vector<kept_store> all;
   for (const std::string& name : names_in(folder)) {
@@ -83,7 +83,7 @@ std::vector<kept_store> stores_in(const std::string& folder) {
   return all;
 }
 
-/// Are both names of one file that is there?
+/// Returns true if both are names of the same existing file.
 bool are_same(const std::string& a, const std::string& b) {
   struct stat one{};
   struct stat other{};
@@ -98,7 +98,7 @@ void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) refuse_file(to, "rename '" + from + "' to it");
 }
 
-/// The first bytes of a file; none if it cannot be read.
+/// Returns the first bytes of a file, or nothing if they cannot be read.
 std::vector<std::byte> begin_of(const std::string& path, std::size_t bytes) {
   const pool_detail::unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   std::vector<std::byte> begin(bytes);
@@ -106,7 +106,8 @@ std::vector<std::byte> begin_of(const std::string& path, std::size_t bytes) {
   begin.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return begin;
 }
-/// Of which pool is the file, or the log? None: that cannot be read.
+/// Returns the identity of the pool to which the file or log belongs, or nothing if it cannot be
+/// read.
 std::optional<pool_format::pool_uuid> pool_in(const std::string& file) {
   const auto reading = pool_format::read_header(begin_of(file, pool_format::page_bytes));
   if (!reading.header) return std::nullopt;
@@ -118,8 +119,8 @@ std::optional<pool_format::pool_uuid> pool_of_log(const std::string& log) {
   return reading.uuid;
 }
 
-/// Names that a repair gave the files of the store before it was replaced. What they name is going
-/// to change.
+/// Removes the names that a repair gave to the files of the store before the replacement, because
+/// these files are about to change.
 void forget_second_names(const std::string& file, const kept_store& kept) {
   const std::string log = log_of(file);
   const bool is_the_stores = are_same(kept.file, file);
@@ -129,7 +130,8 @@ void forget_second_names(const std::string& file, const kept_store& kept) {
   }
 }
 
-/// Do both hold the same, as far as a log can be told from another one of its pool?
+/// Returns true if both logs have the same size and header, which identify a log among those of
+/// its pool.
 bool begin_alike(const std::string& a, const std::string& b) {
   struct stat one{};
   struct stat other{};
@@ -139,13 +141,13 @@ bool begin_alike(const std::string& a, const std::string& b) {
              begin_of(b, pool_format::first_batch_offset);
 }
 
-/// Takes the log of the kept store away from the new one, beside which it was left. Nothing that
-/// it holds is lost.
+/// Removes the log of the kept store from the name that the new store's log would have. The kept
+/// store has a second name for it, so no data are lost.
 void take_away_left_log(const std::string& file, const kept_store& kept) {
   const std::string log = log_of(file);
   if (!is_there(kept.file) || !is_there(log)) return;
   if (are_same(log, log_of(kept.file))) return remove_file(log);
-  // The directory may have been copied: then second names are files of their own.
+  // In a copied directory, the second names are separate files.
   const auto whose = pool_of_log(log);
   const auto own = pool_in(file);
   if (!whose || !own || whose == own || whose != pool_in(kept.file)) return;
@@ -159,7 +161,7 @@ void make_folder(const std::string& folder, const std::string& directory) {
   if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) refuse_file(folder, "make it");
 }
 
-/// A second name. False: the file system has none.
+/// Creates a hard link. Returns false if the file system does not support hard links.
 bool link_file(const std::string& file, const std::string& as) {
   if (::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, as.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
   constexpr std::array without = {EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV};
@@ -167,20 +169,21 @@ bool link_file(const std::string& file, const std::string& as) {
   refuse_file(as, "link '" + file + "' to it");
 }
 
-/// Second names for both files of the store, durably. False: the file system has none.
+/// Creates hard links to both files of the store, durably. Returns false if the file system does
+/// not support hard links.
 bool link_store(const std::string& file, const std::string& as) {
   const std::string log = log_of(file);
-  // The pool last: with it the kept store is whole.
+  // The pool is last: its name completes the kept store.
   if (is_there(log) && !link_file(log, log_of(as))) return false;
   if (link_file(file, as)) return true;
-  remove_file(log_of(as));  // a rename to it would do nothing
+  remove_file(log_of(as));  // a rename to a name of the same file has no effect
   return false;
 }
 
 }  // namespace
 
 bool is_unfinished_file(std::string_view name) {
-  // As pool_detail::nascent_file calls them, where a file cannot be without a name.
+  // The names of pool_detail::nascent_file on file systems that do not support unnamed files.
   constexpr std::string_view before = ".store.";
   constexpr std::string_view after = ".new";
   constexpr std::size_t digits = 8;
@@ -229,7 +232,8 @@ std::string replace_and_keep(const std::string& file, const std::string& aside) 
   }
   sync_directory(directory);
   if (!are_linked) return as;
-  // With the log of the old one it would be another store; until here the new name may be lost.
+  // With the old log the new data would be a different store. Until this point the new name may be
+  // lost.
   remove_file(log_of(file));
   sync_directory(directory);
   return as;
@@ -257,7 +261,7 @@ void settle_store(const std::string& file, const std::vector<std::string>& lefto
   }
   for (const kept_store& each : kept) forget_second_names(file, each);
   for (const kept_store& each : kept) take_away_left_log(file, each);
-  static_cast<void>(::rmdir(folder.c_str()));  // where nothing is in it
+  static_cast<void>(::rmdir(folder.c_str()));  // only if it is empty
   sync_directory(folder_of(file));
 }
 

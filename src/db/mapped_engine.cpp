@@ -1,4 +1,5 @@
-// Stores where a store to a mapping survives, and those in ordinary memory.
+// Opens stores on persistent memory or a file system in memory, stores in ordinary memory, and
+// images of stores for reading.
 
 #include <outlast/base/anonymous_memory.hpp>
 #include <outlast/domain/native.hpp>
@@ -16,7 +17,7 @@ namespace {
 using mapped_engine = btree_engine<domain::native>;
 using native_pool = basic_pool<domain::native>;
 
-/// The refusal of a pool in memory, which has no name there.
+/// Adds the name of the file to an error about a pool in memory, which has no name.
 [[noreturn]] void refuse_named(const error& refused, const std::string& file) {
   std::string sentence = refused.what();
   const std::string kind = ": " + refused.code().message();

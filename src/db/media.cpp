@@ -1,4 +1,4 @@
-// Which store lies where.
+// Detects the medium of a directory and opens the engine for it.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/pool/file/test_hooks.hpp>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -20,20 +19,19 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace outlast::store_detail {
 
 namespace {
 
-/// What an error of the system about a directory becomes.
+/// Throws the error for the system call on a directory that just failed.
 [[noreturn]] void refuse(const std::string& directory) {
   throw error(errno == ENOENT ? errc::not_found : errc::io_failure, directory,
               std::generic_category().message(errno));
 }
 
-/// Does a file there map such that stores survive without the kernel?
+/// Returns true if the file system maps files with MAP_SYNC, so that stores survive without the
+/// kernel.
 bool maps_with_sync(const std::string& directory) {
   const int file = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) return false;
@@ -50,11 +48,6 @@ bool maps_with_sync(const std::string& directory) {
 }
 
 }  // namespace
-
-std::uint32_t checksum_of(std::string_view key, std::string_view value) noexcept {
-  const XXH64_hash_t seed = XXH3_64bits(key.data(), key.size());
-  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(value.data(), value.size(), seed));
-}
 
 medium medium_of(const std::string& directory) {
   struct statfs status{};
@@ -80,7 +73,7 @@ std::size_t capacity_for(const std::string& directory) {
 std::size_t bytes_of_file(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return 0;
-  constexpr std::size_t unit = 512;  // of st_blocks
+  constexpr std::size_t unit = 512;  // the unit of st_blocks
   return static_cast<std::size_t>(status.st_blocks) * unit;
 }
 
@@ -93,7 +86,7 @@ std::unique_ptr<engine> open_store(const store_options& wanted, medium on) {
 std::unique_ptr<engine> open_to_read(const store_options& wanted, medium on, bool examine) {
   auto image = std::make_unique<read_image>(wanted.file, on, wanted.salvage);
   if (examine) image->findings = image->memory.findings();
-  image->guarantee = "What an update or a read answered survives. " + image->memory.guarantee();
+  image->guarantee = "The results of updates and reads survive. " + image->memory.guarantee();
   return open_image(wanted, std::move(image));
 }
 

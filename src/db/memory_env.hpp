@@ -1,4 +1,4 @@
-// The stores of an Env in memory.
+// The interface through which a store finds its memory in an Env of NewMemEnv().
 #pragma once
 
 #include <outlast/db/detail/engine.hpp>
@@ -12,16 +12,17 @@ namespace OUTLAST_DB_NAMESPACE {
 
 /// An Env that keeps stores in ordinary memory.
 /// Thread-safety: all members may be called concurrently.
-class store_keeper {
+class store_owner {
  public:
-  virtual ~store_keeper() = default;
-  /// The file `path` of a store, made if it is not there. It is an ordinary file to the Env, so
-  /// that it is found, and removed with that.
+  virtual ~store_owner() = default;
+  /// Returns the file `path` of a store; creates it if it does not exist. The Env lists and removes
+  /// it like every other file.
   virtual std::shared_ptr<::outlast::store_detail::memory_file> store_file(
       const std::string& path) = 0;
 };
 
-/// `env` as such a one; null if it is none. (An Env of a program's may have no run-time type.)
-[[nodiscard]] store_keeper* keeper_of(const Env* env);
+/// Returns `env` as a store_owner, or nullptr if it is not one. It does not use run-time types,
+/// which the Env of a program may not have.
+[[nodiscard]] store_owner* owner_of(const Env* env);
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -1,4 +1,4 @@
-// Opening, removing and repairing a store.
+// Opens, removes and repairs stores: DB::Open(), DB::OpenForReading(), DestroyDB() and RepairDB().
 #include <outlast/base/error.hpp>
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/db.hpp>
@@ -33,24 +33,25 @@ core::key_order order_of(const Comparator* comparator) {
   return {comparator, &compare_by};
 }
 
-/// A store's directory, locked, and who hears of it.
+/// A store's directory, locked, and the logger of the store.
 struct locked_directory {
   directory_lock lock;
   std::unique_ptr<Logger> own_logger;
   Logger* messages = nullptr;
 };
 
-/// An Env of a program's that maps names.
+/// Returns the status for an Env that maps paths to other paths.
 Status not_where_it_is(const std::string& name) {
-  return Status::NotSupported(
-      name, "is not where the Env of the options has it; a store's data lie under their own name");
+  return Status::NotSupported(name,
+                              "is not at this path in the file system; a store bypasses "
+                              "Options::env and requires real names");
 }
 
-/// A directory for a new store, durably, if there is none; whatever is wrong with its name the lock
-/// tells.
+/// Creates the directory for a new store, durably, if it does not exist. If the creation fails, the
+/// lock of the directory reports the cause.
 Status make_directory(const std::string& name, Env* env) {
   const bool is_made = env->CreateDir(name).ok();
-  if (keeper_of(env) != nullptr) return {};
+  if (owner_of(env) != nullptr) return {};
   if (!core::is_there(name)) {
     if (is_made) static_cast<void>(env->RemoveDir(name));
     if (!is_made && !env->FileExists(name)) return {};
@@ -65,35 +66,36 @@ Status lock_directory(const std::string& name, Env* env, locked_directory& got) 
   return got.lock.status();
 }
 
-/// Who hears of a store that is there, or will be.
+/// Sets the logger of a store.
 void begin_messages(const std::string& name, const Options& options, locked_directory& got) {
   const store_paths paths(name);
   got.messages = options.info_log;
   if (got.messages != nullptr) return;
-  static_cast<void>(options.env->RenameFile(paths.log, paths.old_log));  // there may be none
+  // there may be no earlier log
+  static_cast<void>(options.env->RenameFile(paths.log, paths.old_log));
   Logger* made = nullptr;
   if (options.env->NewLogger(paths.log, &made).ok()) got.own_logger.reset(made);
   got.messages = got.own_logger.get();
 }
 
-/// Is a store there, or one that a repair has completed and not named yet?
+/// Returns true if a store exists, or a repaired one that has not been renamed yet.
 bool holds_store(Env* env, const store_paths& paths) {
   return env->FileExists(paths.data) || env->FileExists(paths.completed);
 }
 
-/// May the store be opened, or made, as the options say?
+/// Returns OK if the options permit to open the existing store, or to create a new one.
 Status validate_presence(const std::string& name, const Options& options) {
   const store_paths paths(name);
   if (!holds_store(options.env, paths)) {
     if (options.env->FileExists(paths.foreign)) {
-      return Status::NotSupported(
-          name,
-          "holds a database of LevelDB's or RocksDB's own format; `outlast db import` reads it");
+      return Status::NotSupported(name,
+                                  "contains a database in LevelDB's or RocksDB's format; convert "
+                                  "it with `outlast db import`");
     }
     if (!options.create_if_missing) {
       return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
     }
-  } else if (keeper_of(options.env) == nullptr && !core::is_there(paths.data) &&
+  } else if (owner_of(options.env) == nullptr && !core::is_there(paths.data) &&
              !core::is_there(paths.completed)) {
     return not_where_it_is(name);
   } else if (options.error_if_exists) {
@@ -102,11 +104,11 @@ Status validate_presence(const std::string& name, const Options& options) {
   return {};
 }
 
-/// Completes or takes back what calls have left that were cut off.
+/// Completes or undoes interrupted calls.
 void settle(const std::string& name, Env* env) {
-  if (keeper_of(env) != nullptr) return;
+  if (owner_of(env) != nullptr) return;
   const store_paths paths(name);
-  core::settle_store(paths.data, {paths.rescued, paths.copied});
+  core::settle_store(paths.data, {paths.unfinished_repair, paths.copied});
 }
 
 core::store_options core_options(const std::string& name, const Options& options,
@@ -119,7 +121,7 @@ core::store_options core_options(const std::string& name, const Options& options
     wanted.order_name = options.comparator->Name();
   }
   wanted.may_create = options.create_if_missing;
-  wanted.window = more.window;
+  wanted.max_unsynced_time = more.max_unsynced_time;
   wanted.capacity_bytes = more.capacity_bytes;
   wanted.asks_for_capacity = more.capacity_bytes != 0;
   wanted.replicas = more.replicas;
@@ -128,29 +130,33 @@ core::store_options core_options(const std::string& name, const Options& options
 
 Status validate_options(const Options& options, const StoreOptions& more) {
   if (options.comparator == nullptr || options.env == nullptr) {
-    return Status::InvalidArgument("a store wants a comparator and an Env");
+    return Status::InvalidArgument("Options::comparator and Options::env must not be null");
   }
   if (more.replicas < 2 || more.replicas > 64) {
-    return Status::InvalidArgument("a store has from 2 to 64 replicas, not " +
-                                   std::to_string(more.replicas));
+    return Status::InvalidArgument("StoreOptions::replicas is " + std::to_string(more.replicas) +
+                                   "; it must be from 2 to 64");
   }
-  constexpr std::size_t max_bytes = std::size_t{1} << 46;  // of what a process can address
+  constexpr std::size_t max_bytes = std::size_t{1} << 46;  // the address space of a process
   if (more.capacity_bytes > max_bytes / more.replicas) {
-    return Status::InvalidArgument("capacity_bytes is " + std::to_string(more.capacity_bytes) +
-                                   "; with " + std::to_string(more.replicas) +
-                                   " replicas it is at most " +
+    return Status::InvalidArgument("StoreOptions::capacity_bytes is " +
+                                   std::to_string(more.capacity_bytes) + "; with " +
+                                   std::to_string(more.replicas) + " replicas it must be at most " +
                                    std::to_string(max_bytes / more.replicas));
   }
-  if (more.window.count() < 0) return Status::InvalidArgument("a window is not negative");
+  if (more.max_unsynced_time.count() < 0) {
+    return Status::InvalidArgument("StoreOptions::max_unsynced_time is " +
+                                   std::to_string(more.max_unsynced_time.count()) +
+                                   " us; it must be 0 or more");
+  }
   return {};
 }
 
-/// Opens what lies in the file, or in the memory of the Env.
+/// Opens the store in the file, or in the memory of the Env.
 std::unique_ptr<core::engine> open_core(const std::string& name, const Options& options,
                                         core::store_options wanted,
                                         std::shared_ptr<core::memory_file>& memory) {
-  if (store_keeper* const keeper = keeper_of(options.env)) {
-    memory = keeper->store_file(wanted.file);
+  if (store_owner* const owner = owner_of(options.env)) {
+    memory = owner->store_file(wanted.file);
     if (wanted.capacity_bytes == 0) wanted.capacity_bytes = std::size_t{1} << 30;
     return core::open_memory_store(wanted, *memory);
   }
@@ -158,7 +164,7 @@ std::unique_ptr<core::engine> open_core(const std::string& name, const Options& 
   return core::open_store(wanted, core::medium_of(name));
 }
 
-/// Makes a DB of what open() opens, after the checks of the options.
+/// Creates a DB around the engine that open() returns.
 template <class Opening>
 Status finish_opening(const std::string& name, const Options& options, locked_directory& directory,
                       std::shared_ptr<core::memory_file>& memory, DB** dbptr, Opening&& open) {
@@ -181,9 +187,9 @@ Status finish_opening(const std::string& name, const Options& options, locked_di
   return status;
 }
 
-/// What a repair did, for people.
-void tell_of_repair(Logger* to, const std::string& name, const Status& status,
-                    const core::repair_report& report) {
+/// Writes the result of a repair to the logger.
+void log_repair(Logger* to, const std::string& name, const Status& status,
+                const core::repair_report& report) {
   const auto number = [](std::uint64_t of) { return static_cast<unsigned long long>(of); };
   Log(to, "%s: %s; %llu keys kept%s%s", name.c_str(),
       status.ok() ? "repaired" : status.ToString().c_str(), number(report.found.keys),
@@ -198,11 +204,11 @@ void tell_of_repair(Logger* to, const std::string& name, const Status& status,
         number(report.found.missing_keys));
   }
   if (report.kept.empty()) return;
-  Log(to, "%s: the store as it was is kept in %s; remove it when nothing is missed", name.c_str(),
+  Log(to, "%s: the original files are in %s; remove them when no data are missing", name.c_str(),
       report.kept.c_str());
 }
 
-/// Does a directory without data hold what a store, or the end of one, has left, and nothing else?
+/// Returns true if a directory without data contains only remainders of a store or of its removal.
 bool is_left_of_store(const std::vector<std::string>& there) {
   const store_paths known("");
   const auto is = [](const std::string& name, const std::string& path) {
@@ -213,9 +219,10 @@ bool is_left_of_store(const std::vector<std::string>& there) {
   return was_locked && std::all_of(there.begin(), there.end(), [&](const std::string& name) {
            return name == "." || name == ".." || is(name, known.lock) || is(name, known.log) ||
                   is(name, known.old_log) || is(name, core::log_of(known.data)) ||
-                  is(name, known.rescued) || is(name, core::log_of(known.rescued)) ||
-                  is(name, known.copied) || is(name, core::log_of(known.copied)) ||
-                  is(name, known.lost) || core::is_unfinished_file(name);
+                  is(name, known.unfinished_repair) ||
+                  is(name, core::log_of(known.unfinished_repair)) || is(name, known.copied) ||
+                  is(name, core::log_of(known.copied)) || is(name, known.lost) ||
+                  core::is_unfinished_file(name);
          });
 }
 
@@ -235,14 +242,14 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
   *dbptr = nullptr;
   Status status = validate_options(options, more);
   if (!status.ok()) return status;
-  status = validate_presence(name, options);  // before anything is made
+  status = validate_presence(name, options);  // before the directory is created
   if (!status.ok()) return status;
   if (options.create_if_missing) status = make_directory(name, options.env);
   if (!status.ok()) return status;
   locked_directory directory;
   status = lock_directory(name, options.env, directory);
   if (!status.ok()) return status;
-  status = validate_presence(name, options);  // others may have been faster
+  status = validate_presence(name, options);  // another process may have created it before the lock
   if (!status.ok()) return status;
   begin_messages(name, options, directory);
   std::shared_ptr<core::memory_file> memory;
@@ -255,9 +262,9 @@ Status DB::Open(const Options& options, const StoreOptions& more, const std::str
 Status DB::OpenForReading(const Options& options, const std::string& name, DB** dbptr) {
   *dbptr = nullptr;
   if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
-  if (keeper_of(options.env) != nullptr) {
+  if (owner_of(options.env) != nullptr) {
     return Status::NotSupported(
-        name, "the store is in ordinary memory; it cannot be opened for reading alone");
+        name, "the store is in ordinary memory; it cannot be opened for reading only");
   }
   Options existing = options;
   existing.create_if_missing = false;
@@ -288,43 +295,43 @@ Status DestroyDB(const std::string& name, const Options& options) {
   if (!holds_store(env, paths)) {
     if (env->FileExists(paths.foreign)) {
       return Status::NotSupported(
-          name, "holds a database of LevelDB's or RocksDB's own format; nothing was removed");
+          name, "contains a database in LevelDB's or RocksDB's format; nothing was removed");
     }
     if (holds_nothing(there))
-      static_cast<void>(env->RemoveDir(name));  // another call was cut off before that
+      static_cast<void>(env->RemoveDir(name));  // the remainder of an interrupted call
     if (!is_left_of_store(there)) return {};
   }
   Status status;
   {
     const directory_lock lock(env, paths.lock);
     if (!lock.status().ok()) return lock.status();
-    // The data last: as long as they are there another call goes on, and a log is never beside
-    // another store's data.
+    // The data are last: while they exist, another call continues the removal, and no log is ever
+    // next to the data of another store.
     std::vector<std::string> files;
-    if (keeper_of(env) == nullptr) {
+    if (owner_of(env) == nullptr) {
       status = guarded([&] { files = core::list_kept_files(paths.data); });
     }
     for (const std::string& each : there) {
       if (core::is_unfinished_file(each)) files.push_back(name + "/" + each);
     }
     for (const std::string& file :
-         {paths.lost, core::log_of(paths.data), paths.rescued, core::log_of(paths.rescued),
-          paths.copied, core::log_of(paths.copied), paths.log, paths.old_log, paths.completed,
-          paths.data}) {
+         {paths.lost, core::log_of(paths.data), paths.unfinished_repair,
+          core::log_of(paths.unfinished_repair), paths.copied, core::log_of(paths.copied),
+          paths.log, paths.old_log, paths.completed, paths.data}) {
       files.push_back(file);
     }
     for (const std::string& file : files) {
       if (!env->FileExists(file)) continue;
       const bool is_folder = file == paths.lost;
       const Status removed = is_folder ? env->RemoveDir(file) : env->RemoveFile(file);
-      if (status.ok() && !is_folder) status = removed;  // something else may be in the folder
+      if (status.ok() && !is_folder) status = removed;  // other files may be in the directory
     }
   }
-  // Without the lock another call would not take the rest for a store's.
+  // Without the lock file, another call does not recognize the remainder of a store.
   if (!status.ok()) return status;
-  const Status unlocked = env->RemoveFile(paths.lock);  // it need not be a file
+  const Status unlocked = env->RemoveFile(paths.lock);  // it may be another kind of file
   if (!unlocked.ok() && env->FileExists(paths.lock)) return unlocked;
-  const Status removed = env->RemoveDir(name);  // something else may be in it
+  const Status removed = env->RemoveDir(name);  // other files may be in it
   const bool is_listed = env->GetChildren(name, &there).ok();
   if (status.ok() && !removed.ok() && is_listed && holds_nothing(there)) return removed;
   return status;
@@ -332,13 +339,14 @@ Status DestroyDB(const std::string& name, const Options& options) {
 
 Status RepairDB(const std::string& dbname, const Options& options) {
   if (options.env == nullptr) return Status::InvalidArgument("Options::env must not be null");
-  if (keeper_of(options.env) != nullptr) return {};  // it has not left the process
+  if (owner_of(options.env) != nullptr) return {};  // a store in memory cannot be damaged
   const store_paths paths(dbname);
   if (!holds_store(options.env, paths)) {
-    return Status::InvalidArgument(dbname, "holds no store to repair");
+    return Status::InvalidArgument(dbname, "contains no store to repair");
   }
   if (options.comparator == nullptr) {
-    return Status::InvalidArgument("a repair requires the comparator of the store");
+    return Status::InvalidArgument(
+        "Options::comparator must not be null; a repair requires the comparator of the store");
   }
   locked_directory directory;
   Status status = lock_directory(dbname, options.env, directory);
@@ -348,9 +356,9 @@ Status RepairDB(const std::string& dbname, const Options& options) {
   status = guarded([&] {
     core::store_options wanted = core_options(dbname, options, StoreOptions());
     wanted.may_create = false;
-    report = core::repair_store(wanted, core::medium_of(dbname), paths.rescued);
+    report = core::repair_store(wanted, core::medium_of(dbname), paths.unfinished_repair);
   });
-  tell_of_repair(directory.messages, dbname, status, report);
+  log_repair(directory.messages, dbname, status, report);
   return status;
 }
 

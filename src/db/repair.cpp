@@ -1,4 +1,5 @@
-// A store that does not open any more, or is damaged, becomes one of what can still be read.
+// Repairs a damaged store: builds a new store from the data that can be read, and replaces the old
+// one.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <src/db/btree_engine.hpp>
@@ -13,11 +14,11 @@ namespace outlast::store_detail {
 
 namespace {
 
-/// Throws the error of a system that has no room; nothing was lost.
+/// Throws the error for a file system without space. No data were lost.
 [[noreturn]] void refuse_full(const std::string& file, const std::string& why) {
   throw error(errc::no_space, file,
-              "there is no room beside it for the repaired store (" + why +
-                  "); nothing was changed; make room, and repair it then");
+              "its file system has no space for the repaired store (" + why +
+                  "); nothing was changed; free some space and repair the store again");
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ repair_report repair_store(const store_options& wanted, medium on, const std::st
     report.left_out = image->memory.left_out();
     const std::unique_ptr<engine> from = open_image(damaged, std::move(image));
     report.was_wrong = from->check();
-    // Also if it finds nothing: damage of the heap's free blocks appears only at a change.
+    // The store is rebuilt even if the check finds no damage, because damage of the heap's free
+    // blocks appears only at a write.
     store_options sound = from->shape();
     sound.file = aside;
     sound.may_create = true;
@@ -44,7 +46,7 @@ repair_report repair_store(const store_options& wanted, medium on, const std::st
         [&] { remove_store_files(aside); });
     if (report.found.keys == 0 && !(report.was_wrong.empty() && report.left_out.empty())) {
       throw corruption(wanted.file,
-                       "nothing in it can be read: " +
+                       "none of its data can be read: " +
                            (report.was_wrong.empty() ? report.left_out.front() : report.was_wrong));
     }
     report.kept = replace_and_keep(wanted.file, aside);

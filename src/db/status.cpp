@@ -1,3 +1,4 @@
+// Status: the codes, and the text of an error.
 #include <outlast/db/status.hpp>
 
 #include <cstddef>
@@ -24,8 +25,8 @@ std::uint32_t text_bytes(const char* state) {
 Status::Status(Code code, const Slice& msg, const Slice& msg2) {
   std::string text = msg.ToString();
   if (!msg2.empty()) text.append(": ").append(msg2.view());
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  if (text.size() > most) text.resize(most);
+  constexpr std::size_t max_bytes = std::numeric_limits<std::uint32_t>::max();
+  if (text.size() > max_bytes) text.resize(max_bytes);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   char* const state = new char[before_text + bytes];
   std::memcpy(state, &bytes, sizeof(bytes));

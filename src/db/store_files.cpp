@@ -1,3 +1,4 @@
+// Operations on the files of stores: existence, permissions, removal, and syncs of directories.
 #include <outlast/base/error.hpp>
 #include <outlast/db/detail/engine.hpp>
 #include <src/db/store_files.hpp>

@@ -1,32 +1,34 @@
-// The files of stores that are made aside and put in their place.
+// Operations on the files of stores, among them the replacement of a store by a new one.
 #pragma once
 
 #include <string>
 
 namespace outlast::store_detail {
 
-/// Is there a file of that name, of whatever kind? Also where the system cannot tell: what is taken
-/// for missing is made anew.
+/// Returns true if a file of any kind has that name, and also if the system cannot determine it,
+/// because the caller would overwrite a file that it assumes missing.
 [[nodiscard]] bool is_there(const std::string& path);
-/// The permissions of a file; 0 if there is none, the owner's alone if the system cannot tell.
+/// Returns the permissions of a file, 0 if it does not exist, or 0600 if the system cannot
+/// determine them.
 [[nodiscard]] unsigned mode_of_file(const std::string& path);
-/// Removes the file of a store, and of its log, if they are there. Throws error{io_failure}.
+/// Removes the file of a store and its log, if they exist. Throws error{io_failure}.
 void remove_store_files(const std::string& file);
-/// The names in a directory are durable at return. Throws error{io_failure}.
+/// Makes the names in a directory durable. Throws error{io_failure}.
 void sync_directory(const std::string& directory);
-/// The closed store `aside` becomes `file`, in the same directory, where none is. Durable at
-/// return; after a crash it has one name or the other. Throws error{io_failure}.
+/// Renames the closed store `aside` to `file` in the same directory. Durable at return; after a
+/// crash the store has one of the names. Throws error{io_failure}. Requires: `file` does not exist.
 void name_store(const std::string& file, const std::string& aside);
-/// The closed store `aside` becomes `file`, in the same directory, where one is, whose files are
-/// kept. Durable at return. Answers where the old one is. After a crash, and where it throws,
-/// settle_store() makes of it the old store or the new one. Throws error{io_failure, no_space}.
+/// Renames the closed store `aside` to `file` in the same directory and keeps the files of the old
+/// store. Durable at return. Returns the directory of the old files. After a crash or an exception,
+/// settle_store() restores the old store or completes the new one. Throws error{io_failure,
+/// no_space}.
 [[nodiscard]] std::string replace_and_keep(const std::string& file, const std::string& aside);
-/// Gives `aside`, which is going to be in the place of `file`, the owner and the permissions of
-/// that. There may be no such file.
+/// Gives `aside`, which replaces `file`, the owner and the permissions of `file`. `file` may be
+/// missing.
 void give_permissions(const std::string& file, const std::string& aside);
-/// Throws error{io_failure, no_space} for what the system just refused.
+/// Throws error{io_failure, no_space} for the system call that just failed.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& action);
-/// The directory in which a file of a store is.
+/// Returns the directory of a file.
 [[nodiscard]] std::string folder_of(const std::string& file);
 
 }  // namespace outlast::store_detail

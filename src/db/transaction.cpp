@@ -1,3 +1,4 @@
+// Transaction: an optimistic transaction on a store, and RunTransaction(), which retries conflicts.
 #include <outlast/db/db.hpp>
 #include <outlast/db/detail/changes.hpp>
 #include <outlast/db/detail/read_set.hpp>
@@ -21,14 +22,14 @@ namespace core = ::outlast::store_detail;
 // Members of a class with linkage have types with linkage: sources may be compiled as one.
 namespace transaction_detail {
 
-/// By the order of a store.
+/// Compares keys in the order of a store.
 struct in_order {
   using is_transparent = void;
   core::key_order order;
   bool operator()(std::string_view a, std::string_view b) const { return order(a, b); }
 };
 
-/// What keys will have; none: they will be gone.
+/// The values that keys will have; no value: the key will be deleted.
 using writes = std::map<std::string, std::optional<std::string>, in_order>;
 
 }  // namespace transaction_detail
@@ -52,15 +53,15 @@ core::changes changes_of(const writes& all) {
   return made;
 }
 
-/// Two sequences of keys as one: what a store holds, and what will be written to it.
+/// Merges the keys of a store and the writes of a transaction into one sequence.
 class merged {
  public:
+  /// `written`: the writes in the range.
   merged(Iterator& there, const writes& written, const core::key_order& order,
          core::read_set::range& seen)
       : there_(there), written_(written), order_(order), seen_(seen) {}
 
-  /// `written`: in the range.
-  /// Calls `visit` up to the end of the range, which is made shorter if it answers false.
+  /// Calls `visit` for each key of the range. If `visit` returns false, ends the range there.
   void walk(const visitor& visit) {
     there_.Seek(seen_.from);
     auto own = written_.begin();
@@ -70,7 +71,7 @@ class merged {
       if (!has_there && !has_own) return;
       const bool is_own = has_own && (!has_there || !order_(there_.key().view(), own->first));
       const bool is_there = has_there && (!is_own || !order_(own->first, there_.key().view()));
-      // Both have the key: what is written hides what is there.
+      // Both have the key: the write of the transaction hides the value of the store.
       if (is_there) note();
       const std::string key = is_own ? own->first : there_.key().ToString();
       const bool goes_on =
@@ -138,8 +139,7 @@ class Transaction::state {
     try {
       merged(*there, as_written, order, seen).walk(visit);
     } catch (...) {
-      // What was visited is a part of what has been read, and the rest is not known: the
-      // transaction does not commit, unless there is nothing more.
+      // Only a part of the range was read. The transaction must not commit, unless nothing follows.
       ranges_.splice(ranges_.end(), its);
       throw;
     }
@@ -151,7 +151,7 @@ class Transaction::state {
   void write(std::string_view key, std::optional<std::string> value) {
     if (status_.ok()) status_ = validate_length(key, value ? std::string_view(*value) : "");
     if (!status_.ok()) return;
-    // Made before the older one goes: without memory for it that stays.
+    // Created before the old one is destroyed: without memory the old one remains.
     writes made(written_.key_comp());
     made.emplace(key, std::move(value));
     if (const auto same = written_.find(key); same != written_.end()) written_.erase(same);
@@ -189,7 +189,7 @@ class Transaction::state {
     for (const core::read_set::range& each : ranges_) all.expect(each);
     return all;
   }
-  /// The same, once.
+  /// Returns the read set and moves the values out of it. Requires: it is called once.
   [[nodiscard]] core::read_set take() {
     core::read_set all;
     for (auto& [key, value] : seen_) all.expect(key, std::move(value));
@@ -197,7 +197,7 @@ class Transaction::state {
     return all;
   }
 
-  db_impl* in_;  // null: `status_` tells
+  db_impl* in_;  // null: `status_` has the cause
   ReadOptions options_;
   writes written_;
   std::map<std::string, std::optional<std::string>, std::less<>> seen_;
@@ -223,7 +223,7 @@ void Transaction::Delete(const Slice& key) { state_->write(key.view(), std::null
 Status Transaction::Holds(bool* holds) { return state_->holds(holds); }
 
 Status Transaction::Commit(const WriteOptions& options, bool* committed) {
-  // The next state is made first: after the commit nothing may fail.
+  // The next state is created first, because no step may fail after the commit.
   auto fresh = std::make_unique<state>(db_, options_);
   const std::unique_ptr<state> committing = std::exchange(state_, std::move(fresh));
   return committing->commit(options, committed);

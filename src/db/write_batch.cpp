@@ -1,3 +1,4 @@
+// WriteBatch: a batch of changes as one byte string, and its iteration.
 #include <outlast/db/write_batch.hpp>
 
 #include <cstddef>
@@ -57,37 +58,42 @@ void set_count(std::string& in, std::uint64_t count) {
   for (std::size_t i = 0; i < count_bytes; ++i, count >>= 8) in[i] = static_cast<char>(count);
 }
 
-/// The change at the beginning of `rest`, which goes on behind it.
+/// Passes the change at the beginning of `rest` to the handler, and removes it from `rest`.
 template <class DeleteRange>
-Status tell_next(std::string_view& rest, WriteBatch::Handler& handler, DeleteRange& delete_range) {
+Status replay_next(std::string_view& rest, WriteBatch::Handler& handler,
+                   DeleteRange& delete_range) {
   const char what = rest.front();
   rest.remove_prefix(1);
   if (what != a_put && what != a_deletion && what != a_deletion_of_a_range) {
-    return Status::Corruption("a write batch has a change of an unknown kind");
+    return Status::Corruption("a write batch contains a change of the unknown kind " +
+                              std::to_string(static_cast<unsigned char>(what)));
   }
   const std::optional<Slice> key = take_text(rest);
-  if (!key) return Status::Corruption("a write batch ends inside of a key");
+  if (!key) return Status::Corruption("a write batch ends inside a key");
   if (what == a_deletion) {
     handler.Delete(*key);
     return Status::OK();
   }
   const std::optional<Slice> other = take_text(rest);
-  if (!other) return Status::Corruption("a write batch ends inside of a value");
+  if (!other) return Status::Corruption("a write batch ends inside a value");
   if (what == a_deletion_of_a_range) return delete_range(*key, *other);
   handler.Put(*key, *other);
   return Status::OK();
 }
 
 template <class DeleteRange>
-Status tell(std::string_view rest, WriteBatch::Handler& handler, DeleteRange&& delete_range) {
+Status replay(std::string_view rest, WriteBatch::Handler& handler, DeleteRange&& delete_range) {
   const std::uint64_t count = count_in(rest);
   rest.remove_prefix(count_bytes);
   std::uint64_t found = 0;
   for (; !rest.empty(); ++found) {
-    Status status = tell_next(rest, handler, delete_range);
+    Status status = replay_next(rest, handler, delete_range);
     if (!status.ok()) return status;
   }
-  if (found != count) return Status::Corruption("a write batch has another number of changes");
+  if (found != count) {
+    return Status::Corruption("a write batch contains " + std::to_string(found) +
+                              " changes, and its header states " + std::to_string(count));
+  }
   return Status::OK();
 }
 
@@ -123,7 +129,8 @@ void WriteBatch::DeleteRange(const Slice& begin, const Slice& end) {
 void WriteBatch::Clear() { rep_.assign(count_bytes, '\0'); }
 
 size_t WriteBatch::ApproximateSize() const {
-  // Programs that bound their batches find the same bound: LevelDB begins them with 12 bytes.
+  // LevelDB's batches begin with 12 bytes; programs that limit the size of a batch get the same
+  // limit.
   constexpr std::size_t more = 12 - count_bytes;
   return rep_.size() + more;
 }
@@ -146,20 +153,20 @@ WriteBatch WriteBatch::from_bytes(std::string_view bytes) {
   WriteBatch made;
   made.rep_ = bytes;
   if (bytes.size() < count_bytes) {
-    made.rep_.assign(count_bytes, '\xff');  // a number of changes that it has not
+    made.rep_.assign(count_bytes, '\xff');  // a count that does not match
   }
   return made;
 }
 
 Status WriteBatch::Iterate(Handler* handler) const {
-  return tell(rep_, *handler, [](const Slice&, const Slice&) {
+  return replay(rep_, *handler, [](const Slice&, const Slice&) {
     return Status::NotSupported(
-        "a write batch has a deletion of a range, and its handler has none");
+        "a write batch contains a deletion of a range, which its handler does not support");
   });
 }
 
 Status WriteBatch::Iterate(RangeHandler* handler) const {
-  return tell(rep_, *handler, [handler](const Slice& begin, const Slice& end) {
+  return replay(rep_, *handler, [handler](const Slice& begin, const Slice& end) {
     handler->DeleteRange(begin, end);
     return Status::OK();
   });

@@ -341,7 +341,7 @@ header_page make_header(const pool_sizes& sizes, const std::array<std::uint8_t, 
   page.fixed.first_data_offset = tables.first_data_offset;
   page.fixed.shadow_distance_in_memory = sizes.shadow_distance;
   page.fixed.created_base = base;
-  set_text(page.fixed.creator, "outlast 0.1.0");
+  set_text(page.fixed.creator, "outlast 0.2.0");
   page.slot_0.generation = 1;
   page.slot_0.mark = mark_clean;
   page.slot_0.size_bytes = sizes.size_bytes;

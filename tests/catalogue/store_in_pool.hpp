@@ -46,13 +46,13 @@ using small_store_tree =
 
 /// What the smallest store needs.
 [[nodiscard]] inline store_detail::store_options small_store(
-    std::string_view order_name, std::chrono::microseconds window = {}) {
+    std::string_view order_name, std::chrono::microseconds max_unsynced_time = {}) {
   store_detail::store_options made;
   made.order_name = order_name;
   made.capacity_bytes = 16384;
   made.page_bytes = 256;
   made.replicas = 4;  // two threads never wait
-  made.window = window;
+  made.max_unsynced_time = max_unsynced_time;
   return made;
 }
 
@@ -69,9 +69,10 @@ class store_in_pool {
       typename containers::managed_tree<tx::redo_opt<D>, small_store_tree>::policy_type;
 
   /// `name`: of the order of keys. `syncs`: each change is durable at return, whatever the window.
-  store_in_pool(pool_type& pool, std::string_view name, std::chrono::microseconds window = {},
-                bool syncs = true)
-      : store_(std::shared_ptr<pool_type>(&pool, [](pool_type*) {}), small_store(name, window)),
+  store_in_pool(pool_type& pool, std::string_view name,
+                std::chrono::microseconds max_unsynced_time = {}, bool syncs = true)
+      : store_(std::shared_ptr<pool_type>(&pool, [](pool_type*) {}),
+               small_store(name, max_unsynced_time)),
         syncs_(syncs) {}
 
   void put(std::uint64_t key, std::uint64_t value) {
@@ -96,7 +97,7 @@ class store_in_pool {
   /// In a snapshot of their own.
   [[nodiscard]] std::pair<std::optional<std::uint64_t>, std::optional<std::uint64_t>> get_both(
       std::uint64_t first, std::uint64_t second) {
-    const auto then = store_.now();
+    const auto then = store_.take_snapshot();
     const auto in = [&](std::uint64_t key) {
       return got([&](std::string& value) { return then->get(text_of_number(key), value, true); });
     };
@@ -105,7 +106,7 @@ class store_in_pool {
   }
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (const auto& [key, value] : content_of(*store_.now())) visit(key, value);
+    for (const auto& [key, value] : content_of(*store_.take_snapshot())) visit(key, value);
   }
 
   [[nodiscard]] std::string check() {
@@ -117,7 +118,7 @@ class store_in_pool {
  private:
   using content = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   struct kept {
-    std::unique_ptr<store_detail::moment> then;
+    std::unique_ptr<store_detail::snapshot> then;
     content held;
   };
   static constexpr std::size_t most = 2;
@@ -126,13 +127,13 @@ class store_in_pool {
   static std::optional<std::uint64_t> got(Get&& get) {
     std::string value;
     switch (get(value)) {
-      case store_detail::answer::found: return number_in_text(value);
-      case store_detail::answer::absent: return std::nullopt;
-      case store_detail::answer::damaged: break;
+      case store_detail::lookup_status::found: return number_in_text(value);
+      case store_detail::lookup_status::absent: return std::nullopt;
+      case store_detail::lookup_status::damaged: break;
     }
     return ~std::uint64_t{0};
   }
-  static content content_of(const store_detail::moment& then) {
+  static content content_of(const store_detail::snapshot& then) {
     content found;
     const auto at = then.iterate();
     for (at->seek_to_first(); at->is_valid(); at->next()) {
@@ -149,7 +150,7 @@ class store_in_pool {
 
   void renew() {
     for (const kept& each : take_one()) compare(each);
-    kept made{store_.now(), {}};
+    kept made{store_.take_snapshot(), {}};
     made.held = content_of(*made.then);
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(made));

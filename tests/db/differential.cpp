@@ -105,7 +105,7 @@ class comparison {
  public:
   explicit comparison(const differential_plan& plan)
       : plan_(plan), base_(order{plan.is_reversed}), home_(plan.where), random_(plan.seed) {
-    home_.more.window = std::chrono::milliseconds(20);
+    home_.more.max_unsynced_time = std::chrono::milliseconds(20);
     home_.more.capacity_bytes = std::size_t{256} << 20;
     if (plan.is_reversed) home_.options.comparator = &backwards_;
   }

@@ -42,7 +42,7 @@ class store_operation final : public operation {
   store_operation(task what, bool on_disk, bool after_destruction_opens = false)
       : what_(what), on_disk_(on_disk), opens_after_(after_destruction_opens) {
     more_.capacity_bytes = std::size_t{256} << 10;
-    more_.window = std::chrono::hours(1);  // no thread syncs meanwhile
+    more_.max_unsynced_time = std::chrono::hours(1);  // no thread syncs meanwhile
     synced_.sync = true;
   }
 

@@ -118,7 +118,7 @@ template <class Map>
   const tx::options space{.replica_bytes = std::size_t{12} << 10,
                           .page_bytes = 256,
                           .replicas = replicas,
-                          .window = std::chrono::hours(1)};
+                          .max_unsynced_time = std::chrono::hours(1)};
   return std::make_unique<epochs_on_disk<Map>>(
       memory_bytes, meaning,
       [=](auto pool) {

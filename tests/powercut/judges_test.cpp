@@ -17,11 +17,11 @@ std::vector<definition> definitions() { return {}; }
 
 namespace {
 
+using apps::demo::check_result;
 using apps::demo::compare_with_exact_count;
 using apps::demo::occurrences;
 using apps::demo::reference;
 using apps::demo::survivor;
-using apps::demo::verdict;
 using apps::demo::word_key;
 using apps::demo::word_scanner;
 using testing::ElementsAre;
@@ -199,29 +199,29 @@ TEST(DemoJudge, accepts_what_was_acknowledged_and_the_word_in_flight) {
   reference exact(text, 1);
   exact.advance(0, 3);
   EXPECT_EQ(exact.acknowledged(), 2U);
-  EXPECT_TRUE(exact.judge(std::vector{found("a", 1, 1), found("b", 1, 3)}).clean());
-  EXPECT_TRUE(exact.judge(std::vector{found("a", 2, 5), found("b", 1, 3)}).clean());
+  EXPECT_TRUE(exact.check(std::vector{found("a", 1, 1), found("b", 1, 3)}).clean());
+  EXPECT_TRUE(exact.check(std::vector{found("a", 2, 5), found("b", 1, 3)}).clean());
 }
 
 TEST(DemoJudge, goes_on_into_the_next_pass) {
   reference exact(text, 1);
   exact.advance(0, 7);
   EXPECT_EQ(exact.acknowledged(), 4U);
-  EXPECT_TRUE(exact.judge(std::vector{found("a", 3, 7), found("b", 1, 3)}).clean());
+  EXPECT_TRUE(exact.check(std::vector{found("a", 3, 7), found("b", 1, 3)}).clean());
 }
 
 TEST(DemoJudge, counts_a_lost_update_and_a_lost_word) {
   reference exact(text, 1);
   exact.advance(0, 5);
-  EXPECT_EQ(exact.judge(std::vector{found("a", 1, 1), found("b", 1, 3)}).lost, 1U);
-  EXPECT_EQ(exact.judge(std::vector{found("a", 2, 5)}).lost, 1U);
-  EXPECT_EQ(exact.judge(std::vector<survivor>{}).lost, 3U);
+  EXPECT_EQ(exact.check(std::vector{found("a", 1, 1), found("b", 1, 3)}).lost, 1U);
+  EXPECT_EQ(exact.check(std::vector{found("a", 2, 5)}).lost, 1U);
+  EXPECT_EQ(exact.check(std::vector<survivor>{}).lost, 3U);
 }
 
 TEST(DemoJudge, refuses_what_no_order_of_events_explains) {
   reference exact(text, 1);
   exact.advance(0, 3);
-  const auto wrong = [&](const std::vector<survivor>& map) { return exact.judge(map).wrong; };
+  const auto wrong = [&](const std::vector<survivor>& map) { return exact.check(map).wrong; };
   EXPECT_EQ(wrong({found("a", 3, 7), found("b", 1, 3)}), 1U) << "two words ahead";
   EXPECT_EQ(wrong({found("a", 1, 1), found("b", 2, 9)}), 1U) << "not the next word";
   EXPECT_EQ(wrong({found("a", 1, 1), found("b", 1, 3), found("b", 1, 3)}), 1U) << "twice";

@@ -28,7 +28,7 @@ class store_subject final : public subject {
     options.create_if_missing = true;
     options.paranoid_checks = true;
     db::StoreOptions more;
-    more.window = std::chrono::hours(1);
+    more.max_unsynced_time = std::chrono::hours(1);
     more.capacity_bytes = std::size_t{16} << 20;
     more.replicas = 3;
     db::DB* opened = nullptr;

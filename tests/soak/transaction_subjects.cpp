@@ -32,7 +32,7 @@ void add_transactions(subjects& to, basic_pool<D>& pool, const amounts& how) {
   add_map<containers::puc_map<object, D>>(to, pool, "cx-puc map", few, megabytes(4, 4));
 
   tx::options wanted = megabytes(128, 4);
-  wanted.window = std::chrono::milliseconds(10);
+  wanted.max_unsynced_time = std::chrono::milliseconds(10);
   scale large{.operations = how.quick, .large = true, .has_replicas = true};
   large.number = static_cast<unsigned>(to.size());
   to.push_back(std::make_unique<snapshot_subject<tree_map<D>>>(

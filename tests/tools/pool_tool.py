@@ -94,6 +94,10 @@ class Inspect(PoolTest):
         self.assertTrue(0 < shown["roots"][0]["small_blocks_filled"] <= 1)
         self.assertIn("fragmentation: ", self.does("inspect", self.pool))
 
+    def test_it_shows_the_version_that_created_the_pool(self):
+        version = self.says("version")["version"]
+        self.assertEqual(self.says("inspect", self.pool)["creator"], f"outlast {version}")
+
     def test_it_shows_in_which_file_a_pool_was_open(self):
         self.assertIsNone(self.says("inspect", self.pool)["opened_in_file"])
         self.kill(self.opened())
@@ -277,7 +281,7 @@ class Upgrade(PoolTest):
 
     def test_other_files_are_refused(self):
         self.copy.write_bytes(b"x" * 8192)
-        self.refuses("upgrade", self.copy, says=["no pool"])
+        self.refuses("upgrade", self.copy, says=["not a pool"])
         self.refuses("upgrade", self.folder / "none", says=["none"])
 
     def test_an_open_pool_is_refused(self):

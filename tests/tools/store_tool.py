@@ -144,7 +144,7 @@ class Dumps(StoreTest):
             self.refuses("load", self.store, str(file), says=[str(file), *says])
 
         refused([], "line 0", "empty")
-        refused([b"nonsense"], "line 1", "no dump")
+        refused([b"nonsense"], "line 1", "not a dump")
         refused([b"# outlast dump 2, comparator x"], "line 1", "another version or comparator")
         refused(good[:3], "line 3", "missing")
         refused(good[:3] + good[4:], "line 5", "fewer or more")
@@ -163,7 +163,7 @@ class Dumps(StoreTest):
 
     def test_a_full_device_is_noticed(self):
         self.fill([("a", "1")])
-        self.refuses("dump", self.store, "/dev/full", says=["/dev/full", "takes no more"])
+        self.refuses("dump", self.store, "/dev/full", says=["/dev/full", "cannot write"])
         self.refuses("dump", self.store, "/no/such/folder/x", says=["/no/such/folder/x"])
 
     def test_a_backup_is_another_store(self):
@@ -430,7 +430,7 @@ class Reading(StoreTest):
         self.assertEqual(after, before)
 
     def test_a_dump_that_is_none_makes_no_store(self):
-        self.refuses("load", *ROOM, self.store, stdin=b"nonsense\n", says=["line 1", "no dump"])
+        self.refuses("load", *ROOM, self.store, stdin=b"nonsense\n", says=["line 1", "not a dump"])
         self.assertFalse(os.path.exists(self.store))
 
 
@@ -512,7 +512,7 @@ class Imports(StoreTest):
         self.assertFalse(os.path.exists(nowhere))
         LevelDB(self.source).close()
         (self.source / "CURRENT").write_text("nonsense\n")
-        self.refuses("import", str(self.source), self.store, says=[str(self.source), "LevelDB says"])
+        self.refuses("import", str(self.source), self.store, says=[str(self.source), "LevelDB reports"])
         self.assertFalse(os.path.exists(self.store))
         self.fill([("a", "1")])
         self.refuses("import", str(self.source), self.store, says=[self.store, "already"])
@@ -527,7 +527,7 @@ class Imports(StoreTest):
             data = bytearray(table.read_bytes())
             data[len(data) // 2:len(data) // 2 + 64] = b"\xa5" * 64
             table.write_bytes(data)
-        self.refuses("import", str(self.source), self.store, says=["LevelDB says"])
+        self.refuses("import", str(self.source), self.store, says=["LevelDB reports"])
         self.assertEqual([each.name for each in self.folder.iterdir()], ["leveldb"])
 
     def test_an_order_of_a_programs_own_is_kept(self):

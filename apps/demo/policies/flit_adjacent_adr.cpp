@@ -1,3 +1,4 @@
+// The demo's row of the policy flit<adjacent> under domain adr.
 #include <apps/demo/make_subject.hpp>
 #include <apps/demo/policies/policies.hpp>
 #include <outlast/domain/adr.hpp>

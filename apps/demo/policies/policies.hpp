@@ -1,4 +1,4 @@
-// The demo's rows: one function, and one source of that name, for each.
+// The policies of the demo. Each has a function and a source file of that name.
 #pragma once
 
 #include <apps/demo/subject.hpp>

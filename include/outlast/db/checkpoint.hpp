@@ -30,6 +30,6 @@ class DB;
 /// file system is full. Corruption if a value does not match its checksum. After an error
 /// `directory` contains no store.
 Status Checkpoint(DB* db, const std::string& directory,
-                  const std::function<void(std::uint64_t done, std::uint64_t all)>& tell = {});
+                  const std::function<void(std::uint64_t done, std::uint64_t all)>& progress = {});
 
 }  // namespace OUTLAST_DB_NAMESPACE

@@ -19,7 +19,7 @@ class Snapshot;
 enum CompressionType { kNoCompression = 0x0, kSnappyCompression = 0x1 };
 
 /// Options for DB::Open(). Options that tune LevelDB's files and caches are accepted without
-/// effect, because the store has neither. docs/doors/07-store-table.md describes each member.
+/// effect, because the store has neither. docs/guides/leveldb.md describes each member.
 ///
 /// Layout, names and defaults are those of LevelDB 1.23.
 struct Options {
@@ -65,8 +65,8 @@ struct WriteOptions {
   /// If true, the write is durable at return, to the extent that the store's medium is durable. On
   /// persistent memory and on tmpfs this also holds if `sync` is false, because it costs nothing.
   /// On a disk, a write without `sync` survives the death of the process as soon as it returns. It
-  /// is durable after StoreOptions::window. A crash of the machine loses at most the writes of that
-  /// time, and if it loses a write it also loses all later writes.
+  /// is durable after StoreOptions::max_unsynced_time. A crash of the machine loses at most the
+  /// writes of that time, and if it loses a write it also loses all later writes.
   bool sync = false;
 };
 
@@ -75,7 +75,7 @@ struct WriteOptions {
 /// Options of Outlast that LevelDB does not have.
 struct StoreOptions {
   /// Maximum time between the return of a write without `sync` and its durability on a disk.
-  std::chrono::microseconds window{10'000};
+  std::chrono::microseconds max_unsynced_time{10'000};
   /// Maximum size of the data in bytes, including the overhead of the store. Fixed at creation:
   /// Open() rejects an existing store with a smaller capacity. The file is sparse and occupies
   /// space as it fills. 0 accepts the capacity of an existing store. A new store then gets the free
@@ -83,10 +83,11 @@ struct StoreOptions {
   size_t capacity_bytes = 0;
   /// Maximum number of copies of the data, from 2 to 64. Most programs should keep the default.
   /// With at least 2 * N copies for N writing threads, writes are wait-free. With N + 1 copies, a
-  /// writer can wait only for a thread that stops at one of a few places (tx/redo_opt.hpp). Only
-  /// the copies in use occupy space; one writing thread uses two. On persistent memory and tmpfs
-  /// the copies are in the file. On a disk they are in memory, in addition to the one in the file.
-  /// On a disk, the number is chosen at each opening. Elsewhere it is fixed at creation: Open()
+  /// writer can wait only for a thread that stops at one of a few places (tx/redo_opt.hpp).
+  ///
+  /// Only the copies in use occupy space; one writing thread uses two. On persistent memory and
+  /// tmpfs the copies are in the file. On a disk they are in memory, in addition to the one in the
+  /// file, and the number is chosen at each opening. Elsewhere it is fixed at creation: Open()
   /// rejects an existing store with another number, unless this option has its default, 4.
   unsigned replicas = 4;
 };

@@ -25,7 +25,7 @@ struct options {
   /// It survives the death of the process at once; a crash of the machine loses at most the updates
   /// of this time, and of the time that a device sync takes, all from some moment on; sync() waits.
   /// 0: what was answered is durable. All other engines and domains do that whatever stands here.
-  std::chrono::microseconds window{0};
+  std::chrono::microseconds max_unsynced_time{0};
 };
 
 /// The size of a replica for which `bytes` were asked.

@@ -1,3 +1,4 @@
+// LevelDB's cache with least-recently-used eviction: NewLRUCache().
 #include <outlast/db/cache.hpp>
 
 #include <cstddef>
@@ -15,14 +16,14 @@ Cache::~Cache() = default;
 
 namespace {
 
-/// Goes with its last user; the cache is one while the entry is in it.
+/// An entry. Its last user destroys it; the cache is a user while the entry is in it.
 struct entry : Cache::Handle {
   std::string key;
   void* value = nullptr;
   std::size_t charge = 0;
   void (*deleter)(const Slice& key, void* value) = nullptr;
   std::size_t users = 0;
-  std::list<entry*>::iterator place;  // by last use; if it is in the cache
+  std::list<entry*>::iterator place;  // in the order of last use, if it is in the cache
 };
 
 void destroy(entry* of) {
@@ -30,7 +31,7 @@ void destroy(entry* of) {
   delete of;
 }
 
-/// Invariant: what is in the cache is in the table and in the list.
+/// Invariant: each entry of the cache is in the table and in the list.
 class lru_cache final : public Cache {
  public:
   explicit lru_cache(std::size_t capacity) : capacity_(capacity) {}
@@ -92,7 +93,8 @@ class lru_cache final : public Cache {
   }
 
  private:
-  /// Calls f(done), and destroys what it puts there without the mutex: a deleter may come back.
+  /// Calls f(done) with the mutex, and destroys the entries in `done` without it, because a deleter
+  /// may call the cache.
   template <class F>
   void change(F&& f) {
     std::list<entry*> done;
@@ -114,9 +116,11 @@ class lru_cache final : public Cache {
   void remove(std::string_view key, std::list<entry*>& done) {
     if (const auto found = table_.find(key); found != table_.end()) take_out(*found->second, done);
   }
-  /// What nobody else uses goes, longest unused first, until the rest weighs `most` at most.
-  void shrink(std::size_t most, std::list<entry*>& done) {
-    for (auto at = by_use_.begin(); at != by_use_.end() && (charge_ > most || most == 0);) {
+  /// Removes entries without users, least recently used first, until the charge is at most
+  /// `max_charge`.
+  void shrink(std::size_t max_charge, std::list<entry*>& done) {
+    for (auto at = by_use_.begin();
+         at != by_use_.end() && (charge_ > max_charge || max_charge == 0);) {
       entry& each = **at++;
       if (each.users == 1) take_out(each, done);
     }
@@ -125,7 +129,7 @@ class lru_cache final : public Cache {
   std::size_t capacity_;
   mutable std::mutex mutex_;
   std::list<entry*> by_use_;
-  std::unordered_map<std::string_view, entry*> table_;  // keys lie in the entries
+  std::unordered_map<std::string_view, entry*> table_;  // views of the keys in the entries
   std::size_t charge_ = 0;
   std::uint64_t last_id_ = 0;
 };

@@ -1,3 +1,4 @@
+// Functions of LevelDB's Env that do not depend on the operating system.
 #include <outlast/db/comparator.hpp>
 #include <outlast/db/env.hpp>
 #include <outlast/db/options.hpp>

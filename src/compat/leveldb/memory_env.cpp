@@ -1,4 +1,4 @@
-// An Env whose files lie in ordinary memory.
+// An Env whose files are in ordinary memory: NewMemEnv().
 
 #include <outlast/db/detail/engine.hpp>
 #include <outlast/db/env.hpp>
@@ -23,17 +23,17 @@ namespace {
 
 using ::outlast::store_detail::memory_file;
 
-/// Bytes that several may have open.
-/// Thread-safety: all members may be called concurrently.
+/// The bytes of a file, which several readers and writers may have open. Thread-safety: all members
+/// may be called concurrently.
 class content {
  public:
-  /// At most `n` bytes from `offset` on, copied to `scratch`. An offset behind the end is an error,
-  /// as in LevelDB.
+  /// Copies at most `n` bytes from `offset` to `scratch`. An offset after the end is an error, as
+  /// in LevelDB.
   Status read(uint64_t offset, size_t n, Slice* result, char* scratch) const {
     const std::lock_guard lock(mutex_);
     if (offset > bytes_.size()) {
       *result = {scratch, 0};
-      return Status::IOError("Offset greater than file size.");
+      return Status::IOError("Offset greater than file size.");  // as in LevelDB
     }
     *result = {scratch, bytes_.copy(scratch, n, offset)};
     return {};
@@ -50,7 +50,7 @@ class content {
     const std::lock_guard lock(mutex_);
     return bytes_.size();
   }
-  /// Of the store that has this file.
+  /// The memory of the store in this file.
   std::shared_ptr<memory_file> store() {
     const std::lock_guard lock(mutex_);
     if (store_ == nullptr) store_ = std::make_shared<memory_file>();
@@ -73,7 +73,7 @@ class memory_sequential_file final : public SequentialFile {
     return status;
   }
   Status Skip(uint64_t n) override {
-    // The file may have been made anew.
+    // The file may have been replaced by a shorter one.
     if (at_ > of_->size()) return Status::IOError("pos_ > file_->Size()");
     at_ += std::min(n, of_->size() - std::min(at_, of_->size()));
     return {};
@@ -126,38 +126,38 @@ class memory_lock final : public FileLock {
   std::string path_;
 };
 
-/// Which Envs these are.
-/// Thread-safety: all members may be called concurrently.
-class known_keepers {
+/// The set of the Envs in memory, by which owner_of() recognizes them. Thread-safety: all members
+/// may be called concurrently.
+class known_owners {
  public:
-  static known_keepers& all() {
-    static known_keepers* const only = new known_keepers;  // outlives the last Env
+  static known_owners& all() {
+    static known_owners* const only = new known_owners;  // outlives the last Env
     return *only;
   }
-  void add(const Env* env, store_keeper* keeper) {
+  void add(const Env* env, store_owner* owner) {
     const std::lock_guard lock(mutex_);
-    keepers_[env] = keeper;
+    owners_[env] = owner;
   }
   void remove(const Env* env) {
     const std::lock_guard lock(mutex_);
-    keepers_.erase(env);
+    owners_.erase(env);
   }
-  [[nodiscard]] store_keeper* find(const Env* env) {
+  [[nodiscard]] store_owner* find(const Env* env) {
     const std::lock_guard lock(mutex_);
-    const auto at = keepers_.find(env);
-    return at == keepers_.end() ? nullptr : at->second;
+    const auto at = owners_.find(env);
+    return at == owners_.end() ? nullptr : at->second;
   }
 
  private:
   std::mutex mutex_;
-  std::map<const Env*, store_keeper*> keepers_;
+  std::map<const Env*, store_owner*> owners_;
 };
 
-/// A directory is what the names of files begin with: there are no others.
-class memory_env final : public EnvWrapper, public store_keeper {
+/// A directory exists if the path of a file begins with it.
+class memory_env final : public EnvWrapper, public store_owner {
  public:
-  explicit memory_env(Env* base) : EnvWrapper(base) { known_keepers::all().add(this, this); }
-  ~memory_env() override { known_keepers::all().remove(this); }
+  explicit memory_env(Env* base) : EnvWrapper(base) { known_owners::all().add(this, this); }
+  ~memory_env() override { known_owners::all().remove(this); }
 
   Status NewSequentialFile(const std::string& fname, SequentialFile** result) override {
     return opened<memory_sequential_file>(fname, result);
@@ -199,7 +199,7 @@ class memory_env final : public EnvWrapper, public store_keeper {
     return {};
   }
   Status RenameFile(const std::string& src, const std::string& target) override {
-    std::string name = target;  // nothing after this takes memory
+    std::string name = target;  // no later step allocates
     const std::lock_guard lock(mutex_);
     auto moved = files_.extract(src);
     if (moved.empty()) return missing(src);
@@ -268,7 +268,7 @@ class memory_env final : public EnvWrapper, public store_keeper {
 
 }  // namespace
 
-store_keeper* keeper_of(const Env* env) { return known_keepers::all().find(env); }
+store_owner* owner_of(const Env* env) { return known_owners::all().find(env); }
 
 Env* NewMemEnv(Env* base_env) { return new memory_env(base_env); }
 

@@ -1,4 +1,4 @@
-// The operating system's Env.
+// The Env of the operating system: Env::Default().
 #include <outlast/base/fork_locks.hpp>
 #include <outlast/db/env.hpp>
 
@@ -34,14 +34,14 @@ namespace OUTLAST_DB_NAMESPACE {
 
 namespace {
 
-/// What `number` of errno means for `path`.
+/// Returns the status for the value `number` of errno.
 Status failed(const std::string& path, int number) {
   const std::string reason = std::generic_category().message(number);
   return number == ENOENT ? Status::NotFound(path, reason) : Status::IOError(path, reason);
 }
 Status failed(const std::string& path) { return failed(path, errno); }
 
-/// Calls `call` until no signal interrupts it.
+/// Repeats `call` while a signal interrupts it.
 template <class Call>
 auto retried(Call&& call) {
   for (;;) {
@@ -50,7 +50,7 @@ auto retried(Call&& call) {
   }
 }
 
-/// An open file, closed at its end.
+/// Owns a file descriptor.
 class descriptor {
  public:
   explicit descriptor(int number) noexcept : number_(number) {}
@@ -123,7 +123,7 @@ class posix_random_access_file final : public RandomAccessFile {
   descriptor file_;
 };
 
-/// Collects what is appended, up to a size.
+/// A file that buffers appended bytes, up to a size.
 class posix_writable_file final : public WritableFile {
  public:
   posix_writable_file(std::string path, descriptor file)
@@ -177,7 +177,7 @@ class posix_writable_file final : public WritableFile {
   std::string pending_;
 };
 
-/// Lines of a file, each with its time and thread.
+/// A logger that writes lines with time and thread to a file.
 class posix_logger final : public Logger {
  public:
   explicit posix_logger(std::FILE* file) : file_(file) {}
@@ -222,7 +222,7 @@ class posix_lock final : public FileLock {
   descriptor file_;
 };
 
-/// Of the whole file; F_WRLCK or F_UNLCK.
+/// Locks or unlocks the whole file: F_WRLCK or F_UNLCK.
 bool set_lock(int file, short type) noexcept {
   struct flock wanted{};
   wanted.l_type = type;
@@ -230,7 +230,7 @@ bool set_lock(int file, short type) noexcept {
   return ::fcntl(file, F_SETLK, &wanted) == 0;
 }
 
-/// Functions that run one after the other on a thread of their own, which never ends.
+/// Runs functions one at a time on a separate thread, which never ends.
 class background_queue {
  public:
   void add(void (*function)(void*), void* argument) {
@@ -274,7 +274,8 @@ class posix_env final : public Env {
     return opened<posix_writable_file>(fname, O_WRONLY | O_CREAT | O_APPEND, result);
   }
 
-  /// What the system cannot tell of is taken for there, and the next call on it tells why.
+  /// Returns true also if the system cannot determine it; the next call on the file then returns
+  /// the cause.
   bool FileExists(const std::string& fname) override {
     if (::access(fname.c_str(), F_OK) == 0) return true;
     return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP;
@@ -316,15 +317,16 @@ class posix_env final : public Env {
     if (is_there && locked_.contains({before.st_dev, before.st_ino})) {
       return Status::IOError("lock " + fname, "already held by this process");
     }
-    forgotten_.reserve(forgotten_.size() + 1);  // it may have been moved there since
+    forgotten_.reserve(forgotten_.size() + 1);  // the file may be moved there later
     auto made = std::make_unique<posix_lock>(fname, open_file(fname, O_RDWR | O_CREAT));
     if (made->file() < 0) return failed(fname);
-    // The system gives a process a lock that it has. Its identity is the file's, whatever the path.
+    // The system grants a process a lock that it holds already. The identity of the file, not its
+    // path, detects this.
     struct stat status{};
     if (::fstat(made->file(), &status) != 0) return failed(fname);
     const std::pair identity(status.st_dev, status.st_ino);
     if (locked_.contains(identity)) {
-      forgotten_.push_back(made->take());  // to close it would end the lock
+      forgotten_.push_back(made->take());  // a close would release the lock
       return Status::IOError("lock " + fname, "already held by this process");
     }
     if (!set_lock(made->file(), F_WRLCK)) return failed("lock " + fname);
@@ -353,7 +355,7 @@ class posix_env final : public Env {
     *path = named != nullptr && *named != '\0'
                 ? std::string(named)
                 : "/tmp/outlast-store-test-" + std::to_string(::geteuid());
-    static_cast<void>(CreateDir(*path));  // it may be there
+    static_cast<void>(CreateDir(*path));  // it may exist
     return {};
   }
   Status NewLogger(const std::string& fname, Logger** result) override {

@@ -1,4 +1,4 @@
-// What LevelDB has for its own files, and the store, which has others, refuses.
+// LevelDB's functions for its own files, which the store does not have; they return NotSupported.
 #include <outlast/db/dumpfile.hpp>
 #include <outlast/db/table.hpp>
 #include <outlast/db/table_builder.hpp>

@@ -183,7 +183,7 @@ TEST_P(StoreForReading, takes_no_write) {
   ASSERT_EQ(open_for_reading().ToString(), "OK");
   const db::Status refused = store->Put({}, "key", "value");
   EXPECT_TRUE(refused.IsIOError()) << refused.ToString();
-  EXPECT_NE(refused.ToString().find("opened to be read"), std::string::npos);
+  EXPECT_NE(refused.ToString().find("open for reading only"), std::string::npos);
   EXPECT_TRUE(store->Delete({}, "1017").IsIOError());
   db::WriteBatch batch;
   batch.Put("key", "value");

@@ -83,7 +83,7 @@ TEST_P(StoreOpening, refuses_sizes_that_the_store_does_not_have) {
   EXPECT_EQ(refused.find("Invalid argument"), 0U) << refused;
   EXPECT_NE(refused.find("capacity_bytes is " + std::to_string(2 * has)), std::string::npos)
       << refused;
-  EXPECT_NE(refused.find("has " + std::to_string(has)), std::string::npos) << refused;
+  EXPECT_NE(refused.find("created with " + std::to_string(has)), std::string::npos) << refused;
   home.more.capacity_bytes = has / 2;
   EXPECT_EQ(home.open().ToString(), "OK");
   home.more.capacity_bytes = 0;
@@ -92,7 +92,8 @@ TEST_P(StoreOpening, refuses_sizes_that_the_store_does_not_have) {
   if (home.is_logged()) {
     EXPECT_EQ(other_replicas, "OK");  // they are in memory
   } else {
-    EXPECT_NE(other_replicas.find("replicas is 7, and the store has 4"), std::string::npos)
+    EXPECT_NE(other_replicas.find("replicas is 7, and the store was created with 4"),
+              std::string::npos)
         << other_replicas;
   }
   home.more = {};
@@ -124,12 +125,14 @@ TEST_P(StoreOpening, judges_its_own_options) {
   EXPECT_TRUE(db::RepairDB("nowhere", without).IsInvalidArgument());
   for (const unsigned replicas : {0U, 1U, 65U}) {
     home.more.replicas = replicas;
-    EXPECT_TRUE(home.open().IsInvalidArgument()) << replicas;
+    EXPECT_EQ(home.open().ToString(), "Invalid argument: StoreOptions::replicas is " +
+                                          std::to_string(replicas) + "; it must be from 2 to 64");
   }
   home.more.replicas = 2;
-  home.more.window = std::chrono::microseconds(-1);
-  EXPECT_TRUE(home.open().IsInvalidArgument());
-  home.more.window = std::chrono::microseconds(0);
+  home.more.max_unsynced_time = std::chrono::microseconds(-1);
+  EXPECT_EQ(home.open().ToString(),
+            "Invalid argument: StoreOptions::max_unsynced_time is -1 us; it must be 0 or more");
+  home.more.max_unsynced_time = std::chrono::microseconds(0);
   EXPECT_EQ(home.open().ToString(), "OK");
   EXPECT_EQ(home->Put({}, "key", "value").ToString(), "OK");
 }
@@ -415,7 +418,7 @@ TEST_P(StoreOfSynced, has_what_was_synced_after_a_kill) {
 }
 
 TEST_P(StoreOfSynced, has_a_prefix_of_what_was_not_synced) {
-  home.more.window = std::chrono::hours(1);
+  home.more.max_unsynced_time = std::chrono::hours(1);
   constexpr int written = 1000;
   constexpr int last_synced = 400;
   ASSERT_TRUE(in_a_killed_process([&] {
@@ -436,7 +439,7 @@ TEST_P(StoreOfSynced, has_a_prefix_of_what_was_not_synced) {
 }
 
 TEST_P(StoreFiles, has_what_was_not_synced_when_its_window_is_over) {
-  home.more.window = std::chrono::milliseconds(5);
+  home.more.max_unsynced_time = std::chrono::milliseconds(5);
   ASSERT_TRUE(in_a_killed_process([&] {
     bool good = home.open().ok();
     for (int i = 0; i < 100; ++i) good = good && home->Put({}, std::to_string(i), "v").ok();
@@ -448,7 +451,7 @@ TEST_P(StoreFiles, has_what_was_not_synced_when_its_window_is_over) {
 }
 
 TEST_P(StoreFiles, syncs_on_request_what_was_written_before) {
-  home.more.window = std::chrono::hours(1);
+  home.more.max_unsynced_time = std::chrono::hours(1);
   ASSERT_TRUE(in_a_killed_process([&] {
     db::WriteBatch nothing;
     return home.open().ok() && home->Put({}, "key", "value").ok() && home->Delete({}, "x").ok() &&

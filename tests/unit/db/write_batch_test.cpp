@@ -91,7 +91,8 @@ TEST(WriteBatchTest, damage_is_reported_wherever_it_is) {
   EXPECT_TRUE(WriteBatch::from_bytes(bytes + '\0').Iterate(&to).IsCorruption());
   std::string more = bytes;
   ++more[0];
-  EXPECT_TRUE(WriteBatch::from_bytes(more).Iterate(&to).IsCorruption());
+  EXPECT_EQ(WriteBatch::from_bytes(more).Iterate(&to).ToString(),
+            "Corruption: a write batch contains 2 changes, and its header states 3");
   const std::string endless = bytes.substr(0, 8) + '\x01' + std::string(12, '\xff');
   EXPECT_TRUE(WriteBatch::from_bytes(endless).Iterate(&to).IsCorruption());
   WriteBatch mended = WriteBatch::from_bytes(bytes.substr(0, 3));

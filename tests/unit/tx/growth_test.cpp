@@ -37,12 +37,14 @@ std::uint64_t space_of(const std::string& path) {
 /// A manager in a pool of its own.
 template <domain::persistence_domain D>
 struct bank {
-  explicit bank(std::size_t replica_bytes, std::chrono::microseconds window = {})
+  explicit bank(std::size_t replica_bytes, std::chrono::microseconds max_unsynced_time = {})
       : pool(new basic_pool<D>(basic_pool<D>::create(
             directory.file("pool"),
             {.size_bytes = 4 * replica_bytes, .per_operation_device_sync = true}))),
         manager(std::in_place, *pool, "bank",
-                options{.replica_bytes = replica_bytes, .replicas = 2, .window = window}) {}
+                options{.replica_bytes = replica_bytes,
+                        .replicas = 2,
+                        .max_unsynced_time = max_unsynced_time}) {}
 
   void take(std::size_t bytes) {
     manager->update([=](view) { (void)alloc_bytes(bytes); });

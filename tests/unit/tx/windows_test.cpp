@@ -43,8 +43,9 @@ constexpr pool_options in_pool{
     .size_bytes = 8 << 20, .log_bytes = 1 << 20, .per_operation_device_sync = true};
 constexpr options small{.replica_bytes = std::size_t{1} << 20, .replicas = 3};
 /// Nothing becomes durable by itself.
-constexpr options for_ever{
-    .replica_bytes = std::size_t{1} << 20, .replicas = 3, .window = std::chrono::hours(1)};
+constexpr options for_ever{.replica_bytes = std::size_t{1} << 20,
+                           .replicas = 3,
+                           .max_unsynced_time = std::chrono::hours(1)};
 
 /// Far enough apart for lines of their own.
 struct counters {
@@ -295,7 +296,7 @@ TEST_F(Windows, end_with_a_clean_close) {
 TEST_F(Windows, end_by_themselves) {
   auto pool = pool_of::create(path(), in_pool);
   options brief = for_ever;
-  brief.window = std::chrono::milliseconds(1);
+  brief.max_unsynced_time = std::chrono::milliseconds(1);
   manager all(pool, "all", brief);
   const auto here = all.root<counters>("counters");
   all.update(here, add_one);
@@ -343,7 +344,7 @@ TEST_F(Windows, are_refused_where_the_session_has_begun_otherwise) {
   }
   EXPECT_THROW(manager(pool, "waiting", small), error);
   options shorter = for_ever;
-  shorter.window = std::chrono::minutes(1);
+  shorter.max_unsynced_time = std::chrono::minutes(1);
   manager again(pool, "waiting", shorter);
   const auto here = again.root<counters>("counters");
   EXPECT_THROW(again.update(here, [&again](counters&) { again.sync(); }), error);
@@ -357,7 +358,7 @@ TEST_F(Windows, are_synced_by_several_threads_at_once) {
   {
     auto pool = pool_of::create(path(), in_pool);
     options brief = for_ever;
-    brief.window = std::chrono::microseconds(200);
+    brief.max_unsynced_time = std::chrono::microseconds(200);
     manager all(pool, "all", brief);
     const auto here = all.root<counters>("counters");
     std::vector<std::thread> crew;
@@ -458,8 +459,9 @@ template <class Manager>
 constexpr pool_options roomy{
     .size_bytes = 64 << 20, .log_bytes = 1 << 20, .per_operation_device_sync = true};
 constexpr options of_four{.replica_bytes = std::size_t{8} << 20, .replicas = 4};
-constexpr options for_ever_of_four{
-    .replica_bytes = std::size_t{8} << 20, .replicas = 4, .window = std::chrono::hours(1)};
+constexpr options for_ever_of_four{.replica_bytes = std::size_t{8} << 20,
+                                   .replicas = 4,
+                                   .max_unsynced_time = std::chrono::hours(1)};
 
 TEST_F(Windows, lie_in_one_replica_on_media_whatever_their_number) {
   {

@@ -1,14 +1,16 @@
-/* The store for programs in C, by LevelDB's interface.
+/* The store for C programs, with LevelDB's interface.
 
-   Every object is a pointer that a function here made and another one takes back. Bytes are a
-   pointer and a length; they need not end in a zero.
+   Every object is a pointer that one of these functions creates and another one destroys. A byte
+   string is a pointer and a length, and does not have to end in a zero.
 
-   Failures: *errptr is null before, or a message of malloc(). It stays as it is if all went well;
-   otherwise it becomes a message of malloc(), and the old one is freed. A uint8_t is false if it is
-   0, and true otherwise. Null may be an errptr, which receives nothing then; what an option names,
-   for none; and bytes of length 0. No other pointer is null.
+   Errors: *errptr must be null, or a message allocated by malloc(). On success it does not change.
+   On failure it becomes a new message allocated by malloc(), and the old one is freed. If errptr is
+   null, no message is stored.
 
-   Thread-safety: as the classes, outlast/db/db.hpp. */
+   A uint8_t is false if it is 0, and true otherwise. The pointers that may be null are errptr, the
+   objects of options (null means none), and byte strings of length 0.
+
+   Thread-safety: the same as that of the classes in outlast/db/db.hpp. */
 #pragma once
 
 #include "export.h"
@@ -40,7 +42,7 @@ typedef struct leveldb_writeoptions_t leveldb_writeoptions_t;
 
 /* ---- A store: DB ---- */
 
-/* Null if it does not open. */
+/* Returns null if the store cannot be opened. */
 LEVELDB_EXPORT leveldb_t* leveldb_open(const leveldb_options_t* options, const char* name,
                                        char** errptr);
 LEVELDB_EXPORT void leveldb_close(leveldb_t* db);
@@ -51,21 +53,21 @@ LEVELDB_EXPORT void leveldb_delete(leveldb_t* db, const leveldb_writeoptions_t* 
                                    const char* key, size_t keylen, char** errptr);
 LEVELDB_EXPORT void leveldb_write(leveldb_t* db, const leveldb_writeoptions_t* options,
                                   leveldb_writebatch_t* batch, char** errptr);
-/* The value, of malloc(), and its length; null, and 0, if the key has none. */
+/* Returns the value, allocated by malloc(), and its length; null and 0 if there is no such key. */
 LEVELDB_EXPORT char* leveldb_get(leveldb_t* db, const leveldb_readoptions_t* options,
                                  const char* key, size_t keylen, size_t* vallen, char** errptr);
 LEVELDB_EXPORT leveldb_iterator_t* leveldb_create_iterator(leveldb_t* db,
                                                            const leveldb_readoptions_t* options);
 LEVELDB_EXPORT const leveldb_snapshot_t* leveldb_create_snapshot(leveldb_t* db);
 LEVELDB_EXPORT void leveldb_release_snapshot(leveldb_t* db, const leveldb_snapshot_t* snapshot);
-/* A text of malloc() that ends in a zero; null for a property that the store does not have. */
+/* Returns a text allocated by malloc() that ends in a zero, or null for an unknown property. */
 LEVELDB_EXPORT char* leveldb_property_value(leveldb_t* db, const char* propname);
 LEVELDB_EXPORT void leveldb_approximate_sizes(leveldb_t* db, int num_ranges,
                                               const char* const* range_start_key,
                                               const size_t* range_start_key_len,
                                               const char* const* range_limit_key,
                                               const size_t* range_limit_key_len, uint64_t* sizes);
-/* A null key: before or beyond all. */
+/* A null key means before all keys, or after all keys. */
 LEVELDB_EXPORT void leveldb_compact_range(leveldb_t* db, const char* start_key,
                                           size_t start_key_len, const char* limit_key,
                                           size_t limit_key_len);
@@ -74,7 +76,7 @@ LEVELDB_EXPORT void leveldb_destroy_db(const leveldb_options_t* options, const c
 LEVELDB_EXPORT void leveldb_repair_db(const leveldb_options_t* options, const char* name,
                                       char** errptr);
 
-/* ---- A place among the keys: Iterator ---- */
+/* ---- A position among the keys: Iterator ---- */
 
 LEVELDB_EXPORT void leveldb_iter_destroy(leveldb_iterator_t*);
 LEVELDB_EXPORT uint8_t leveldb_iter_valid(const leveldb_iterator_t*);
@@ -83,12 +85,12 @@ LEVELDB_EXPORT void leveldb_iter_seek_to_last(leveldb_iterator_t*);
 LEVELDB_EXPORT void leveldb_iter_seek(leveldb_iterator_t*, const char* k, size_t klen);
 LEVELDB_EXPORT void leveldb_iter_next(leveldb_iterator_t*);
 LEVELDB_EXPORT void leveldb_iter_prev(leveldb_iterator_t*);
-/* Not of malloc(): valid until the iterator moves. */
+/* Return memory of the iterator, which is valid until the iterator moves. */
 LEVELDB_EXPORT const char* leveldb_iter_key(const leveldb_iterator_t*, size_t* klen);
 LEVELDB_EXPORT const char* leveldb_iter_value(const leveldb_iterator_t*, size_t* vlen);
 LEVELDB_EXPORT void leveldb_iter_get_error(const leveldb_iterator_t*, char** errptr);
 
-/* ---- Changes that are made at once: WriteBatch ---- */
+/* ---- Changes that are applied atomically: WriteBatch ---- */
 
 LEVELDB_EXPORT leveldb_writebatch_t* leveldb_writebatch_create(void);
 LEVELDB_EXPORT void leveldb_writebatch_destroy(leveldb_writebatch_t*);
@@ -96,7 +98,7 @@ LEVELDB_EXPORT void leveldb_writebatch_clear(leveldb_writebatch_t*);
 LEVELDB_EXPORT void leveldb_writebatch_put(leveldb_writebatch_t*, const char* key, size_t klen,
                                            const char* val, size_t vlen);
 LEVELDB_EXPORT void leveldb_writebatch_delete(leveldb_writebatch_t*, const char* key, size_t klen);
-/* Calls put(state, ...) and deleted(state, ...) for each change, in their order. */
+/* Calls put(state, ...) or deleted(state, ...) for each change, in order. */
 LEVELDB_EXPORT void leveldb_writebatch_iterate(const leveldb_writebatch_t*, void* state,
                                                void (*put)(void*, const char* k, size_t klen,
                                                            const char* v, size_t vlen),
@@ -104,7 +106,7 @@ LEVELDB_EXPORT void leveldb_writebatch_iterate(const leveldb_writebatch_t*, void
 LEVELDB_EXPORT void leveldb_writebatch_append(leveldb_writebatch_t* destination,
                                               const leveldb_writebatch_t* source);
 
-/* ---- How a store is opened: Options. What they point to outlives the store. ---- */
+/* ---- Options for opening a store. Their objects must outlive the store. ---- */
 
 LEVELDB_EXPORT leveldb_options_t* leveldb_options_create(void);
 LEVELDB_EXPORT void leveldb_options_destroy(leveldb_options_t*);
@@ -124,7 +126,7 @@ LEVELDB_EXPORT void leveldb_options_set_max_file_size(leveldb_options_t*, size_t
 enum { leveldb_no_compression = 0, leveldb_snappy_compression = 1 };
 LEVELDB_EXPORT void leveldb_options_set_compression(leveldb_options_t*, int);
 
-/* ---- An order of keys: Comparator. `destructor` gets the state when it is destroyed. ---- */
+/* ---- An order of keys: Comparator. destructor(state) is called when it is destroyed. ---- */
 
 LEVELDB_EXPORT leveldb_comparator_t* leveldb_comparator_create(
     void* state, void (*destructor)(void*),
@@ -132,7 +134,7 @@ LEVELDB_EXPORT leveldb_comparator_t* leveldb_comparator_create(
     const char* (*name)(void*));
 LEVELDB_EXPORT void leveldb_comparator_destroy(leveldb_comparator_t*);
 
-/* ---- Filters of keys: FilterPolicy. create_filter() answers memory of malloc(). ---- */
+/* ---- Filters of keys: FilterPolicy. create_filter() must return memory of malloc(). ---- */
 
 LEVELDB_EXPORT leveldb_filterpolicy_t* leveldb_filterpolicy_create(
     void* state, void (*destructor)(void*),
@@ -144,13 +146,13 @@ LEVELDB_EXPORT leveldb_filterpolicy_t* leveldb_filterpolicy_create(
 LEVELDB_EXPORT void leveldb_filterpolicy_destroy(leveldb_filterpolicy_t*);
 LEVELDB_EXPORT leveldb_filterpolicy_t* leveldb_filterpolicy_create_bloom(int bits_per_key);
 
-/* ---- How data is read and written: ReadOptions, WriteOptions ---- */
+/* ---- Options for reads and writes: ReadOptions, WriteOptions ---- */
 
 LEVELDB_EXPORT leveldb_readoptions_t* leveldb_readoptions_create(void);
 LEVELDB_EXPORT void leveldb_readoptions_destroy(leveldb_readoptions_t*);
 LEVELDB_EXPORT void leveldb_readoptions_set_verify_checksums(leveldb_readoptions_t*, uint8_t);
 LEVELDB_EXPORT void leveldb_readoptions_set_fill_cache(leveldb_readoptions_t*, uint8_t);
-/* Null: what is there at the call. */
+/* Null means the contents at the time of the call. */
 LEVELDB_EXPORT void leveldb_readoptions_set_snapshot(leveldb_readoptions_t*,
                                                      const leveldb_snapshot_t*);
 LEVELDB_EXPORT leveldb_writeoptions_t* leveldb_writeoptions_create(void);
@@ -163,10 +165,10 @@ LEVELDB_EXPORT leveldb_cache_t* leveldb_cache_create_lru(size_t capacity);
 LEVELDB_EXPORT void leveldb_cache_destroy(leveldb_cache_t* cache);
 LEVELDB_EXPORT leveldb_env_t* leveldb_create_default_env(void);
 LEVELDB_EXPORT void leveldb_env_destroy(leveldb_env_t*);
-/* A text for leveldb_free(); null if there is no such directory. */
+/* Returns a text for leveldb_free(), or null if the directory does not exist. */
 LEVELDB_EXPORT char* leveldb_env_get_test_directory(leveldb_env_t*);
 
-/* ---- Memory of malloc() that a function here gave; the release of LevelDB it is like ---- */
+/* ---- Release of memory that these functions returned; the corresponding LevelDB release ---- */
 
 LEVELDB_EXPORT void leveldb_free(void* ptr);
 LEVELDB_EXPORT int leveldb_major_version(void);

@@ -1,4 +1,4 @@
-// leveldb::DumpFile, which is refused.
+// leveldb::DumpFile, which returns NotSupported.
 #pragma once
 
 #include "env.h"

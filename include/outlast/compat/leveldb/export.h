@@ -1,5 +1,5 @@
-/* LEVELDB_EXPORT, which programs may have in declarations of their own. Nothing: what the library
-   exports is in src/compat/leveldb.map. */
+/* LEVELDB_EXPORT, which programs may use in their own declarations. It is empty, because
+   src/compat/leveldb.map lists the exported symbols. */
 #pragma once
 
 #ifndef LEVELDB_EXPORT

@@ -1,4 +1,4 @@
-// Declares the store's classes in the namespace leveldb, for programs that were written for LevelDB.
+// The namespace leveldb, in which programs written for LevelDB find the store's classes.
 #pragma once
 
 #ifdef OUTLAST_DB_DEFAULT_NAMESPACE

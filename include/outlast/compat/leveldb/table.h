@@ -1,4 +1,4 @@
-// leveldb::Table, which is refused.
+// leveldb::Table, which returns NotSupported.
 #pragma once
 
 #include "export.h"

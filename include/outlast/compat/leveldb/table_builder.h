@@ -1,4 +1,4 @@
-// leveldb::TableBuilder, which is refused.
+// leveldb::TableBuilder, which returns NotSupported.
 #pragma once
 
 #include "export.h"

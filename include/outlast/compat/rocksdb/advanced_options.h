@@ -1,4 +1,4 @@
-// What tunes RocksDB's files. All of it is accepted without effect, but for one style of
+// Options that tune RocksDB's files. All are accepted without effect, except one style of
 // compaction.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Without effect, but for kCompactionStyleFIFO, with which DB::Open() is NotSupported: the store
-/// removes no data by itself.
+/// Accepted without effect, except kCompactionStyleFIFO: DB::Open() then returns NotSupported,
+/// because the store never removes data by itself.
 enum CompactionStyle : char {
   kCompactionStyleLevel = 0x0,
   kCompactionStyleUniversal = 0x1,
@@ -32,7 +32,7 @@ enum CompactionPri : char {
   kRoundRobin = 0x4
 };
 
-/// Of kCompactionStyleFIFO.
+/// Options of kCompactionStyleFIFO.
 struct CompactionOptionsFIFO {
   std::uint64_t max_table_files_size = std::uint64_t{1} << 30;
   bool allow_compaction = false;

@@ -9,9 +9,8 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Accepted without effect: the store reads its data where they are and keeps nothing here. So the
-/// usage is 0.
-/// Thread-safety: all members may be called concurrently.
+/// Accepted without effect: the store reads its data in place and keeps nothing in a cache, so the
+/// usage is 0. Thread-safety: all members may be called concurrently.
 class Cache {
  public:
   explicit Cache(std::size_t capacity, const char* name = "LRUCache")
@@ -32,7 +31,7 @@ class Cache {
   std::atomic<std::size_t> capacity_;
 };
 
-/// What a cache is made with. Kept are the bytes of `capacity`, for GetCapacity().
+/// Options of a cache. Only `capacity` is kept, for GetCapacity().
 struct LRUCacheOptions {
   LRUCacheOptions() = default;
   LRUCacheOptions(std::size_t bytes, int shard_bits, bool strict, double high_priority_ratio)

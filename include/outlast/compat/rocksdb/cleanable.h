@@ -8,8 +8,8 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Calls functions when it is destroyed, in the order of their registration.
-/// Thread-safety: used by one thread at a time.
+/// Calls the registered functions when it is destroyed, in the order of their registration.
+/// Requires: one thread at a time uses it.
 class Cleanable {
  public:
   using CleanupFunction = void (*)(void* arg1, void* arg2);
@@ -17,7 +17,7 @@ class Cleanable {
   Cleanable() = default;
   Cleanable(const Cleanable&) = delete;
   Cleanable& operator=(const Cleanable&) = delete;
-  /// `from` calls nothing then.
+  /// Takes over the functions of `from`.
   Cleanable(Cleanable&& from) noexcept : all_(std::exchange(from.all_, {})) {}
   Cleanable& operator=(Cleanable&& from) noexcept {
     if (this == &from) return *this;
@@ -27,16 +27,16 @@ class Cleanable {
   }
   ~Cleanable() { call(); }
 
-  /// function(arg1, arg2) will be called.
+  /// Registers a call of function(arg1, arg2).
   void RegisterCleanup(CleanupFunction function, void* arg1, void* arg2) {
     all_.push_back({function, arg1, arg2});
   }
-  /// `other` will call what this would have called.
+  /// Moves the registered functions to `other`.
   void DelegateCleanupsTo(Cleanable* other) {
     for (const one& each : all_) other->all_.push_back(each);
     all_.clear();
   }
-  /// Calls the functions that are registered, and forgets them.
+  /// Calls the registered functions and removes them.
   void Reset() {
     call();
     all_.clear();

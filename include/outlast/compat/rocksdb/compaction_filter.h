@@ -9,7 +9,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// The store has no compactions that could ask it: DB::Open() with one is NotSupported.
+/// The store has no compactions that could call it. DB::Open() with a filter returns NotSupported.
 class CompactionFilter {
  public:
   enum ValueType { kValue, kMergeOperand, kBlobIndex };
@@ -40,7 +40,7 @@ class CompactionFilter {
   virtual bool IgnoreSnapshots() const { return true; }
 };
 
-/// The same.
+/// Creates filters. DB::Open() with a factory returns NotSupported.
 class CompactionFilterFactory {
  public:
   virtual ~CompactionFilterFactory() = default;

@@ -9,16 +9,16 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// An order of byte strings: total, always the same, and known by its name.
-/// Thread-safety: all members are called concurrently, by any thread.
+/// A total order of byte strings, which never changes and is identified by its name. Thread-safety:
+/// any thread may call all members concurrently.
 class Comparator {
  public:
   virtual ~Comparator() = default;
 
-  /// Below, equal to or above 0 as `a` is before, equal to or behind `b`.
+  /// Returns a value less than, equal to or greater than 0 if `a` is before, equal to or after `b`.
   virtual int Compare(const Slice& a, const Slice& b) const = 0;
   virtual const char* Name() const = 0;
-  /// Are both the same key?
+  /// Returns true if both are the same key.
   virtual bool Equal(const Slice& a, const Slice& b) const { return Compare(a, b) == 0; }
   // Never called.
   virtual bool IsSameLengthImmediateSuccessor(const Slice& /*s*/, const Slice& /*t*/) const {
@@ -32,7 +32,7 @@ class Comparator {
 
 namespace outlast_detail {
 
-/// One that makes nothing shorter.
+/// A comparator that shortens no key.
 template <int sign>
 class by_bytes final : public Comparator {
  public:
@@ -46,7 +46,7 @@ class by_bytes final : public Comparator {
   const char* name_;
 };
 
-/// A program's order as the store takes it.
+/// The adapter of a program's comparator to the store's interface.
 class order final : public outlast::db::Comparator {
  public:
   explicit order(const ROCKSDB_NAMESPACE::Comparator* of) : of_(of) {}
@@ -64,7 +64,8 @@ class order final : public outlast::db::Comparator {
 
 }  // namespace outlast_detail
 
-/// By unsigned bytes; and the other way round. They live as long as the process.
+/// Return the comparators by unsigned bytes, forward and in reverse. They exist until the process
+/// ends.
 inline const Comparator* BytewiseComparator() {
   static const auto* const only =
       new outlast_detail::by_bytes<1>(outlast::db::BytewiseComparator()->Name());

@@ -1,4 +1,4 @@
-// Kinds of compression, none of which is used.
+// The kinds of compression. The store uses none of them.
 #pragma once
 
 #include "rocksdb_namespace.h"
@@ -7,7 +7,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Accepted without effect: values are kept as they are.
+/// Accepted without effect: the store does not compress values.
 enum CompressionType : unsigned char {
   kNoCompression = 0x0,
   kSnappyCompression = 0x1,

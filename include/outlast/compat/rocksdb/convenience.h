@@ -1,4 +1,4 @@
-// What programs call before they close a store.
+// A function that programs call before they close a store.
 #pragma once
 
 #include "db.h"
@@ -6,7 +6,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Without effect: no work goes on after the call for it.
+/// Has no effect: the store has no background work that could continue.
 inline void CancelAllBackgroundWork(DB* /*db*/, bool /*wait*/ = false) {}
 
 }  // namespace ROCKSDB_NAMESPACE

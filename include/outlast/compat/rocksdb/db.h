@@ -21,7 +21,7 @@
 #include "version.h"
 #include "write_batch.h"
 
-// Programs use what RocksDB's headers bring along.
+// Programs rely on the headers that RocksDB's db.h includes.
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -56,7 +56,7 @@ namespace ROCKSDB_NAMESPACE {
 static const int kMajorVersion = ROCKSDB_MAJOR;
 static const int kMinorVersion = ROCKSDB_MINOR;
 
-/// Keys from `start` on and before `limit`.
+/// The keys from `start` (inclusive) to `limit` (exclusive).
 struct Range {
   Range() = default;
   Range(const Slice& s, const Slice& l) : start(s), limit(l) {}
@@ -65,16 +65,16 @@ struct Range {
   Slice limit;
 };
 
-/// Without effect: sizes are those of the keys and values in the file.
+/// Accepted without effect: sizes are those of the keys and values in the file.
 struct SizeApproximationOptions {
   bool include_memtables = false;
   bool include_files = true;
   double files_size_error_margin = -1;
 };
 
-/// An open store. What is not said here is as of outlast::db::DB: thread-safety, progress,
-/// durability and statuses. A function with a column family does what the one without does; it is
-/// an InvalidArgument if that is null.
+/// An open store. Thread-safety, progress, durability and statuses are those of outlast::db::DB,
+/// unless stated otherwise. A function with a column family has the same effect as the one without.
+/// It returns InvalidArgument if the family is null.
 class DB {
  public:
   /// Names for GetProperty().
@@ -135,9 +135,10 @@ class DB {
     INCLUDE_FILES = 1 << 1
   };
 
-  // *dbptr belongs to the caller; null if the status is not OK. Statuses as of outlast::db::DB, but
-  // PathNotFound if the directory above is missing. NotSupported besides: a compaction filter,
-  // kCompactionStyleFIFO, an Env of the program's, or another column family than the default one.
+  // The caller owns *dbptr, which is null if the status is not OK. Statuses are those of
+  // outlast::db::DB, and PathNotFound if the parent directory is missing. NotSupported is also
+  // returned for a compaction filter, kCompactionStyleFIFO, an Env of the program, and every column
+  // family except the default one.
 
   static Status Open(const Options& options, const std::string& name, DB** dbptr) {
     return open(options, name, false, dbptr);
@@ -145,7 +146,7 @@ class DB {
   static Status Open(const Options& options, const std::string& name, std::unique_ptr<DB>* dbptr) {
     return owned([&](DB** opened) { return Open(options, name, opened); }, dbptr);
   }
-  /// The caller deletes the handles, before the store.
+  /// Requires: the caller deletes the handles before the store.
   static Status Open(const DBOptions& options, const std::string& name,
                      const std::vector<ColumnFamilyDescriptor>& families,
                      std::vector<ColumnFamilyHandle*>* handles, DB** dbptr) {
@@ -157,8 +158,8 @@ class DB {
     return owned([&](DB** opened) { return Open(options, name, families, handles, opened); },
                  dbptr);
   }
-  // As outlast::db::DB::OpenForReading(): no other one has it open. Every write is NotSupported.
-  // PathNotFound if there is no store.
+  // Like outlast::db::DB::OpenForReading(). Requires: no process has the store open. Every write
+  // returns NotSupported. Returns PathNotFound if there is no store.
   static Status OpenForReadOnly(const Options& options, const std::string& name, DB** dbptr,
                                 bool /*error_if_wal_file_exists*/ = false) {
     return open(options, name, true, dbptr);
@@ -174,7 +175,7 @@ class DB {
                                 bool /*error_if_wal_file_exists*/ = false) {
     return open(options, name, families, handles, true, dbptr);
   }
-  /// {"default"}; IOError, and nothing, if there is no store.
+  /// Lists {"default"}. If there is no store, lists nothing and returns IOError.
   static Status ListColumnFamilies(const DBOptions& options, const std::string& name,
                                    std::vector<std::string>* families);
 
@@ -182,19 +183,21 @@ class DB {
   DB& operator=(const DB&) = delete;
   virtual ~DB() = default;
 
-  /// Aborted, without effect, while there are snapshots or iterators. Afterwards whatever is called
-  /// is ShutdownInProgress, or nothing; OK if it is called again.
+  /// Closes the store. Returns Aborted, without effect, while there are snapshots or iterators.
+  /// Later calls return ShutdownInProgress or have no effect; a second Close() returns OK.
   virtual Status Close() {
-    if (snapshots_.count() != 0) return Status::Aborted("a snapshot is not released");
-    if (numbers_.iterators.load() != 0) return Status::Aborted("an iterator is not deleted");
+    if (snapshots_.count() != 0)
+      return Status::Aborted("a snapshot is not released; release it before Close()");
+    if (numbers_.iterators.load() != 0)
+      return Status::Aborted("an iterator is not deleted; delete it before Close()");
     of_.reset();
     return {};
   }
-  /// OK: there is nothing to go on with.
+  /// Returns OK: the store has no background work to resume.
   virtual Status Resume() { return {}; }
 
   virtual ColumnFamilyHandle* DefaultColumnFamily() const { return family_.get(); }
-  // NotSupported, and null.
+  // Returns NotSupported and sets the pointer to null.
   virtual Status CreateColumnFamily(const ColumnFamilyOptions& /*options*/, const std::string& name,
                                     ColumnFamilyHandle** handle) {
     *handle = nullptr;
@@ -211,14 +214,15 @@ class DB {
     handles->clear();
     return families.empty() ? Status::OK() : no_other_family(families.front().name);
   }
-  /// InvalidArgument: the default one stays.
+  /// Returns InvalidArgument: the default column family cannot be dropped.
   virtual Status DropColumnFamily(ColumnFamilyHandle* /*family*/) {
-    return Status::InvalidArgument("the default column family stays");
+    return Status::InvalidArgument("the default column family cannot be dropped");
   }
-  /// Deletes a handle of Open(); that of DefaultColumnFamily() is an InvalidArgument.
+  /// Deletes a handle that Open() returned. Returns InvalidArgument for that of
+  /// DefaultColumnFamily().
   virtual Status DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
     if (family == family_.get()) {
-      return Status::InvalidArgument("the handle of DefaultColumnFamily() is the store's");
+      return Status::InvalidArgument("the handle of DefaultColumnFamily() belongs to the store");
     }
     delete family;
     return {};
@@ -245,8 +249,8 @@ class DB {
                               const Slice& key) {
     return Delete(options, family, key);
   }
-  /// All keys from `begin` on and before `end`, as one change. Takes time for each of them.
-  /// InvalidArgument if `end` is before `begin`.
+  /// Deletes all keys from `begin` (inclusive) to `end` (exclusive) atomically. Takes time for each
+  /// of them. Returns InvalidArgument if `end` is before `begin`.
   virtual Status DeleteRange(const WriteOptions& options, const Slice& begin, const Slice& end) {
     WriteBatch batch;
     static_cast<void>(batch.DeleteRange(begin, end));
@@ -256,10 +260,11 @@ class DB {
                              const Slice& begin, const Slice& end) {
     return family == nullptr ? no_family() : DeleteRange(options, begin, end);
   }
-  /// InvalidArgument, without effect, if `updates` is null, or deletes a range whose end is before
-  /// its beginning. NotSupported, without effect, if it has a merge.
+  /// Applies all changes of the batch atomically. Returns InvalidArgument, without effect, if
+  /// `updates` is null or deletes a range whose end is before its beginning. Returns NotSupported,
+  /// without effect, if the batch contains a merge.
   virtual Status Write(const WriteOptions& options, WriteBatch* updates);
-  // NotSupported.
+  // Returns NotSupported.
   virtual Status Merge(const WriteOptions& /*options*/, const Slice& /*key*/,
                        const Slice& /*value*/) {
     return Status::NotSupported("the store has no merge operators");
@@ -287,7 +292,7 @@ class DB {
     if (status.ok()) value->PinSelf();
     return status;
   }
-  // All of one moment.
+  // Reads all keys from one snapshot.
   virtual std::vector<Status> MultiGet(const ReadOptions& options, const std::vector<Slice>& keys,
                                        std::vector<std::string>* values);
   virtual std::vector<Status> MultiGet(const ReadOptions& options,
@@ -304,8 +309,8 @@ class DB {
                         Status* statuses, bool sorted_input = false) {
     MultiGet(options, DefaultColumnFamily(), number, keys, values, statuses, sorted_input);
   }
-  // Is the key there? Exact. True if that cannot be read. *value is its value, if it is;
-  // *value_found becomes whether it is.
+  // Returns true if the key exists, or if it cannot be read. The result is exact. Sets *value to
+  // the value of an existing key, and *value_found to true if it exists.
   virtual bool KeyMayExist(const ReadOptions& options, const Slice& key, std::string* value,
                            bool* value_found = nullptr) {
     std::string unwanted;
@@ -317,7 +322,7 @@ class DB {
                            const Slice& key, std::string* value, bool* value_found = nullptr) {
     return KeyMayExist(options, key, value, value_found);
   }
-  // The caller deletes it, before the store. Never null.
+  // Never returns nullptr. Requires: the caller deletes the iterator before the store.
   virtual Iterator* NewIterator(const ReadOptions& options) {
     if (of_ == nullptr) return NewErrorIterator(closed());
     if (options.timestamp != nullptr) return NewErrorIterator(no_timestamps());
@@ -329,7 +334,7 @@ class DB {
   virtual Iterator* NewIterator(const ReadOptions& options, ColumnFamilyHandle* family) {
     return family == nullptr ? NewErrorIterator(no_family()) : NewIterator(options);
   }
-  /// One for each family.
+  /// Creates one iterator for each column family.
   virtual Status NewIterators(const ReadOptions& options,
                               const std::vector<ColumnFamilyHandle*>& families,
                               std::vector<Iterator*>* iterators) {
@@ -337,23 +342,24 @@ class DB {
     for (ColumnFamilyHandle* each : families) iterators->push_back(NewIterator(options, each));
     return {};
   }
-  /// Null after Close().
+  /// Returns a snapshot, or nullptr after Close().
   virtual const Snapshot* GetSnapshot();
   virtual void ReleaseSnapshot(const Snapshot* snapshot);
-  /// How many changes were written since it was opened. It is not kept with the data.
+  /// Returns the number of changes written since the opening of the store. It is not stored with
+  /// the data.
   virtual SequenceNumber GetLatestSequenceNumber() const {
     return numbers_.changes.load(std::memory_order_relaxed);
   }
 
-  // Those of Properties that docs/guides/rocksdb.md names, and those of outlast::db::DB that
-  // begin with "outlast.". False for another one.
+  // Supports the Properties in docs/guides/rocksdb.md, and those of outlast::db::DB that begin with
+  // "outlast.". Returns false for every other one.
 
   virtual bool GetProperty(const Slice& property, std::string* value);
   virtual bool GetProperty(ColumnFamilyHandle* /*family*/, const Slice& property,
                            std::string* value) {
     return GetProperty(property, value);
   }
-  /// Of a property that is a number.
+  /// Returns the value of a property that is a number.
   virtual bool GetIntProperty(const Slice& property, std::uint64_t* value);
   virtual bool GetIntProperty(ColumnFamilyHandle* /*family*/, const Slice& property,
                               std::uint64_t* value) {
@@ -362,7 +368,7 @@ class DB {
   virtual bool GetAggregatedIntProperty(const Slice& property, std::uint64_t* value) {
     return GetIntProperty(property, value);
   }
-  /// False: there is none.
+  /// Returns false: there are no properties that are maps.
   virtual bool GetMapProperty(const Slice& /*property*/,
                               std::map<std::string, std::string>* /*value*/) {
     return false;
@@ -381,7 +387,7 @@ class DB {
     return GetApproximateSizes(family, range, n, sizes);
   }
 
-  // What was written by now is durable at return.
+  // Makes all writes durable that returned before the call.
   virtual Status Flush(const FlushOptions& /*options*/) { return SyncWAL(); }
   virtual Status Flush(const FlushOptions& options, ColumnFamilyHandle* family) {
     return family == nullptr ? no_family() : Flush(options);
@@ -396,7 +402,7 @@ class DB {
     durably.sync = true;
     return write(durably, 0, 0, [&](const auto& how) { return of_->Write(how, nullptr); });
   }
-  // Gives back the space that released snapshots have kept.
+  // Releases the space of ended snapshots.
   virtual Status CompactRange(const CompactRangeOptions& /*options*/, const Slice* begin,
                               const Slice* end) {
     if (of_ == nullptr) return closed();
@@ -408,18 +414,18 @@ class DB {
                               const Slice* begin, const Slice* end) {
     return family == nullptr ? no_family() : CompactRange(options, begin, end);
   }
-  // Without effect: the store works only when it is called.
+  // Has no effect: the store has no background work.
   virtual Status PauseBackgroundWork() { return {}; }
   virtual Status ContinueBackgroundWork() { return {}; }
   virtual Status EnableAutoCompaction(const std::vector<ColumnFamilyHandle*>& /*families*/) {
     return {};
   }
 
-  // Without effect, whatever the values are. Not OK if RocksDB has no such option, or does not
-  // change it in an open store: InvalidArgument; NotFound of one of the whole store.
+  // Has no effect for any values. Returns InvalidArgument if RocksDB has no such option, or cannot
+  // change it in an open store. Returns NotFound for an option of the whole store.
   virtual Status SetOptions(const std::unordered_map<std::string, std::string>& wanted) {
     const std::string* const unknown = unknown_in(wanted, outlast_detail::changeable);
-    if (wanted.empty()) return Status::InvalidArgument("no option is named");
+    if (wanted.empty()) return Status::InvalidArgument("the map of new options is empty");
     return unknown == nullptr ? Status::OK() : Status::InvalidArgument(no_option, *unknown);
   }
   virtual Status SetOptions(ColumnFamilyHandle* family,
@@ -428,22 +434,22 @@ class DB {
   }
   virtual Status SetDBOptions(const std::unordered_map<std::string, std::string>& wanted) {
     const std::string* const unknown = unknown_in(wanted, outlast_detail::changeable_of_store);
-    if (wanted.empty()) return Status::InvalidArgument("no option is named");
+    if (wanted.empty()) return Status::InvalidArgument("the map of new options is empty");
     return unknown == nullptr ? Status::OK() : Status::NotFound(no_option, *unknown);
   }
-  // What it was opened with.
+  // Returns the options with which the store was opened.
   virtual Options GetOptions() const { return options_; }
   virtual Options GetOptions(ColumnFamilyHandle* /*family*/) const { return options_; }
   virtual DBOptions GetDBOptions() const { return options_; }
 
-  /// Reads all keys and values: Corruption if one is not what its checksum says.
+  /// Reads all keys and values. Returns Corruption if one does not match its checksum.
   virtual Status VerifyChecksum(const ReadOptions& options = ReadOptions());
   virtual Status ResetStats() { return counts_ == nullptr ? Status::OK() : counts_->Reset(); }
   virtual int NumberLevels() { return options_.num_levels; }
   [[nodiscard]] virtual const std::string& GetName() const { return name_; }
   virtual Env* GetEnv() const { return options_.env; }
   virtual DB* GetRootDB() { return this; }
-  /// Ours: the store itself; null after Close().
+  /// Not in RocksDB. Returns the store, or nullptr after Close().
   [[nodiscard]] outlast::db::DB* store() noexcept { return of_.get(); }
 
  protected:
@@ -461,12 +467,13 @@ class DB {
     dbptr->reset(opened);
     return status;
   }
-  static Status judge(const Options& options);
+  static Status validate(const Options& options);
   static bool is_there(outlast::db::Env* env, const std::string& name) {
     return env->FileExists(name + "/store.pool");
   }
-  static constexpr const char* no_option = "no option of an open store has the name";
-  /// The name that is not one of `names`; null if all are.
+  static constexpr const char* no_option =
+      "an open store has no option that can change with the name";
+  /// Returns an option that is not one of `names`, or nullptr if all are.
   template <class Names>
   static const std::string* unknown_in(const std::unordered_map<std::string, std::string>& wanted,
                                        const Names& names) {
@@ -483,7 +490,7 @@ class DB {
   static Status no_family() { return Status::InvalidArgument("the column family is null"); }
   static Status no_timestamps() { return Status::InvalidArgument("keys have no timestamps"); }
   static Status no_other_family(const std::string& name) {
-    return Status::NotSupported("the store has the default column family alone, and no", name);
+    return Status::NotSupported("the store has only the default column family, and not", name);
   }
 
   template <class Change>
@@ -492,7 +499,7 @@ class DB {
     if (of_ == nullptr) return closed();
     if (reads_only_) return read_only();
     if (options.sync && options.disableWAL) {
-      return Status::InvalidArgument("a write is durable at return, or has no log: not both");
+      return Status::InvalidArgument("WriteOptions::sync and disableWAL must not both be true");
     }
     outlast::db::WriteOptions how;
     how.sync = options.sync;
@@ -510,8 +517,8 @@ class DB {
     if (status.ok()) counts_->recordTick(BYTES_READ, bytes);
   }
   Status get_one_of_many(const ReadOptions& options, const Slice& key, std::string* value);
-  /// InvalidArgument if a range of the batch ends before it begins.
-  Status judge_ranges(const WriteBatch& batch) const;
+  /// Returns InvalidArgument if a range of the batch ends before it begins.
+  Status validate_ranges(const WriteBatch& batch) const;
   static const outlast::db::Snapshot* store_snapshot(const Snapshot* of) {
     return static_cast<const outlast_detail::kept_snapshot*>(of)->of();
   }
@@ -522,7 +529,7 @@ class DB {
     return how;
   }
 
-  /// Written all the time: on cache lines that readers of the rest do not need.
+  /// Counters that every call changes, on cache lines of their own.
   struct alignas(128) numbers {
     std::atomic<SequenceNumber> changes{0};
     std::atomic<std::int64_t> iterators{0};
@@ -531,12 +538,12 @@ class DB {
   std::string name_;
   Options options_;
   bool reads_only_ = false;
-  Statistics* counts_ = nullptr;  // of options_
+  Statistics* counts_ = nullptr;  // a member of options_
   std::unique_ptr<ColumnFamilyHandle> family_;
   numbers numbers_;
   outlast_detail::snapshots snapshots_;
   std::unique_ptr<outlast_detail::order> store_order_;          // outlives the store
-  std::unique_ptr<outlast_detail::store_logger> store_logger_;  // the same
+  std::unique_ptr<outlast_detail::store_logger> store_logger_;  // outlives the store
   std::unique_ptr<outlast::db::DB> of_;
 };
 

@@ -1,4 +1,4 @@
-// rocksdb::Env and Logger: what a program asks of the system through RocksDB.
+// rocksdb::Env and Logger: RocksDB's interface to the operating system.
 #pragma once
 
 #include "../../db/env.hpp"
@@ -19,28 +19,28 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// The system. A store opens with Env::Default() or one of NewMemEnv(); a class of the program's
-/// is NotSupported there, as its files would stay empty.
-/// Thread-safety: all members may be called concurrently.
+/// The operating system. A store opens with Env::Default() or an Env of NewMemEnv(). It returns
+/// NotSupported for an Env of the program, whose files would remain empty. Thread-safety: all
+/// members may be called concurrently.
 class Env {
  public:
   enum Priority { BOTTOM, LOW, HIGH, USER, TOTAL };
   enum IOPriority { IO_LOW = 0, IO_MID = 1, IO_HIGH = 2, IO_USER = 3, IO_TOTAL = 4 };
 
-  /// Uses what Default() does.
+  /// Uses the operating system, as Default() does.
   Env() : of_(outlast::db::Env::Default()) {}
   Env(const Env&) = delete;
   Env& operator=(const Env&) = delete;
   virtual ~Env() = default;
 
-  /// The operating system's. It lives as long as the process.
+  /// Returns the Env of the operating system, which exists until the process ends.
   static Env* Default();
 
-  /// OK if there is such a file; NotFound otherwise.
+  /// Returns OK if the file exists, otherwise NotFound.
   virtual Status FileExists(const std::string& fname) {
     return of_->FileExists(fname) ? Status::OK() : Status::NotFound(fname);
   }
-  /// The names in a directory, without "." and "..".
+  /// Returns the names in a directory, without "." and "..".
   virtual Status GetChildren(const std::string& dir, std::vector<std::string>* result) {
     std::vector<std::string> all;
     const Status status = of_->GetChildren(dir, &all);
@@ -76,7 +76,7 @@ class Env {
                                           .count());
   }
   virtual void SleepForMicroseconds(int micros) { of_->SleepForMicroseconds(micros); }
-  /// function(arg) is called once, later, on another thread.
+  /// Calls function(arg) once, later, on another thread.
   virtual void Schedule(void (*function)(void* arg), void* arg, Priority /*pri*/ = LOW) {
     of_->Schedule(function, arg);
   }
@@ -84,13 +84,14 @@ class Env {
     of_->StartThread(function, arg);
   }
 
-  // Accepted without effect: the store has no threads that work for a program.
+  // Accepted without effect: the store has no thread pools.
   virtual void SetBackgroundThreads(int /*number*/, Priority /*pri*/ = LOW) {}
   virtual void IncBackgroundThreadsIfNeeded(int /*number*/, Priority /*pri*/) {}
   virtual void LowerThreadPoolIOPriority(Priority /*pool*/ = LOW) {}
   virtual void LowerThreadPoolCPUPriority(Priority /*pool*/ = LOW) {}
 
-  /// Ours: what a store is opened with; null for a class of the program's.
+  /// Not in RocksDB. Returns the Env with which a store is opened, or nullptr for a class of the
+  /// program.
   [[nodiscard]] virtual outlast::db::Env* store_env() const { return nullptr; }
 
  protected:
@@ -101,7 +102,7 @@ class Env {
   outlast::db::Env* of_;
 };
 
-/// Hands everything on to another Env, apart from what a derived class does itself.
+/// Forwards every call to another Env, except those that a derived class overrides.
 class EnvWrapper : public Env {
  public:
   explicit EnvWrapper(Env* target) : target_(target) {}
@@ -142,7 +143,7 @@ class EnvWrapper : public Env {
 
 namespace outlast_detail {
 
-/// One of the store's.
+/// An Env of the store.
 class known_env final : public Env {
  public:
   explicit known_env(outlast::db::Env* of) : Env(of) {}
@@ -161,19 +162,20 @@ inline Env* Env::Default() {
   return only;
 }
 
-/// Keeps stores that are opened with it in ordinary memory until it is deleted. The caller deletes
-/// it, after its stores. `base_env`: Env::Default().
+/// Returns an Env that keeps its stores in ordinary memory until it is deleted. Requires: the
+/// caller deletes it after its stores. `base_env`: Env::Default().
 inline Env* NewMemEnv(Env* base_env) {
   outlast::db::Env* const base = base_env->store_env();
   return new outlast_detail::known_env(std::unique_ptr<outlast::db::Env>(
       outlast::db::NewMemEnv(base == nullptr ? outlast::db::Env::Default() : base)));
 }
 
-/// The file holds `data`.
+/// Replaces the contents of the file by `data`.
 inline Status WriteStringToFile(Env* env, const Slice& data, const std::string& fname,
                                 bool should_sync = false) {
   outlast::db::Env* const of = env->store_env();
-  if (of == nullptr) return Status::NotSupported("an Env of the program's has no files here");
+  if (of == nullptr)
+    return Status::NotSupported("the Env must be Env::Default() or one of NewMemEnv()");
   outlast::db::WritableFile* opened = nullptr;
   Status status = of->NewWritableFile(fname, &opened);
   const std::unique_ptr<outlast::db::WritableFile> file(opened);
@@ -183,10 +185,11 @@ inline Status WriteStringToFile(Env* env, const Slice& data, const std::string& 
   if (!status.ok() && file != nullptr) static_cast<void>(of->RemoveFile(fname));
   return status;
 }
-/// All that the file holds.
+/// Reads the whole file.
 inline Status ReadFileToString(Env* env, const std::string& fname, std::string* data) {
   outlast::db::Env* const of = env->store_env();
-  if (of == nullptr) return Status::NotSupported("an Env of the program's has no files here");
+  if (of == nullptr)
+    return Status::NotSupported("the Env must be Env::Default() or one of NewMemEnv()");
   return outlast::db::ReadFileToString(of, fname, data);
 }
 
@@ -200,8 +203,8 @@ enum InfoLogLevel : unsigned char {
   NUM_INFO_LOG_LEVELS
 };
 
-/// Where messages go. Those of the store have INFO_LEVEL.
-/// Thread-safety: all members may be called concurrently.
+/// A destination of messages. Messages of the store have INFO_LEVEL. Thread-safety: all members may
+/// be called concurrently.
 class Logger {
  public:
   static constexpr std::size_t kDoNotSupportGetLogFileSize = static_cast<std::size_t>(-1);
@@ -212,9 +215,9 @@ class Logger {
   virtual ~Logger() = default;
 
   virtual Status Close() { return {}; }
-  /// One message, as of std::printf.
+  /// Writes one message, formatted as by std::printf.
   virtual void Logv(const char* format, std::va_list ap) = 0;
-  /// None below GetInfoLogLevel().
+  /// Writes one message, unless its level is below GetInfoLogLevel().
   virtual void Logv(InfoLogLevel level, const char* format, std::va_list ap) {
     if (level >= GetInfoLogLevel()) Logv(format, ap);
   }
@@ -228,7 +231,7 @@ class Logger {
   InfoLogLevel level_;
 };
 
-/// One message; none if `info_log` is null.
+/// Writes one message. Has no effect if `info_log` is null.
 __attribute__((__format__(__printf__, 2, 3))) inline void Log(Logger* info_log, const char* format,
                                                               ...) {
   if (info_log == nullptr) return;
@@ -240,7 +243,7 @@ __attribute__((__format__(__printf__, 2, 3))) inline void Log(Logger* info_log, 
 
 namespace outlast_detail {
 
-/// A program's logger as the store takes it.
+/// The adapter of a program's logger to the store's interface.
 class store_logger final : public outlast::db::Logger {
  public:
   explicit store_logger(std::shared_ptr<ROCKSDB_NAMESPACE::Logger> of) : of_(std::move(of)) {}

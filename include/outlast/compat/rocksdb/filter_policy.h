@@ -1,11 +1,11 @@
-// rocksdb::FilterPolicy, which the store does not ask.
+// rocksdb::FilterPolicy, which the store does not use.
 #pragma once
 
 #include "rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Accepted without effect: the store has no files that a filter could spare it.
+/// Accepted without effect: the store has no tables whose reads a filter could avoid.
 class FilterPolicy {
  public:
   explicit FilterPolicy(const char* name) : name_(name) {}
@@ -19,7 +19,7 @@ class FilterPolicy {
   const char* name_;
 };
 
-// The caller deletes them.
+// The caller owns the result.
 inline const FilterPolicy* NewBloomFilterPolicy(double /*bits_per_key*/,
                                                 bool /*use_block_based_builder*/ = false) {
   return new FilterPolicy("bloomfilter");

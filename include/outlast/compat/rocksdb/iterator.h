@@ -11,32 +11,34 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// At a key between the bounds of its options, or nowhere.
-/// Thread-safety: const members may be called concurrently, others by one thread at a time.
+/// A position at a key between the bounds of its options, or at no key. Thread-safety: const
+/// members may be called concurrently, others by one thread at a time.
 class Iterator : public Cleanable {
  public:
   Iterator() = default;
   virtual ~Iterator() = default;
 
-  /// Is it at a key?
+  /// Returns true if the iterator is at a key.
   virtual bool Valid() const = 0;
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;
-  /// To the first key that is not before `target`.
+  /// Moves to the first key that is not before `target`.
   virtual void Seek(const Slice& target) = 0;
-  /// To the last key that is not behind `target`.
+  /// Moves to the last key that is not after `target`.
   virtual void SeekForPrev(const Slice& target) = 0;
-  // To the next key, or the one before, or nowhere. Valid() before.
+  // Move to the next or the previous key, or to no key. Require: Valid().
   virtual void Next() = 0;
   virtual void Prev() = 0;
-  // Valid until the iterator moves. Valid() before.
+  // Return views that are valid until the iterator moves. Require: Valid().
   virtual Slice key() const = 0;
   virtual Slice value() const = 0;
-  /// What went wrong, if something did.
+  /// Returns OK, or the first error.
   virtual Status status() const = 0;
-  /// Nowhere, over what the store holds now. NotSupported of one that reads a snapshot.
-  virtual Status Refresh() { return Status::NotSupported("this iterator has no newer data"); }
-  /// "rocksdb.iterator.is-key-pinned": "0", as no key outlives a move. InvalidArgument otherwise.
+  /// Reads the current contents of the store; the iterator is then at no key. Returns NotSupported
+  /// if the iterator reads a snapshot.
+  virtual Status Refresh() { return Status::NotSupported("this iterator cannot be refreshed"); }
+  /// "rocksdb.iterator.is-key-pinned" is "0", because no key outlives a move. Returns
+  /// InvalidArgument for every other name.
   virtual Status GetProperty(std::string name, std::string* value) {
     if (name != "rocksdb.iterator.is-key-pinned") {
       return Status::InvalidArgument("iterators have no such property", name);
@@ -68,9 +70,9 @@ class nowhere final : public Iterator {
 
 }  // namespace outlast_detail
 
-/// Over nothing.
+/// Returns an iterator without keys.
 inline Iterator* NewEmptyIterator() { return new outlast_detail::nowhere(Status::OK()); }
-/// Over nothing, with a status.
+/// Returns an iterator without keys that has a status.
 inline Iterator* NewErrorIterator(const Status& status) {
   return new outlast_detail::nowhere(status);
 }

@@ -31,7 +31,7 @@ class VectorRepFactory : public MemTableRepFactory {
   explicit VectorRepFactory(std::size_t /*count*/ = 0) : MemTableRepFactory("VectorRepFactory") {}
 };
 
-// The caller deletes them.
+// The caller owns the result.
 inline MemTableRepFactory* NewHashSkipListRepFactory(std::size_t /*bucket_count*/ = 1000000,
                                                      std::int32_t /*skiplist_height*/ = 4,
                                                      std::int32_t /*branching_factor*/ = 4) {

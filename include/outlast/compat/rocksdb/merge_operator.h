@@ -12,7 +12,7 @@ namespace ROCKSDB_NAMESPACE {
 
 class Logger;
 
-/// Accepted without effect: a merge is NotSupported, whatever the options name.
+/// Accepted without effect: every merge returns NotSupported.
 class MergeOperator {
  public:
   struct MergeOperationInput {
@@ -46,7 +46,7 @@ class MergeOperator {
   virtual bool ShouldMerge(const std::vector<Slice>& /*operands*/) const { return false; }
 };
 
-/// The same, of which a program writes one function.
+/// A merge operator with one function. Accepted without effect.
 class AssociativeMergeOperator : public MergeOperator {
  public:
   virtual bool Merge(const Slice& key, const Slice* existing_value, const Slice& value,

@@ -40,7 +40,7 @@ struct DbPath {
   std::uint64_t target_size = 0;
 };
 
-/// Accepted without effect: what a crash has left is completed, always.
+/// Accepted without effect: the recovery after a crash is always complete.
 enum class WALRecoveryMode : char {
   kTolerateCorruptedTailRecords = 0x00,
   kAbsoluteConsistency = 0x01,
@@ -48,18 +48,18 @@ enum class WALRecoveryMode : char {
   kSkipAnyCorruptedRecords = 0x03
 };
 
-/// What belongs to keys and values.
+/// Options of keys and values.
 struct ColumnFamilyOptions : AdvancedColumnFamilyOptions {
   ColumnFamilyOptions() = default;
   explicit ColumnFamilyOptions(const Options& options);
 
   const Comparator* comparator = BytewiseComparator();
-  /// For ReadOptions::prefix_same_as_start.
+  /// Defines prefixes for ReadOptions::prefix_same_as_start.
   std::shared_ptr<const SliceTransform> prefix_extractor;
-  // A store does not open with one: NotSupported.
+  // A store does not open with a filter: NotSupported.
   const CompactionFilter* compaction_filter = nullptr;
   std::shared_ptr<CompactionFilterFactory> compaction_filter_factory;
-  /// Without effect: a merge is NotSupported.
+  /// Accepted without effect: every merge returns NotSupported.
   std::shared_ptr<MergeOperator> merge_operator;
 
   // ---- Without effect ----
@@ -90,21 +90,22 @@ struct ColumnFamilyOptions : AdvancedColumnFamilyOptions {
   }
 };
 
-/// What belongs to the whole store.
+/// Options of the whole store.
 struct DBOptions {
   DBOptions() = default;
   explicit DBOptions(const Options& options);
 
   bool create_if_missing = false;
   bool error_if_exists = false;
-  bool paranoid_checks = false;  // RocksDB's is true, and reads less
-  /// Env::Default(), or one of NewMemEnv(). Outlives the store.
+  bool paranoid_checks = false;  // true in RocksDB, whose check reads less
+  /// Env::Default(), or an Env of NewMemEnv(). Requires: it outlives the store.
   Env* env = Env::Default();
-  /// Gets messages about the store; null: a file LOG in its directory does.
+  /// Receives messages about the store. If it is null, they are written to LOG in the directory of
+  /// the store.
   std::shared_ptr<Logger> info_log;
-  /// Counts what the store is asked for; null: nothing does.
+  /// Counts the operations of the store. If it is null, they are not counted.
   std::shared_ptr<Statistics> statistics;
-  /// Ours: what these options have no place for.
+  /// Not in RocksDB: the options of the store that RocksDB does not have.
   outlast::db::StoreOptions store;
 
   // ---- Without effect ----
@@ -176,8 +177,8 @@ struct DBOptions {
   DBOptions* OptimizeForSmallDb(std::shared_ptr<Cache>* /*cache*/ = nullptr) { return this; }
 };
 
-/// How a store is opened. What tunes RocksDB's files, caches and threads is accepted without
-/// effect: the store has none of these.
+/// Options for opening a store. Options that tune RocksDB's files, caches and threads are accepted
+/// without effect, because the store has none of these.
 struct Options : DBOptions, ColumnFamilyOptions {
   Options() = default;
   Options(const DBOptions& of_store, const ColumnFamilyOptions& of_family)
@@ -194,24 +195,25 @@ inline ColumnFamilyOptions::ColumnFamilyOptions(const Options& options)
 inline DBOptions::DBOptions(const Options& options)
     : DBOptions(static_cast<const DBOptions&>(options)) {}
 
-/// How data are read.
+/// Options for reads.
 struct ReadOptions {
   ReadOptions() = default;
   ReadOptions(bool checks, bool cache) : verify_checksums(checks), fill_cache(cache) {}
 
-  /// What to read from; null: what is there at the call.
+  /// The snapshot to read. If it is null, reads return the contents at the time of the call.
   const Snapshot* snapshot = nullptr;
-  /// Iterators stay from the lower bound on and before the upper bound, which outlive them.
+  /// Bounds of iterators: from the lower bound (inclusive) to the upper bound (exclusive).
+  /// Requires: the bounds outlive the iterators.
   const Slice* iterate_lower_bound = nullptr;
   const Slice* iterate_upper_bound = nullptr;
-  /// Compare each value that is read with its checksum; a difference is a Corruption.
+  /// If true, each value that is read is compared with its checksum. A difference is a Corruption.
   bool verify_checksums = true;
-  /// Iterators stay at keys of the prefix at which a seek found them, by
-  /// ColumnFamilyOptions::prefix_extractor; without effect if that is null.
+  /// If true, iterators return only keys with the prefix of the last seek, as defined by
+  /// ColumnFamilyOptions::prefix_extractor. No effect if that is null.
   bool prefix_same_as_start = false;
-  /// Each seek of an iterator shows what is there at the call.
+  /// If true, each seek of an iterator reads the contents at the time of the seek.
   bool tailing = false;
-  /// InvalidArgument if it is not null: keys have no timestamps.
+  /// Must be null, because keys have no timestamps; otherwise reads return InvalidArgument.
   const Slice* timestamp = nullptr;
 
   // ---- Without effect ----
@@ -224,7 +226,7 @@ struct ReadOptions {
   bool ignore_range_deletions = false;
   bool background_purge_on_iterator_cleanup = false;
   bool optimize_multiget_for_io = true;
-  ReadTier read_tier = kReadAllTier;  // everything is in every tier
+  ReadTier read_tier = kReadAllTier;  // all data are in every tier
   std::size_t readahead_size = 0;
   std::uint64_t max_skippable_internal_keys = 0;
   std::chrono::microseconds deadline{0};
@@ -232,11 +234,12 @@ struct ReadOptions {
   Env::IOPriority rate_limiter_priority = Env::IO_TOTAL;
 };
 
-/// How data are written.
+/// Options for writes.
 struct WriteOptions {
-  /// Durable at return. Without it, as outlast::db::WriteOptions says.
+  /// If true, the write is durable at return. If false, outlast::db::WriteOptions defines when it
+  /// is.
   bool sync = false;
-  /// Without effect, but InvalidArgument together with `sync`.
+  /// Accepted without effect. Writes return InvalidArgument if both this and `sync` are true.
   bool disableWAL = false;
 
   // ---- Without effect ----
@@ -248,7 +251,7 @@ struct WriteOptions {
   std::size_t protection_bytes_per_key = 0;
 };
 
-/// How DB::Flush() works. Without effect: it waits.
+/// Options of DB::Flush(). Accepted without effect: it always blocks until it has finished.
 struct FlushOptions {
   bool wait = true;
   bool allow_write_stall = false;
@@ -256,7 +259,7 @@ struct FlushOptions {
 
 enum class BottommostLevelCompaction { kSkip, kIfHaveCompactionFilter, kForce, kForceOptimized };
 
-/// How DB::CompactRange() works. Without effect.
+/// Options of DB::CompactRange(). Accepted without effect.
 struct CompactRangeOptions {
   bool exclusive_manual_compaction = false;
   bool change_level = false;

@@ -1,4 +1,4 @@
-// rocksdb::RateLimiter. The store writes nothing that could wait for one.
+// rocksdb::RateLimiter. The store has no background writes that it could limit.
 #pragma once
 
 #include "rocksdb_namespace.h"
@@ -25,7 +25,7 @@ class RateLimiter {
   std::atomic<std::int64_t> rate_;
 };
 
-/// The caller deletes it.
+/// The caller owns the result.
 inline RateLimiter* NewGenericRateLimiter(
     std::int64_t rate_bytes_per_sec, std::int64_t /*refill_period_us*/ = 100 * 1000,
     std::int32_t /*fairness*/ = 10, RateLimiter::Mode /*mode*/ = RateLimiter::Mode::kWritesOnly,

@@ -1,4 +1,4 @@
-// ROCKSDB_NAMESPACE: the name under which all of this is declared.
+// ROCKSDB_NAMESPACE: the namespace of all these declarations.
 #pragma once
 
 #ifndef ROCKSDB_NAMESPACE

@@ -16,23 +16,23 @@ namespace ROCKSDB_NAMESPACE {
 
 struct SliceParts;
 
-/// Bytes, any of them, that another object keeps.
-/// Thread-safety: const members may be called concurrently.
+/// A reference to bytes that another object owns. Thread-safety: const members may be called
+/// concurrently.
 class Slice : public outlast::db::Slice {
  public:
   Slice() = default;
   Slice(const char* data, std::size_t size) : outlast::db::Slice(data, size) {}
   Slice(const std::string& text) : outlast::db::Slice(text) {}
   Slice(std::string_view text) : outlast::db::Slice(text) {}
-  /// Up to the first zero byte; empty if it is null.
+  /// Refers to the bytes before the first zero byte. A null pointer gives an empty slice.
   Slice(const char* text) : outlast::db::Slice(text == nullptr ? "" : text) {}
   Slice(const outlast::db::Slice& same) : outlast::db::Slice(same) {}
-  /// The parts one after the other, in `buf`, which is kept as long as the slice.
+  /// Concatenates the parts in `buf`. Requires: `buf` outlives the slice.
   Slice(const SliceParts& parts, std::string* buf);
 
-  /// Forgets the last `n` bytes; `n` <= size().
+  /// Removes the last `n` bytes. Requires: `n` <= size().
   void remove_suffix(std::size_t n) { *this = Slice(data(), size() - n); }
-  /// As they are, or two digits for each.
+  /// Returns the bytes, or two hexadecimal digits for each.
   [[nodiscard]] std::string ToString(bool hex = false) const {
     if (!hex) return outlast::db::Slice::ToString();
     constexpr std::string_view digits = "0123456789ABCDEF";
@@ -44,7 +44,7 @@ class Slice : public outlast::db::Slice {
     }
     return text;
   }
-  /// Of two digits for each byte, the bytes; false if these are no such digits.
+  /// Decodes two hexadecimal digits for each byte. Returns false if other characters are found.
   bool DecodeHex(std::string* result) const {
     if (size() % 2 != 0 || result == nullptr) return false;
     result->clear();
@@ -60,7 +60,7 @@ class Slice : public outlast::db::Slice {
   [[nodiscard]] bool ends_with(const Slice& x) const {
     return size() >= x.size() && view().substr(size() - x.size()) == x.view();
   }
-  /// Of the first byte that differs from b's.
+  /// Returns the offset of the first byte that differs from that of `b`.
   [[nodiscard]] std::size_t difference_offset(const Slice& b) const {
     const std::size_t shorter = std::min(size(), b.size());
     return static_cast<std::size_t>(std::mismatch(data(), data() + shorter, b.data()).first -
@@ -75,7 +75,7 @@ class Slice : public outlast::db::Slice {
   }
 };
 
-/// Several slices that are one key or one value.
+/// Several slices that form one key or one value.
 struct SliceParts {
   SliceParts() = default;
   SliceParts(const Slice* all, int number) : parts(all), num_parts(number) {}
@@ -90,13 +90,13 @@ inline Slice::Slice(const SliceParts& parts, std::string* buf) {
   *this = Slice(*buf);
 }
 
-/// A slice that keeps its bytes itself, or calls functions when they are not needed any more. The
-/// store copies each value that it reads into one: nothing of it stays pinned.
-/// Thread-safety: const members may be called concurrently, others by one thread at a time.
+/// A slice that owns its bytes, or calls functions when it no longer needs them. The store copies
+/// each value that it reads, so no data of the store are pinned. Thread-safety: const members may
+/// be called concurrently, others by one thread at a time.
 class PinnableSlice : public Slice, public Cleanable {
  public:
   PinnableSlice() = default;
-  /// Keeps its bytes in *buf, which outlives it.
+  /// Stores its bytes in *buf. Requires: *buf outlives the slice.
   explicit PinnableSlice(std::string* buf) : buf_(buf) {}
   PinnableSlice(PinnableSlice&& from) noexcept { take(from); }
   PinnableSlice& operator=(PinnableSlice&& from) noexcept {
@@ -107,24 +107,24 @@ class PinnableSlice : public Slice, public Cleanable {
     return *this;
   }
 
-  /// Is `s`, whose bytes stay until f(arg1, arg2) is called.
+  /// Refers to the bytes of `s`, which must exist until f(arg1, arg2) is called.
   void PinSlice(const Slice& s, CleanupFunction f, void* arg1, void* arg2) {
     pinned_ = true;
     set(s);
     RegisterCleanup(f, arg1, arg2);
   }
-  /// The same, until what `cleanable` has to call is called.
+  /// Refers to the bytes of `s`, which must exist until the functions of `cleanable` are called.
   void PinSlice(const Slice& s, Cleanable* cleanable) {
     pinned_ = true;
     set(s);
     if (cleanable != nullptr) cleanable->DelegateCleanupsTo(this);
   }
-  /// Is a copy of `slice`.
+  /// Copies the bytes of `slice`.
   void PinSelf(const Slice& slice) {
     buf_->assign(slice.data(), slice.size());
     set(*buf_);
   }
-  /// Is what *GetSelf() holds.
+  /// Refers to the bytes in *GetSelf().
   void PinSelf() { set(*buf_); }
   void remove_prefix(std::size_t n) {
     if (pinned_) return Slice::remove_prefix(n);
@@ -136,7 +136,7 @@ class PinnableSlice : public Slice, public Cleanable {
     buf_->erase(size() - n, n);
     PinSelf();
   }
-  /// Is empty.
+  /// Makes the slice empty.
   void Reset() {
     Cleanable::Reset();
     pinned_ = false;

@@ -1,4 +1,4 @@
-// rocksdb::SliceTransform: a part of each key.
+// rocksdb::SliceTransform: the prefix of a key.
 #pragma once
 
 #include "rocksdb_namespace.h"
@@ -9,17 +9,17 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Which part of a key is its prefix, for ReadOptions::prefix_same_as_start.
-/// Thread-safety: all members are called concurrently, by any thread.
+/// Defines the prefix of a key, for ReadOptions::prefix_same_as_start. Thread-safety: any thread
+/// may call all members concurrently.
 class SliceTransform {
  public:
   virtual ~SliceTransform() = default;
 
   virtual const char* Name() const = 0;
   virtual std::string GetId() const { return Name(); }
-  /// The prefix of `key`, in it. InDomain(key) before.
+  /// Returns the prefix as a part of `key`. Requires: InDomain(key).
   virtual Slice Transform(const Slice& key) const = 0;
-  /// Has `key` a prefix?
+  /// Returns true if `key` has a prefix.
   virtual bool InDomain(const Slice& key) const = 0;
   // Never called.
   virtual bool InRange(const Slice& /*dst*/) const { return false; }
@@ -29,7 +29,7 @@ class SliceTransform {
 
 namespace outlast_detail {
 
-/// The first bytes, or, of a key that has fewer, all of it or nothing.
+/// The first bytes of a key. A shorter key is its own prefix, or has none.
 class first_bytes final : public SliceTransform {
  public:
   first_bytes(const char* kind, std::size_t bytes, bool of_shorter_ones)
@@ -59,16 +59,16 @@ class whole_key final : public SliceTransform {
 
 }  // namespace outlast_detail
 
-// The caller deletes them.
-/// The first `bytes`; shorter keys have no prefix.
+// The caller owns the results.
+/// The prefix is the first `bytes` bytes. Shorter keys have no prefix.
 inline const SliceTransform* NewFixedPrefixTransform(std::size_t bytes) {
   return new outlast_detail::first_bytes("rocksdb.FixedPrefix.", bytes, false);
 }
-/// The first `bytes`, or the whole of a shorter key.
+/// The prefix is the first `bytes` bytes, or the whole of a shorter key.
 inline const SliceTransform* NewCappedPrefixTransform(std::size_t bytes) {
   return new outlast_detail::first_bytes("rocksdb.CappedPrefix.", bytes, true);
 }
-/// The whole key.
+/// The prefix is the whole key.
 inline const SliceTransform* NewNoopTransform() { return new outlast_detail::whole_key; }
 
 }  // namespace ROCKSDB_NAMESPACE

@@ -10,23 +10,24 @@ namespace ROCKSDB_NAMESPACE {
 
 class DB;
 
-/// What a store held at one moment. Made and released by the store.
+/// A snapshot of a store. The store creates and releases it.
 class Snapshot {
  public:
-  /// All changes that DB::GetLatestSequenceNumber() had counted then are in the snapshot.
+  /// Returns DB::GetLatestSequenceNumber() at the creation. The snapshot contains all changes
+  /// counted by it.
   virtual SequenceNumber GetSequenceNumber() const = 0;
-  /// When it was made, in seconds.
+  /// Returns the time of the creation, in seconds.
   virtual std::int64_t GetUnixTime() const = 0;
 
  protected:
   virtual ~Snapshot() = default;
 };
 
-/// A snapshot that is released with this object, before the store.
+/// Releases a snapshot when it is destroyed. Requires: it is destroyed before the store.
 class ManagedSnapshot {
  public:
   explicit ManagedSnapshot(DB* db);
-  /// Takes over `of`.
+  /// Takes ownership of `of`.
   ManagedSnapshot(DB* db, const Snapshot* of) : db_(db), of_(of) {}
   ManagedSnapshot(const ManagedSnapshot&) = delete;
   ManagedSnapshot& operator=(const ManagedSnapshot&) = delete;

@@ -1,4 +1,4 @@
-// rocksdb::Statistics: how often a store was asked for what.
+// rocksdb::Statistics: the numbers of a store's operations.
 #pragma once
 
 #include "rocksdb_namespace.h"
@@ -14,9 +14,9 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// What is counted. Tickers of RocksDB that have no true number here are not declared.
+/// The counters. Tickers of RocksDB that would have no true number here are not declared.
 enum Tickers : std::uint32_t {
-  // Counted.
+  // Counters of operations.
   NUMBER_KEYS_WRITTEN,  ///< changes that were written
   NUMBER_KEYS_READ,     ///< calls of Get()
   BYTES_WRITTEN,        ///< of keys and values
@@ -33,7 +33,7 @@ enum Tickers : std::uint32_t {
   NUMBER_DB_PREV_FOUND,
   NO_ITERATOR_CREATED,
   NO_ITERATOR_DELETED,
-  // 0: the store has no such thing.
+  // Always 0, because the store has no such part.
   BLOCK_CACHE_MISS,
   BLOCK_CACHE_HIT,
   BLOCK_CACHE_ADD,
@@ -61,7 +61,7 @@ enum Tickers : std::uint32_t {
   TICKER_ENUM_MAX
 };
 
-/// Nothing is measured: each has no numbers.
+/// Histograms. The store measures none of them, so they are empty.
 enum Histograms : std::uint32_t {
   DB_GET,
   DB_WRITE,
@@ -72,7 +72,7 @@ enum Histograms : std::uint32_t {
   HISTOGRAM_ENUM_MAX
 };
 
-/// The counted and the impossible tickers, and RocksDB's names for them.
+/// All tickers, with RocksDB's names.
 inline const std::vector<std::pair<Tickers, std::string>> TickersNameMap = {
     {NUMBER_KEYS_WRITTEN, "rocksdb.number.keys.written"},
     {NUMBER_KEYS_READ, "rocksdb.number.keys.read"},
@@ -139,8 +139,8 @@ enum StatsLevel : std::uint8_t {
   kAll
 };
 
-/// Counters of the stores whose options name it.
-/// Thread-safety: all members may be called concurrently.
+/// The counters of all stores whose options refer to this object. Thread-safety: all members may be
+/// called concurrently.
 class Statistics {
  public:
   Statistics() = default;
@@ -164,7 +164,7 @@ class Statistics {
     for (const auto& [ticker, name] : TickersNameMap) (*all)[name] = getTickerCount(ticker);
     return true;
   }
-  /// All counters are 0.
+  /// Sets all counters to 0.
   virtual Status Reset() {
     for (auto& each : counts_) each.store(0, std::memory_order_relaxed);
     return {};

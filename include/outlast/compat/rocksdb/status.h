@@ -11,8 +11,8 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Success, or a kind of failure and a sentence. Kinds and numbers are RocksDB's; the store itself
-/// answers those that LevelDB has, of which a file system without space is kNoSpace.
+/// Success, or a kind of failure and a message. Kinds and numbers are those of RocksDB. The store
+/// returns only the kinds that LevelDB has, and the subcode kNoSpace for a full file system.
 /// Thread-safety: const members may be called concurrently.
 class Status {
  public:
@@ -58,9 +58,9 @@ class Status {
     kMaxSeverity
   };
 
-  /// Success.
+  /// The status OK.
   Status() = default;
-  /// What the store answers.
+  /// Converts a status of the store.
   Status(const outlast::db::Status& answer) : code_(code_of(answer)) {
     if (answer.ok()) return;
     sentence_ = answer.ToString();
@@ -69,7 +69,7 @@ class Status {
   }
 
   static Status OK() { return {}; }
-  // The sentence is `msg`, or "msg: msg2" if msg2 has bytes.
+  // The message is `msg`, or "msg: msg2" if msg2 is not empty.
   static Status NotFound(const Slice& msg = {}, const Slice& msg2 = {}) {
     return {kNotFound, msg, msg2};
   }
@@ -125,7 +125,7 @@ class Status {
 
   [[nodiscard]] Code code() const { return code_; }
   [[nodiscard]] SubCode subcode() const { return subcode_; }
-  /// No error of ours has one.
+  /// Returns kNoError: errors of the store have no severity.
   [[nodiscard]] Severity severity() const { return kNoError; }
   [[nodiscard]] bool ok() const { return code_ == kOk; }
   [[nodiscard]] bool IsNotFound() const { return code_ == kNotFound; }
@@ -153,15 +153,15 @@ class Status {
     return code_ == kIncomplete && subcode_ == kManualCompactionPaused;
   }
   [[nodiscard]] bool IsNoSpace() const { return code_ == kIOError && subcode_ == kNoSpace; }
-  /// The sentence; null if it has none.
+  /// Returns the message, or nullptr if there is none.
   [[nodiscard]] const char* getState() const {
     return sentence_.empty() ? nullptr : sentence_.c_str();
   }
-  // Nothing: no check asks whether a program has looked at each status.
+  // Has no effect: the library does not check that a program examines each status.
   void PermitUncheckedError() const {}
   void MustCheck() const {}
 
-  /// The kind and the sentence, for people. "OK" for a success.
+  /// Returns the kind and the message as a text, or "OK".
   [[nodiscard]] std::string ToString() const {
     return ok() ? "OK" : std::string(name_of(code_)).append(": ").append(sentence_);
   }

@@ -1,4 +1,4 @@
-// rocksdb::TableFactory and what it is made with. The store has no tables.
+// rocksdb::TableFactory and its options. The store has no tables.
 #pragma once
 
 #include "cache.h"
@@ -80,7 +80,7 @@ struct PlainTableOptions {
   bool store_index_in_file = false;
 };
 
-/// Accepted without effect: the store makes no tables.
+/// Accepted without effect: the store has no tables.
 class TableFactory {
  public:
   explicit TableFactory(const char* name) : name_(name) {}
@@ -89,7 +89,7 @@ class TableFactory {
   virtual ~TableFactory() = default;
 
   virtual const char* Name() const { return name_; }
-  /// What it was made with; null if that was of another type.
+  /// Returns the options of the factory, or nullptr if they have another type.
   template <class Options>
   Options* GetOptions() {
     return static_cast<Options*>(options(&identity<Options>));
@@ -121,7 +121,7 @@ class table_factory final : public TableFactory {
 
 }  // namespace outlast_detail
 
-// The caller deletes them.
+// The caller owns the result.
 inline TableFactory* NewBlockBasedTableFactory(const BlockBasedTableOptions& options = {}) {
   return new outlast_detail::table_factory<BlockBasedTableOptions>("BlockBasedTable", options);
 }

@@ -1,4 +1,4 @@
-// Names of types.
+// Type names of RocksDB's interface.
 #pragma once
 
 #include "rocksdb_namespace.h"
@@ -8,7 +8,7 @@
 namespace ROCKSDB_NAMESPACE {
 
 using ColumnFamilyId = std::uint32_t;
-/// A number of changes: DB::GetLatestSequenceNumber().
+/// The number of a change. See DB::GetLatestSequenceNumber().
 using SequenceNumber = std::uint64_t;
 
 }  // namespace ROCKSDB_NAMESPACE

@@ -1,4 +1,4 @@
-// What RocksDB's universal compaction is tuned by. The store has no compactions.
+// Options of RocksDB's universal compaction. The store has no compactions.
 #pragma once
 
 #include "rocksdb_namespace.h"

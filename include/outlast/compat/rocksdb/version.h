@@ -11,7 +11,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Of the release, with or without ROCKSDB_PATCH.
+/// Returns the version as a text, with or without ROCKSDB_PATCH.
 inline std::string GetRocksVersionAsString(bool with_patch = true) {
   const std::string version = std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR);
   return with_patch ? version + "." + std::to_string(ROCKSDB_PATCH) : version;

@@ -16,13 +16,13 @@ namespace ROCKSDB_NAMESPACE {
 
 class ColumnFamilyHandle;
 
-/// Several changes that are applied atomically, in their order. Every column family, a null one
-/// too, stands for the default one: there are no others.
-/// Thread-safety: const members may be called concurrently, others by one thread at a time.
+/// Changes that are applied atomically, in order. Every column family, also a null one, means the
+/// default one, because there are no others. Thread-safety: const members may be called
+/// concurrently, others by one thread at a time.
 class WriteBatch {
  public:
-  /// Receives each change, in their order. Iterate() calls the functions with a column family, and
-  /// these call the ones without, unless a program overrides them.
+  /// Receives all changes in order. Iterate() calls the functions with a column family. These call
+  /// the functions without, unless a program overrides them.
   class Handler {
    public:
     virtual ~Handler() = default;
@@ -42,10 +42,11 @@ class WriteBatch {
       return {};
     }
     virtual void SingleDelete(const Slice& /*key*/) {}
-    /// InvalidArgument unless a program has its own.
+    /// Returns InvalidArgument unless a program overrides it.
     virtual Status DeleteRangeCF(std::uint32_t /*family*/, const Slice& /*begin*/,
                                  const Slice& /*end*/) {
-      return Status::InvalidArgument("a batch has a deletion of a range, and its handler has none");
+      return Status::InvalidArgument(
+          "the batch contains a deletion of a range, which its handler does not support");
     }
     // Never called: a batch has no merges.
     virtual Status MergeCF(std::uint32_t /*family*/, const Slice& key, const Slice& value) {
@@ -53,21 +54,22 @@ class WriteBatch {
       return {};
     }
     virtual void Merge(const Slice& /*key*/, const Slice& /*value*/) {}
-    /// Of PutLogData().
+    /// Receives the data of PutLogData().
     virtual void LogData(const Slice& /*blob*/) {}
-    /// Is asked before each change whether it shall be told.
+    /// Called before each change. If it returns false, the iteration ends.
     virtual bool Continue() { return true; }
   };
 
-  /// `max_bytes`: a change with which it takes more is refused, MemoryLimit; 0: none is.
+  /// `max_bytes`: maximum size; a change that would exceed it returns MemoryLimit. 0 means no
+  /// maximum.
   explicit WriteBatch(std::size_t /*reserved_bytes*/ = 0, std::size_t max_bytes = 0)
       : max_bytes_(max_bytes) {}
-  /// Of another one's Data(), in which a SingleDelete is a Delete, and log data are missing.
-  /// Iterate() finds out whether it is damaged.
+  /// Creates a batch from the Data() of another one, in which a SingleDelete is a Delete and log
+  /// data are missing. Iterate() detects damage.
   explicit WriteBatch(const std::string& data)
       : changes_(outlast::db::WriteBatch::from_bytes(data)), may_have_ranges_(true) {}
 
-  // Copied into the batch.
+  // The arguments are copied into the batch.
   Status Put(const Slice& key, const Slice& value) {
     return add([&] { changes_.Put(key, value); });
   }
@@ -90,7 +92,7 @@ class WriteBatch {
     std::string whole;
     return Delete(Slice(key, &whole));
   }
-  /// Deletes as Delete() does; a Handler receives a SingleDelete.
+  /// Has the effect of Delete(); a Handler receives a SingleDelete.
   Status SingleDelete(const Slice& key) {
     const std::uint32_t place = Count();
     Status status = Delete(key);
@@ -100,8 +102,8 @@ class WriteBatch {
   Status SingleDelete(ColumnFamilyHandle* /*family*/, const Slice& key) {
     return SingleDelete(key);
   }
-  /// All keys from `begin` on and before `end`. The write takes time for each of them. If `end` is
-  /// before `begin`, the write is an InvalidArgument without effect.
+  /// Deletes all keys from `begin` (inclusive) to `end` (exclusive). The write takes time for each
+  /// of them. If `end` is before `begin`, the write returns InvalidArgument, without effect.
   Status DeleteRange(const Slice& begin, const Slice& end) {
     may_have_ranges_ = true;
     return add([&] { changes_.DeleteRange(begin, end); });
@@ -109,7 +111,7 @@ class WriteBatch {
   Status DeleteRange(ColumnFamilyHandle* /*family*/, const Slice& begin, const Slice& end) {
     return DeleteRange(begin, end);
   }
-  /// NotSupported, and so is the write of the batch then.
+  /// Returns NotSupported. The write of the batch then returns NotSupported, too.
   Status Merge(const Slice& /*key*/, const Slice& /*value*/) {
     if (refused_.ok()) refused_ = Status::NotSupported("the store has no merge operators");
     return refused_;
@@ -117,21 +119,21 @@ class WriteBatch {
   Status Merge(ColumnFamilyHandle* /*family*/, const Slice& key, const Slice& value) {
     return Merge(key, value);
   }
-  /// For a Handler: it is not written.
+  /// Adds data for a Handler. The store does not write them.
   Status PutLogData(const Slice& blob) {
     logged_.emplace_back(Count(), blob.ToString());
     return {};
   }
-  /// Empty, without save points.
+  /// Removes all changes and save points.
   void Clear() { *this = WriteBatch(0, max_bytes_); }
 
-  /// RollbackToSavePoint() will forget what comes afterwards. There may be several, of which the
-  /// last one counts.
+  /// Sets a save point, to which RollbackToSavePoint() returns. There may be several; the last one
+  /// is used.
   void SetSavePoint() {
     saved_.push_back({changes_.mark(), singles_.size(), logged_.size(), refused_});
   }
-  /// What came after the last save point is gone, and so is the save point. NotFound if there is
-  /// none.
+  /// Removes the last save point and all changes after it. Returns NotFound if there is no save
+  /// point.
   Status RollbackToSavePoint() {
     if (saved_.empty()) return Status::NotFound();
     const save_point& to = saved_.back();
@@ -142,7 +144,7 @@ class WriteBatch {
     saved_.pop_back();
     return {};
   }
-  /// The last save point is gone, and the changes stay. NotFound if there is none.
+  /// Removes the last save point and keeps the changes. Returns NotFound if there is no save point.
   Status PopSavePoint() {
     if (saved_.empty()) return Status::NotFound();
     saved_.pop_back();
@@ -153,7 +155,8 @@ class WriteBatch {
     return static_cast<std::uint32_t>(changes_.mark().count);
   }
   [[nodiscard]] std::size_t GetDataSize() const { return changes_.ApproximateSize(); }
-  /// The changes as bytes, for another batch. The form is the store's (docs/formats/batch.md).
+  /// Returns the changes as bytes, in the store's format (docs/formats/batch.md), for another
+  /// batch.
   [[nodiscard]] std::string Data() const { return std::string(changes_.bytes()); }
   [[nodiscard]] bool HasPut() const { return has(&counter::puts); }
   [[nodiscard]] bool HasDelete() const { return has(&counter::deletions); }
@@ -162,9 +165,10 @@ class WriteBatch {
   [[nodiscard]] bool HasMerge() const { return false; }
   void SetMaxBytes(std::size_t max_bytes) { max_bytes_ = max_bytes; }
   WriteBatch* GetWriteBatch() { return this; }
-  /// Corruption if the batch was damaged; otherwise what the handler answers.
+  /// Passes the changes to the handler. Returns Corruption if the batch is damaged, otherwise the
+  /// result of the handler.
   Status Iterate(Handler* handler) const {
-    teller to(*this, *handler);
+    replayer to(*this, *handler);
     const Status status = changes_.Iterate(&to);
     if (!status.ok() || !to.status().ok()) return status.ok() ? to.status() : status;
     return to.finish();
@@ -180,9 +184,9 @@ class WriteBatch {
     Status refused;
   };
 
-  class teller final : public outlast::db::WriteBatch::RangeHandler {
+  class replayer final : public outlast::db::WriteBatch::RangeHandler {
    public:
-    teller(const WriteBatch& batch, WriteBatch::Handler& to) : batch_(batch), to_(to) {}
+    replayer(const WriteBatch& batch, WriteBatch::Handler& to) : batch_(batch), to_(to) {}
     void Put(const outlast::db::Slice& key, const outlast::db::Slice& value) override {
       if (begin_change()) status_ = to_.PutCF(0, key, value);
     }
@@ -199,23 +203,23 @@ class WriteBatch {
     void DeleteRange(const outlast::db::Slice& begin, const outlast::db::Slice& end) override {
       if (begin_change()) status_ = to_.DeleteRangeCF(0, begin, end);
     }
-    /// Tells what comes after the last change.
+    /// Passes the log data after the last change to the handler.
     Status finish() {
-      if (goes_on_) tell_logged();
+      if (goes_on_) replay_logged();
       return status_;
     }
     [[nodiscard]] const Status& status() const { return status_; }
 
    private:
-    /// Shall the next change be told?
+    /// Passes the log data before the next change, and returns true if the change must be passed.
     bool begin_change() {
       if (!goes_on_ || !status_.ok()) return false;
-      tell_logged();
+      replay_logged();
       goes_on_ = to_.Continue();
       ++place_;
       return goes_on_;
     }
-    void tell_logged() {
+    void replay_logged() {
       for (; logged_ < batch_.logged_.size() && batch_.logged_[logged_].first <= place_;
            ++logged_) {
         to_.LogData(batch_.logged_[logged_].second);
@@ -267,16 +271,18 @@ class WriteBatch {
     change();
     if (changes_.ApproximateSize() <= max_bytes_) return {};
     changes_.return_to(before);
-    return Status::MemoryLimit("the batch has no room for the change");
+    return Status::MemoryLimit("the change would exceed the maximum size of the batch");
   }
 
   outlast::db::WriteBatch changes_;
   std::size_t max_bytes_ = 0;
-  std::vector<std::uint32_t> singles_;                         // which deletions were single ones
-  std::vector<std::pair<std::uint32_t, std::string>> logged_;  // data before the change of a number
+  // the deletions that were SingleDelete
+  std::vector<std::uint32_t> singles_;
+  // log data, before the change with a number
+  std::vector<std::pair<std::uint32_t, std::string>> logged_;
   std::vector<save_point> saved_;
   bool may_have_ranges_ = false;
-  Status refused_;  // why it cannot be written
+  Status refused_;  // the cause for which it cannot be written
 };
 
 }  // namespace ROCKSDB_NAMESPACE

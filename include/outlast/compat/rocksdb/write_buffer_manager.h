@@ -1,4 +1,4 @@
-// rocksdb::WriteBufferManager. The store has no buffers that wait to be written to files.
+// rocksdb::WriteBufferManager. The store has no write buffers.
 #pragma once
 
 #include "cache.h"
@@ -9,7 +9,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Accepted without effect. No store uses memory of it.
+/// Accepted without effect. Its memory usage is 0.
 class WriteBufferManager {
  public:
   explicit WriteBufferManager(std::size_t buffer_size, std::shared_ptr<Cache> /*cache*/ = nullptr,

@@ -18,7 +18,7 @@
 
 namespace outlast::store_detail {
 
-enum class answer { found, absent, damaged };
+enum class lookup_status { found, absent, damaged };
 
 /// A key, and its stored bytes: the value with the checksum.
 struct entry_view {
@@ -47,15 +47,16 @@ class cursor {
 
 /// A snapshot of a store. Requires: it is destroyed before the store.
 /// Thread-safety: all members may be called concurrently.
-class moment {
+class snapshot {
  public:
-  moment() = default;
-  moment(const moment&) = delete;
-  moment& operator=(const moment&) = delete;
-  virtual ~moment() = default;
+  snapshot() = default;
+  snapshot(const snapshot&) = delete;
+  snapshot& operator=(const snapshot&) = delete;
+  virtual ~snapshot() = default;
 
   /// Reads from the snapshot, as store::get() does from the store.
-  [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) const = 0;
+  [[nodiscard]] virtual lookup_status get(std::string_view key, std::string& value,
+                                          bool verify) const = 0;
   /// Returns a cursor that is initially invalid.
   [[nodiscard]] virtual std::unique_ptr<cursor> iterate() const = 0;
 };
@@ -67,7 +68,7 @@ struct store_options {
   /// Name of the order, stored with the data. At most 1 MiB.
   std::string order_name;
   bool may_create = false;
-  std::chrono::microseconds window{0};
+  std::chrono::microseconds max_unsynced_time{0};
   std::size_t capacity_bytes = 0;  ///< capacity of a replica; for a new store
   /// If true, an existing store with a smaller capacity is rejected.
   bool asks_for_capacity = false;
@@ -101,7 +102,7 @@ struct space_use {
 /// Progress: the same as that of tx::redo_opt.
 /// Durability: in memory and on persistent memory, every write is durable at return. On a disk, a
 /// write with `sync` is durable at return, and other writes are durable after
-/// store_options::window. A killed process loses no write.
+/// store_options::max_unsynced_time. A killed process loses no write.
 /// Errors: members throw `error`. They also throw out_of_space and std::bad_alloc, without effect.
 class engine {
  public:
@@ -125,8 +126,9 @@ class engine {
   virtual void sync() = 0;
   /// Copies the value of `key` to `value`, which changes only if the key is found. If `verify` is
   /// true and the checksum does not match, returns `damaged`.
-  [[nodiscard]] virtual answer get(std::string_view key, std::string& value, bool verify) = 0;
-  [[nodiscard]] virtual std::unique_ptr<moment> now() = 0;
+  [[nodiscard]] virtual lookup_status get(std::string_view key, std::string& value,
+                                          bool verify) = 0;
+  [[nodiscard]] virtual std::unique_ptr<snapshot> take_snapshot() = 0;
 
   [[nodiscard]] virtual key_order order() const = 0;
   [[nodiscard]] virtual std::size_t keys() = 0;
@@ -231,7 +233,8 @@ using progress_callback = std::function<void(std::uint64_t done, std::uint64_t a
 /// checksum.
 std::uint64_t copy_store(engine& from, store_options wanted,
                          const std::function<std::unique_ptr<engine>(const store_options&)>& make,
-                         const std::function<void()>& remove, const progress_callback& tell = {});
+                         const std::function<void()>& remove,
+                         const progress_callback& progress = {});
 
 /// The file of a store in memory.
 struct memory_file {

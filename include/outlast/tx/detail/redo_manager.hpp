@@ -31,9 +31,9 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// Rule R1 of manager.hpp is meant: operations are copied, and other threads run them.
   static constexpr bool runs_after_return = true;
 
-  /// What has returned by now, of whatever thread, is durable at return. Under options.window, or
-  /// else it is so anyway. Waits for the device. Throws error{io_failure}; inside of an operation
-  /// error{refused}.
+  /// Makes all operations durable that have returned before the call, of all threads. Without
+  /// options.max_unsynced_time they are durable already. Blocks until the device has finished.
+  /// Throws error{io_failure}; inside an operation error{refused}.
   void sync() {
     if (current() != nullptr) {
       throw error(errc::refused, this->session().pool().path(),
@@ -45,14 +45,14 @@ class redo_manager : public attached_manager<Engine, redo_session<D>, D, kind> {
   /// What survives what, and how much a crash may take away, in a few sentences: for users and
   /// their logs.
   [[nodiscard]] std::string guarantee() const {
-    const auto window = this->session().window();
+    const auto max_unsynced_time = this->session().max_unsynced_time();
     const auto& pool = this->session().pool();
-    if (window.count() == 0) {
+    if (max_unsynced_time.count() == 0) {
       return "What an update or a read answered survives. " + pool.guarantee();
     }
     return "What an update or a read answered survives the death of the process. A kernel panic or "
            "a power cut loses at most the updates of the last " +
-           std::to_string(window.count()) +
+           std::to_string(max_unsynced_time.count()) +
            " microseconds and of the time that a device sync takes, all from some moment on, and "
            "nothing that sync() has covered: '" +
            pool.path() + "' is written through logs, as far as their device keeps its word.";

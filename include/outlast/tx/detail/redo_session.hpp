@@ -138,7 +138,9 @@ class redo_session final : public replica_session<D> {
   /// Starts what `wanted` asks for. Throws error{refused} if the session has begun otherwise.
   void configure(const options& wanted);
   /// 0: nothing waits.
-  [[nodiscard]] std::chrono::microseconds window() const noexcept { return window_; }
+  [[nodiscard]] std::chrono::microseconds max_unsynced_time() const noexcept {
+    return max_unsynced_time_;
+  }
 
   /// Bytes that remembered transitions, and what updates need besides, take in ordinary memory.
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
@@ -669,7 +671,7 @@ class redo_session final : public replica_session<D> {
   changed_pages<D> changed_;                       // by transitions
   std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
   word_type word_;
-  std::chrono::microseconds window_{0};
+  std::chrono::microseconds max_unsynced_time_{0};
   domain::volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
   domain::volatile_word<D, std::uint32_t> broken_;
   std::uint64_t last_seen_ = 0;  // transitions, by the thread of homes_

@@ -24,8 +24,8 @@ struct ColumnFamilyDescriptor {
   ColumnFamilyOptions options;
 };
 
-/// The default column family, which holds all keys: there is no other one.
-/// Thread-safety: all members may be called concurrently.
+/// The default column family, which contains all keys. It is the only one. Thread-safety: all
+/// members may be called concurrently.
 class ColumnFamilyHandle {
  public:
   virtual ~ColumnFamilyHandle() = default;

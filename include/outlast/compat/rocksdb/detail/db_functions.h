@@ -29,16 +29,19 @@ inline DB::SizeApproximationFlags operator&(DB::SizeApproximationFlags a,
                                                  static_cast<std::uint8_t>(b));
 }
 
-inline Status DB::judge(const Options& options) {
-  if (options.comparator == nullptr) return Status::InvalidArgument("a store wants a comparator");
+inline Status DB::validate(const Options& options) {
+  if (options.comparator == nullptr)
+    return Status::InvalidArgument("Options::comparator must not be null");
   if (options.env == nullptr || options.env->store_env() == nullptr) {
-    return Status::NotSupported("the store opens with Env::Default() or one of NewMemEnv() alone");
+    return Status::NotSupported("Options::env must be Env::Default() or an Env of NewMemEnv()");
   }
   if (options.compaction_filter != nullptr || options.compaction_filter_factory != nullptr) {
-    return Status::NotSupported("the store has no compactions that a filter could see");
+    return Status::NotSupported(
+        "the store has no compactions; its options must not have a compaction filter");
   }
   if (options.compaction_style == kCompactionStyleFIFO) {
-    return Status::NotSupported("the store removes no data by itself: kCompactionStyleFIFO");
+    return Status::NotSupported(
+        "the store never removes data by itself; use a style other than kCompactionStyleFIFO");
   }
   return {};
 }
@@ -46,9 +49,9 @@ inline Status DB::judge(const Options& options) {
 inline Status DB::open(const Options& options, const std::string& name, bool reads_only,
                        DB** dbptr) {
   *dbptr = nullptr;
-  const Status judged = judge(options);
+  const Status judged = validate(options);
   if (!judged.ok()) return judged;
-  if (name.empty()) return Status::PathNotFound("the name of a store is empty");
+  if (name.empty()) return Status::PathNotFound("the name of the store is empty");
   auto made = std::unique_ptr<DB>(new DB);
   made->name_ = name;
   made->options_ = options;
@@ -105,7 +108,7 @@ inline Status DB::ListColumnFamilies(const DBOptions& options, const std::string
   return {};
 }
 
-inline Status DB::judge_ranges(const WriteBatch& batch) const {
+inline Status DB::validate_ranges(const WriteBatch& batch) const {
   class finder final : public outlast::db::WriteBatch::RangeHandler {
    public:
     explicit finder(const Comparator& order) : order_(order) {}
@@ -129,7 +132,7 @@ inline Status DB::Write(const WriteOptions& options, WriteBatch* updates) {
   if (updates == nullptr) return Status::InvalidArgument("the batch is null");
   if (!updates->refused_.ok()) return updates->refused_;
   if (updates->may_have_ranges_) {
-    const Status status = judge_ranges(*updates);
+    const Status status = validate_ranges(*updates);
     if (!status.ok()) return status;
   }
   std::size_t bytes = 0;
@@ -257,7 +260,8 @@ inline Status DB::GetApproximateSizes(const Range* range, int n, std::uint64_t* 
                                       SizeApproximationFlags flags) {
   if (of_ == nullptr) return closed();
   if (flags == SizeApproximationFlags::NONE) {
-    return Status::InvalidArgument("sizes of files, of memory, or of both");
+    return Status::InvalidArgument(
+        "the options must include the size of files, of memory, or of both");
   }
   for (int i = 0; i < n; ++i) {
     const outlast::db::Range each(range[i].start, range[i].limit);
@@ -275,7 +279,7 @@ inline Status DB::VerifyChecksum(const ReadOptions& options) {
   return at->status();
 }
 
-/// Removes the files of the store `name`, and its directory if nothing else is in it.
+/// Removes the files of the store `name`, and its directory if it is then empty.
 inline Status DestroyDB(const std::string& name, const Options& options,
                         const std::vector<ColumnFamilyDescriptor>& /*families*/ = {}) {
   outlast::db::Options how;
@@ -284,7 +288,7 @@ inline Status DestroyDB(const std::string& name, const Options& options,
   }
   return outlast::db::DestroyDB(name, how);
 }
-/// Keeps what can still be read of a store that does not open any more.
+/// Repairs a damaged store: keeps all data that can be read.
 inline Status RepairDB(const std::string& name, const Options& options) {
   const outlast_detail::order order(options.comparator);
   outlast::db::Options how;

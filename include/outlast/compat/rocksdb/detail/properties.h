@@ -1,4 +1,4 @@
-// Where the properties of a store come from that have RocksDB's names.
+// The properties of a store with RocksDB's names, and their sources.
 #pragma once
 
 #include "../rocksdb_namespace.h"
@@ -25,7 +25,8 @@ struct property {
   std::string_view of_store;
 };
 
-/// Those that begin with "rocksdb.". One whose number would not be true is not here.
+/// The properties that begin with "rocksdb.". A property is left out if its number would not be
+/// true.
 inline constexpr property properties[] = {
     {"stats", source::text, "leveldb.stats"},
     {"cfstats", source::text, "leveldb.stats"},
@@ -62,7 +63,7 @@ inline constexpr property properties[] = {
     {"live-blob-file-garbage-size", source::nothing, ""},
 };
 
-/// Of a name that begins with "rocksdb.", without that.
+/// Returns the property `name`. Requires: `name` is without the prefix "rocksdb.".
 inline property property_of(std::string_view name) {
   for (const property& each : properties) {
     if (each.name == name) return each;
@@ -70,7 +71,7 @@ inline property property_of(std::string_view name) {
   return {name, source::absent, ""};
 }
 
-/// Options that RocksDB changes in an open store, and that have no effect here.
+/// The options that RocksDB can change in an open store. They have no effect here.
 inline constexpr std::string_view changeable[] = {"arena_block_size",
                                                   "blob_compaction_readahead_size",
                                                   "blob_compression_type",

@@ -1,4 +1,4 @@
-// The snapshots of a store that are not released.
+// The unreleased snapshots of a store.
 #pragma once
 
 #include "../../../db/db.hpp"
@@ -47,7 +47,7 @@ class snapshots {
     const std::lock_guard<std::mutex> lock(mutex_);
     return all_.size();
   }
-  // Of the oldest one; 0 if there is none.
+  // Return the time and number of the oldest snapshot, or 0 if there is none.
   [[nodiscard]] std::uint64_t oldest_time() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return all_.empty() ? 0 : static_cast<std::uint64_t>(all_.front()->GetUnixTime());

@@ -19,7 +19,7 @@
 namespace ROCKSDB_NAMESPACE {
 namespace outlast_detail {
 
-/// What iterators use of the store that they are of, which outlives them.
+/// The parts of a store that its iterators use. They outlive the iterators.
 struct iterated_store {
   outlast::db::DB* of;
   const Comparator* order;
@@ -131,7 +131,7 @@ class store_iterator final : public Iterator {
     at_->Seek(*upper_);
     back_from_here();
   }
-  /// To the key before; from nowhere, to the last one.
+  /// Moves to the previous key, or to the last key if it was not at a key.
   void back_from_here() {
     if (at_->Valid()) {
       at_->Prev();
@@ -154,7 +154,7 @@ class store_iterator final : public Iterator {
   const Slice* upper_;
   bool tails_;
   bool stays_;
-  std::string prefix_;  // where a seek went, if it stays_
+  std::string prefix_;  // the prefix of the last seek, if stays_
   std::unique_ptr<outlast::db::Iterator> at_;
 };
 

@@ -1,4 +1,4 @@
-// rocksdb::BackupEngine, which does not open. A copy of an open store is a Checkpoint
+// rocksdb::BackupEngine, which cannot be opened. A Checkpoint copies an open store
 // (utilities/checkpoint.h).
 #pragma once
 
@@ -41,12 +41,12 @@ struct BackupInfo {
   std::uint32_t number_files = 0;
 };
 
-/// Functions of which there is no object: Open() is NotSupported.
+/// A class without objects: Open() returns NotSupported.
 class BackupEngine {
  public:
   virtual ~BackupEngine() = default;
 
-  /// NotSupported, and null.
+  /// Returns NotSupported and sets the pointer to null.
   static Status Open(const BackupEngineOptions& /*options*/, Env* /*db_env*/,
                      BackupEngine** backup_engine_ptr) {
     *backup_engine_ptr = nullptr;
@@ -68,12 +68,12 @@ class BackupEngine {
                                            const std::string& wal_dir) const = 0;
 };
 
-/// The same.
+/// A class without objects: Open() returns NotSupported.
 class BackupEngineReadOnly {
  public:
   virtual ~BackupEngineReadOnly() = default;
 
-  /// NotSupported, and null.
+  /// Returns NotSupported and sets the pointer to null.
   static Status Open(const BackupEngineOptions& /*options*/, Env* /*db_env*/,
                      BackupEngineReadOnly** backup_engine_ptr) {
     *backup_engine_ptr = nullptr;

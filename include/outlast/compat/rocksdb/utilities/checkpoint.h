@@ -10,11 +10,11 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// Makes stores of what an open store holds at one moment: outlast::db::Checkpoint().
+/// Copies an open store at one point in time, as outlast::db::Checkpoint() does.
 class Checkpoint {
  public:
-  /// *checkpoint_ptr belongs to the caller, who deletes it before the store. ShutdownInProgress,
-  /// and null, if that is closed.
+  /// Creates *checkpoint_ptr, which the caller owns. If the store is closed, sets it to null and
+  /// returns ShutdownInProgress. Requires: it is deleted before the store.
   static Status Create(DB* db, Checkpoint** checkpoint_ptr) {
     *checkpoint_ptr = nullptr;
     if (db->store() == nullptr) return Status::ShutdownInProgress("the store is closed");
@@ -26,8 +26,9 @@ class Checkpoint {
   Checkpoint& operator=(const Checkpoint&) = delete;
   virtual ~Checkpoint() = default;
 
-  /// In a directory that is not there, whose parent is. All is copied: there is no log to flush
-  /// first. *sequence_number_ptr becomes 0: the store has no such numbers.
+  /// Creates the copy in a directory that does not exist, in an existing parent. All data are
+  /// copied; there is no log to flush first. Sets *sequence_number_ptr to 0, because the store has
+  /// no such numbers.
   virtual Status CreateCheckpoint(const std::string& checkpoint_dir,
                                   std::uint64_t /*log_size_for_flush*/ = 0,
                                   std::uint64_t* sequence_number_ptr = nullptr) {

@@ -1,4 +1,4 @@
-// rocksdb::OptimisticTransactionDB, which does not open.
+// rocksdb::OptimisticTransactionDB, which cannot be opened.
 #pragma once
 
 #include "../db.h"
@@ -15,16 +15,15 @@ struct OptimisticTransactionOptions {
   const Comparator* cmp = BytewiseComparator();
 };
 
-/// Functions of which there is no object: Open() is NotSupported.
+/// A class without objects: Open() returns NotSupported.
 class OptimisticTransactionDB : public DB {
  public:
-  /// NotSupported, and null.
+  /// Returns NotSupported and sets the pointer to null.
   static Status Open(const Options& /*options*/, const std::string& /*name*/,
                      OptimisticTransactionDB** dbptr) {
     *dbptr = nullptr;
     return Status::NotSupported(
-        "the store has no OptimisticTransactionDB; outlast::db::RunTransaction()"
-        " reads and writes in one step");
+        "the store has no OptimisticTransactionDB; use outlast::db::RunTransaction()");
   }
 
   virtual Transaction* BeginTransaction(const WriteOptions& write_options,

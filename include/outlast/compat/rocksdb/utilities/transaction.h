@@ -1,4 +1,5 @@
-// rocksdb::Transaction, of which there is no object: no store of transactions opens.
+// rocksdb::Transaction, a class without objects: no store with RocksDB's transactions can be
+// opened.
 #pragma once
 
 #include "../db.h"
@@ -8,7 +9,7 @@
 
 namespace ROCKSDB_NAMESPACE {
 
-/// outlast::db::RunTransaction() is what the store has.
+/// The store's own transactions are outlast::db::RunTransaction().
 class Transaction {
  public:
   virtual ~Transaction() = default;

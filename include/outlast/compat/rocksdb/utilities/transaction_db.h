@@ -1,4 +1,4 @@
-// rocksdb::TransactionDB, which does not open.
+// rocksdb::TransactionDB, which cannot be opened.
 #pragma once
 
 #include "../db.h"
@@ -28,16 +28,15 @@ struct TransactionOptions {
   std::int64_t deadlock_detect_depth = 50;
 };
 
-/// Functions of which there is no object: Open() is NotSupported.
+/// A class without objects: Open() returns NotSupported.
 class TransactionDB : public DB {
  public:
-  /// NotSupported, and null.
+  /// Returns NotSupported and sets the pointer to null.
   static Status Open(const Options& /*options*/, const TransactionDBOptions& /*of_them*/,
                      const std::string& /*name*/, TransactionDB** dbptr) {
     *dbptr = nullptr;
     return Status::NotSupported(
-        "the store has no TransactionDB; outlast::db::RunTransaction()"
-        " reads and writes in one step");
+        "the store has no TransactionDB; use outlast::db::RunTransaction()");
   }
 
   virtual Transaction* BeginTransaction(const WriteOptions& write_options,

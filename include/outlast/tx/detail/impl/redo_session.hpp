@@ -34,17 +34,17 @@ void redo_session<D>::sync() {
 template <domain::persistence_domain D>
 void redo_session<D>::configure(const options& wanted) {
   if constexpr (is_logged) {
-    if (word_.is_strict() != (wanted.window.count() == 0)) {
+    if (word_.is_strict() != (wanted.max_unsynced_time.count() == 0)) {
       throw error(errc::refused, this->pool_path(),
                   "the transactions '" + this->name() + "' were opened in this process " +
                       (word_.is_strict() ? "without a window" : "with a window") +
                       "; close the pool before that is changed");
     }
-    window_ = wanted.window;
+    max_unsynced_time_ = wanted.max_unsynced_time;
     if (domain::has_real_threads<D> && !word_.is_strict()) {
       using outlook = base::periodic_thread::outlook;
       syncs_.start(
-          wanted.window, [this] { return try_to([this] { sync(); }); },
+          wanted.max_unsynced_time, [this] { return try_to([this] { sync(); }); },
           [this] { return word_.is_all_durable() ? outlook::nothing : outlook::work; });
       last_rest_ = word_.now().number();
       homes_.start(
@@ -57,7 +57,8 @@ void redo_session<D>::configure(const options& wanted) {
 template <domain::persistence_domain D>
 auto redo_session<D>::word_of(redo_session& of, const options& wanted) -> word_type {
   if constexpr (is_logged) {
-    return word_type(of.state(), of.home_bytes(), of.home(), wanted.window.count() == 0, &of.held_);
+    return word_type(of.state(), of.home_bytes(), of.home(), wanted.max_unsynced_time.count() == 0,
+                     &of.held_);
   } else {
     return word_type(of.state());
   }

@@ -56,8 +56,7 @@ template <class Structure>
 class map_on_disk final : public file_subject {
   using pool_type = typename Structure::pool_type;
   using world_type = verify::map_world<Structure>;
-  static constexpr bool is_set =
-      std::is_same_v<typename Structure::mapped_type, roots::no_value>;
+  static constexpr bool is_set = std::is_same_v<typename Structure::mapped_type, roots::no_value>;
 
  public:
   using parts = typename verify::map_subject<Structure>::parts;

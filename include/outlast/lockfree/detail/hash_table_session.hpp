@@ -12,8 +12,8 @@
 #include <outlast/base/marked_ptr.hpp>
 #include <outlast/base/sharded_count.hpp>
 #include <outlast/domain/parallel.hpp>
-#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/persist.hpp>
+#include <outlast/domain/spin_lock.hpp>
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/durable/policy.hpp>
 #include <outlast/durable/replicas.hpp>
@@ -31,8 +31,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <vector>

@@ -16,9 +16,9 @@ const std::byte* contents_of(const commit_record& record) noexcept {
 
 }  // namespace
 
-bool is_intact(const commit_record& record, std::uint64_t life, std::uint64_t room,
+bool is_intact(const commit_record& record, std::uint64_t generation, std::uint64_t room,
                std::uint64_t replica_lines) noexcept {
-  if (record.magic != commit_record::right_magic || record.life != life) return false;
+  if (record.magic != commit_record::right_magic || record.generation != generation) return false;
   if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
     return false;
   }
@@ -45,16 +45,16 @@ commit_log_reader::commit_log_reader(std::span<const std::byte> region, std::uin
     return;
   }
   if (start.number != home) return;
-  life_ = start.life;
+  generation_ = start.generation;
   read(start.position);
   look_for_what_was_durable();
 }
 
-/// Null: none of this life is there, or it is not whole.
+/// Null: none of this generation is there, or it is not whole.
 const commit_record* commit_log_reader::record_at(std::uint64_t position) const noexcept {
   const std::uint64_t at = position % ring_.size();
   const auto* const found = reinterpret_cast<const commit_record*>(&ring_[at]);
-  return is_intact(*found, life_, ring_.size() - at, replica_lines_) ? found : nullptr;
+  return is_intact(*found, generation_, ring_.size() - at, replica_lines_) ? found : nullptr;
 }
 
 /// A record that did not fit before the end of the ring is at its beginning.
@@ -80,7 +80,7 @@ void commit_log_reader::read(std::uint64_t position) {
 void commit_log_reader::look_for_what_was_durable() {
   for (std::uint64_t at = 0; at < ring_.size(); at += base::cache_line_size) {
     const auto* const each = reinterpret_cast<const commit_record*>(&ring_[at]);
-    if (each->magic != commit_record::right_magic || each->life != life_) continue;
+    if (each->magic != commit_record::right_magic || each->generation != generation_) continue;
     if (each->number <= number_ || each->durable <= number_ || each->durable >= each->number) {
       continue;
     }
@@ -95,7 +95,7 @@ void commit_log_reader::look_for_what_was_durable() {
 /// A log that was never used has no start, and no records either.
 void commit_log_reader::look_without_start() {
   for (std::uint64_t at = 0; at < ring_.size() && damage_.empty(); at += base::cache_line_size) {
-    life_ = reinterpret_cast<const commit_record*>(&ring_[at])->life;
+    generation_ = reinterpret_cast<const commit_record*>(&ring_[at])->generation;
     const commit_record* const found = record_at(at);
     if (found == nullptr || found->number <= number_) continue;
     damage_ = "has transitions, but the checksum of the line does not match that says which count";

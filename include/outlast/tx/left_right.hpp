@@ -19,7 +19,8 @@
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/root_session.hpp>
-#include <outlast/tx/detail/attached_manager.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/request.hpp>
 #include <outlast/tx/manager.hpp>
@@ -311,18 +312,20 @@ class left_right_session final : public replica_session<D> {
 /// wait-free. Durable at return: what update() and read() answered, and what that depends on.
 /// Space: twice the data. Memory: the lines of a batch.
 template <domain::persistence_domain D = domain::native>
-class left_right : public detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
-                                                   detail::engine_kind::left_right> {
-  using base_type = detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
-                                             detail::engine_kind::left_right>;
-
+class left_right : public detail::manager_calls<left_right<D>> {
  public:
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+
+  /// The name of the engine, for reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "left_right"; }
+
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
   /// bytes. After a crash the first update writes what differs between the replicas. Throws
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
   left_right(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
-      : base_type(pool, name, wanted) {}
+      : session_(pool, name, wanted, true, detail::engine_kind::left_right) {}
 
  private:
   friend class detail::manager_calls<left_right<D>>;
@@ -330,9 +333,17 @@ class left_right : public detail::attached_manager<left_right<D>, detail::left_r
   template <class Result, class F>
   Result run_update(F&& f) {
     detail::request_of<Result, std::remove_reference_t<F>> wanted(f);
-    this->session().update(wanted);
+    session_->update(wanted);
     return wanted.result();
   }
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
+  [[nodiscard]] std::string where() const { return session_.where(); }
+
+  detail::attached_session<detail::left_right_session<D>, D> session_;
 };
 
 static_assert(transaction_manager<left_right<>>);

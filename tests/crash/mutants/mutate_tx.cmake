@@ -4,10 +4,11 @@
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/attached_manager.hpp
-          detail/changed_pages.hpp detail/counted_memory.hpp detail/device_turns.hpp detail/logged_word.hpp
-          detail/published_word.hpp detail/record.hpp detail/commit_log.hpp
-          detail/commit_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+  foreach(HEADER IN ITEMS detail/attached_session.hpp detail/changed_pages.hpp detail/commit_log.hpp
+          detail/commit_log_region.hpp detail/commit_records.hpp detail/commit_ring.hpp detail/counted_memory.hpp
+          detail/device_turns.hpp detail/durable_word.hpp detail/log_threads.hpp detail/logged_word.hpp
+          detail/published_word.hpp detail/record.hpp detail/redo_threads.hpp detail/replica_session.hpp
+          detail/replica_space.hpp detail/working_replicas.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
@@ -33,19 +34,24 @@ function(outlast_mutate_tx to)
                     "if (@D@ && this->failure != nullptr) in.undo_operation();")
   outlast_write_header(detail/request.hpp)
 
-  outlast_read_header(detail/replica_session.hpp)
+  outlast_read_header(detail/replica_region.hpp)
   # 15: a new heap is not written back
   outlast_mutate(15 "      written.for_each([&](line_number line) {\n        domain::flush"
                     "      if (@D@) written.for_each([&](line_number line) {\n        domain::flush")
+  outlast_write_header(detail/replica_region.hpp)
+
+  outlast_read_header(detail/replica_copy.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
   # 16: nobody waits for a copy
-  outlast_mutate(16 "    stage_lines();  // another" "    if (@D@) stage_lines();  // another")
+  outlast_mutate(16 "    replicas_.stage_lines(domain::site::current());  // another"
+                    "    if (@D@) replicas_.stage_lines(domain::site::current());  // another")
   # 59: what a killed process wrote and did not flush passes for durable where it is right
   outlast_mutate(59 "    if constexpr (!domain::logs_lines<D>) domain::flush"
                     "    if (@D@) domain::flush")
   # 65: what differs is copied and not written back
-  outlast_mutate(65 "if (!is_volatile()) domain::flush<D>(replica(to) + begin, end - begin);"
-                    "if (@D@) domain::flush<D>(replica(to) + begin, end - begin);")
-  outlast_write_header(detail/replica_session.hpp)
+  outlast_mutate(65 "if (!replicas_.is_volatile()) domain::flush<D>(to + begin, end - begin);"
+                    "if (@D@) domain::flush<D>(to + begin, end - begin);")
+  outlast_write_header(detail/replica_copy.hpp)
 
   outlast_read_header(left_right.hpp)
   # 1: what a batch has written is not written back
@@ -110,12 +116,12 @@ function(outlast_mutate_tx to)
   outlast_mutate(19 "    this->stage_lines();\n    owned->unflushed.clear();"
                     "    if (@D@) this->stage_lines();\n    owned->unflushed.clear();")
   # 20: callers are told before the word is durable
-  outlast_mutate(20 "    word_.make_durable(word);" "    if (@D@) word_.make_durable(word);")
+  outlast_mutate(20 "    word_.before_answers(" "    if (@D@) word_.before_answers(")
   # 21: a replica is written before a durable word names another one
-  outlast_mutate(21 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
+  outlast_mutate(21 "if (!word_.may_overwrite(i, now)) return false;"
+                    "if (@D@ && !word_.may_overwrite(i, now)) return false;")
   # 22: a reader answers from what can be lost
-  outlast_mutate(22 "if constexpr (!is_logged) word_.make_durable(seen);"
-                    "if (@D@) word_.make_durable(seen);")
+  outlast_mutate(22 "    word_.await_readable(seen);" "    if (@D@) word_.await_readable(seen);")
   # 23: a reader does not look again once it is announced
   outlast_mutate(23 "    if (word_.readable().bits() != seen.bits()) return false;"
                     "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
@@ -126,8 +132,8 @@ function(outlast_mutate_tx to)
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
   # 28: only the winner's own caller is told
-  outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
-                    "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")
+  outlast_mutate(28 "for (const auto& each : state.answers) acknowledge(me, each);"
+                    "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) acknowledge(me, each);\n }")
   # 29: an operation is run again
   outlast_mutate(29 "if (applied >= wanted->number) return;" "if (@D@ && applied >= wanted->number) return;")
   # 30: what a crash left behind is taken for equal
@@ -140,7 +146,7 @@ function(outlast_mutate_tx to)
   # 58: pages are noted when the word has left the state
   outlast_mutate(58 "    note_changes(state);\n" "    if (@D@) note_changes(state);\n")
   outlast_mutate(58 "    state.settled.store(1, std::memory_order_release);\n"
-                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = state_in(place_in_ring(state.number - 1).load());\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
+                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = ring_.find(me, state.number - 1);\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
   # 60: the first commit that a replica has missed is left out
   outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")

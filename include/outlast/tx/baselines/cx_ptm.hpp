@@ -13,11 +13,12 @@
 
 #include <outlast/domain/native.hpp>
 #include <outlast/domain/persist.hpp>
-#include <outlast/root/root_session.hpp>
 #include <outlast/pool/pool.hpp>
-#include <outlast/tx/detail/attached_manager.hpp>
-#include <outlast/tx/detail/changed_pages.hpp>
+#include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/detail/cx_session.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
@@ -103,12 +104,14 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
 /// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024
 /// operations with their captures, and of each replica the lines that it has not flushed.
 template <domain::persistence_domain D = domain::native>
-class cx_ptm : public detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
-                                               detail::engine_kind::cx_ptm> {
-  using base_type = detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
-                                             detail::engine_kind::cx_ptm>;
-
+class cx_ptm : public detail::manager_calls<cx_ptm<D>> {
  public:
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+
+  /// The name of the engine, for reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_ptm"; }
+
   static constexpr bool runs_after_return = true;
 
   /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
@@ -116,15 +119,23 @@ class cx_ptm : public detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session
   /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
   cx_ptm(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
-      : base_type(pool, name, wanted) {}
+      : session_(pool, name, wanted, true, detail::engine_kind::cx_ptm) {}
 
  private:
   friend class detail::manager_calls<cx_ptm<D>>;
 
   template <class Result, class F>
   Result run_update(F&& f) {
-    return this->session().template run_update<Result>(std::forward<F>(f));
+    return session_->template run_update<Result>(std::forward<F>(f));
   }
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
+  [[nodiscard]] std::string where() const { return session_.where(); }
+
+  detail::attached_session<detail::cx_ptm_session<D>, D> session_;
 };
 
 static_assert(transaction_manager<cx_ptm<>>);

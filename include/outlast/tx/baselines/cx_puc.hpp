@@ -25,6 +25,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/detail/cx_session.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
@@ -35,7 +36,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -225,17 +225,9 @@ class cx_puc {
   /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space, and
   /// what T() throws.
   cx_puc(pool_type& pool, std::string_view name, const options& wanted = {})
-      : session_(attach(pool, name, wanted)) {
-    try {
-      make_or_find();
-    } catch (...) {
-      session_->release();
-      throw;
-    }
+      : session_(pool, name, wanted, false) {
+    make_or_find();
   }
-  ~cx_puc() { session_->release(); }
-  cx_puc(const cx_puc&) = delete;
-  cx_puc& operator=(const cx_puc&) = delete;
 
   /// Runs f(T&) as one step of a single order of all operations; its result is trivially copyable,
   /// or there is none. What it throws reaches the caller, and it has not happened. A call inside of
@@ -266,17 +258,6 @@ class cx_puc {
   }
 
  private:
-  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
-                                         const options& wanted) {
-    return roots::validated(
-        pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, {"transactions", 0x74786d67'0001, false},
-            [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, std::string(name), wanted);
-            }),
-        [&](const session& found) { found.require_made_as(wanted); });
-  }
-
   void make_or_find() {
     const auto known = [](transaction& in) {
       return session::object_in(in.replica()) == nullptr ? 0
@@ -299,11 +280,9 @@ class cx_puc {
     return *session::object_in(in.replica());
   }
 
-  [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const detail::replica_session<D>*>(session_.get());
-  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
 
-  std::shared_ptr<session> session_;
+  detail::attached_session<session, D> session_;
 };
 
 }  // namespace outlast::tx

@@ -22,7 +22,8 @@ struct alignas(base::cache_line_size) commit_log_header {
   static constexpr std::uint64_t no_number = ~std::uint64_t{0};
 
   std::uint64_t magic;
-  std::uint64_t life;    ///< chosen at random at each opening: records of another one do not count
+  std::uint64_t
+      generation;        ///< chosen at random at each opening: records of another one do not count
   std::uint64_t number;  ///< of the transition that the home holds
   std::uint64_t position;  ///< of the record behind it
   std::uint64_t reserved[3];
@@ -36,7 +37,7 @@ struct alignas(base::cache_line_size) commit_record {
 
   std::uint64_t checksum;  ///< of all of the record that follows: see checksum_of()
   std::uint64_t magic;
-  std::uint64_t life;
+  std::uint64_t generation;
   std::uint64_t number;   ///< one more than that of the record before
   std::uint64_t durable;  ///< the newest that was durable when this one was made
   std::uint64_t lines;
@@ -82,9 +83,9 @@ class record_checksum {
   return end % capacity + bytes <= capacity ? end : lap_from(end, capacity);
 }
 
-/// Is this a whole record of `life`, in at most `room` bytes, of lines below `replica_lines`?
-[[nodiscard]] bool is_intact(const commit_record& record, std::uint64_t life, std::uint64_t room,
-                             std::uint64_t replica_lines) noexcept;
+/// Is this a whole record of `generation`, in at most `room` bytes, of lines below `replica_lines`?
+[[nodiscard]] bool is_intact(const commit_record& record, std::uint64_t generation,
+                             std::uint64_t room, std::uint64_t replica_lines) noexcept;
 
 /// A line of a replica, and what it holds.
 struct line_found {
@@ -116,7 +117,7 @@ class commit_log_reader {
   void look_without_start();
 
   std::span<const std::byte> ring_;
-  std::uint64_t life_ = 0;
+  std::uint64_t generation_ = 0;
   std::uint64_t number_;
   std::uint64_t replica_lines_;
   std::vector<const commit_record*> records_;  // the oldest first

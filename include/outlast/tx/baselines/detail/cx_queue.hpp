@@ -4,9 +4,9 @@
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/reclaim/hazards.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ class cx_node : public shared_operation {
 template <domain::persistence_domain D>
 struct alignas(128) cx_participant {
   using node = cx_node<D>;
-  /// What it may dereference: its own node, and two that come along.
+  /// Hazard pointers: the thread's own node, and two that it passes.
   static constexpr std::size_t hazard_count = 3;
   static constexpr std::uint64_t idle = ~std::uint64_t{0};
 
@@ -62,10 +62,11 @@ struct alignas(128) cx_participant {
   cx_participant& operator=(const cx_participant&) = delete;
 
   const std::uint32_t slot;
-  std::atomic<node*> waits{nullptr};           // wants a place in the order
-  std::atomic<std::uint64_t> reads{0};         // 0, or 1 + the replica that it is about to read
-  domain::volatile_word<D, std::uint64_t> asks{idle};  // a read that updates have overtaken; see cx_session
-  std::array<std::atomic<const void*>, hazard_count> hazards{};
+  std::atomic<node*> waits{nullptr};    // wants a place in the order
+  std::atomic<std::uint64_t> reads{0};  // 0, or 1 + the replica that it is about to read
+  domain::volatile_word<D, std::uint64_t> asks{
+      idle};  // a read that updates have overtaken; see cx_session
+  reclaim::hazards<D, hazard_count> hazards;
 
   // The thread's own:
   std::unique_ptr<outcome> spare;
@@ -127,7 +128,7 @@ class cx_queue {
   node& publish(participant& me, std::unique_ptr<node> mine) {
     node* const published = mine.release();
     published->slot = me.slot;
-    D::announce(me.hazards[own], static_cast<const void*>(published));
+    me.hazards.announce(own, published);
     // (1) full barrier; synchronizes-with (2).
     D::announce(me.waits, published);
     return *published;
@@ -161,7 +162,7 @@ class cx_queue {
 
   /// The caller's operation is over, and nothing that it found is used any more.
   void leave(participant& me) {
-    for (auto& each : me.hazards) D::store(each, nullptr, std::memory_order_release, nowhere);
+    me.hazards.withdraw();
     if (me.retired_count >= me.reclaim_at) reclaim(me);
   }
 
@@ -183,7 +184,7 @@ class cx_queue {
                                     node*& found) {
     // (3) acquire; synchronizes-with (4).
     found = D::load(place, std::memory_order_seq_cst);
-    D::announce(me.hazards[by], static_cast<const void*>(found));
+    me.hazards.announce(by, found);
     return D::load(place, std::memory_order_seq_cst) == found;
   }
 
@@ -240,23 +241,13 @@ class cx_queue {
     static_cast<void>(last_.compare_exchange(expected, number, std::memory_order_seq_cst));
   }
 
-  [[nodiscard]] bool is_protected(const node* it) const {
-    bool held = false;
-    participants_.for_each([&](participant& each) {
-      for (const auto& held_by : each.hazards) {
-        held = held || D::load(held_by, std::memory_order_seq_cst) == it;
-      }
-    });
-    return held;
-  }
-
   /// Frees what nobody protects. At most three operations per thread stay.
   void reclaim(participant& me) {
     node* left = std::exchange(me.retired, nullptr);
     me.retired_count = 0;
     while (left != nullptr) {
       node* const it = std::exchange(left, left->next_retired);
-      if (!is_protected(it)) {
+      if (!reclaim::is_protected(participants_, it)) {
         delete it;
         continue;
       }

@@ -29,7 +29,8 @@
 #include <outlast/containers/detail/copied_entries.hpp>
 #include <outlast/containers/detail/dropped_snapshots.hpp>
 #include <outlast/containers/detail/stored.hpp>
-#include <outlast/containers/managed_map.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 #include <outlast/tx/transaction.hpp>
 
@@ -59,8 +60,7 @@ namespace outlast::containers {
 /// it is taken and when it ends; the first one after a change is taken by an update. Durability:
 /// the manager's. Snapshots are volatile.
 template <class Manager, class Tree>
-class managed_tree : private managed_map<Manager, Tree> {
-  using base_type = managed_map<Manager, Tree>;
+class managed_tree {
   using dropped = detail::dropped_snapshots<typename Tree::snapshot>;
   using held = typename dropped::held;
   using closing = typename dropped::closing;
@@ -68,10 +68,14 @@ class managed_tree : private managed_map<Manager, Tree> {
   using view_of = containers::detail::view_of<T>;
 
  public:
-  using typename base_type::key_type;
-  using typename base_type::mapped_type;
-  using typename base_type::policy_type;
-  using typename base_type::pool_type;
+  using pool_type = typename Manager::pool_type;
+  using key_type = typename Tree::key_type;
+  using mapped_type = typename Tree::mapped_type;
+  /// The engine, and the domain under it, for reports.
+  struct policy_type {
+    using domain_type = typename Manager::domain_type;
+    [[nodiscard]] static std::string name() { return std::string(Manager::engine_name()); }
+  };
   using order_type = typename Tree::order_type;
   class snapshot;
   class iterator;
@@ -82,7 +86,9 @@ class managed_tree : private managed_map<Manager, Tree> {
   /// update() throw.
   managed_tree(pool_type& pool, std::string_view name, const tx::options& wanted = {},
                order_type order = order_type(), bool is_damaged = false)
-      : base_type(pool, name, wanted), order_(order) {
+      : manager_(std::make_unique<Manager>(pool, name, wanted)),
+        tree_(manager_->template root<Tree>("map")),
+        order_(order) {
     if (is_damaged) return;
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_sound_versions(); })) {
@@ -167,10 +173,17 @@ class managed_tree : private managed_map<Manager, Tree> {
   }
   [[nodiscard]] order_type order() const { return order_; }
 
-  using base_type::blocks_besides;
-  using base_type::manager;
-  using base_type::named;
-  using base_type::size;
+  [[nodiscard]] std::size_t size() {
+    return read([](const Tree& t) { return t.size(); });
+  }
+  /// Returns how many blocks of the manager's heap belong to no tree. Visits everything. Without
+  /// other objects there are two: the tree's object and its name.
+  [[nodiscard]] std::size_t blocks_besides() {
+    return read([](const Tree& t) { return tx::heap(tx::running()).blocks_in_use() - t.blocks(); });
+  }
+
+  [[nodiscard]] Manager& manager() noexcept { return *manager_; }
+  [[nodiscard]] tx::root<Tree> named() const noexcept { return tree_; }
 
   /// What it holds now, to be read later. Takes an update, which is durable at return, unless
   /// nothing has changed since the last one: then a read. Throws out_of_space, std::bad_alloc;
@@ -281,6 +294,8 @@ class managed_tree : private managed_map<Manager, Tree> {
   [[nodiscard]] std::shared_ptr<held> last_known();
   [[nodiscard]] std::shared_ptr<held> share(std::unique_ptr<held> one);
 
+  std::unique_ptr<Manager> manager_;
+  tx::root<Tree> tree_;
   [[no_unique_address]] order_type order_;
   std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
   std::atomic<std::size_t> retired_{0};  // blocks that snapshots see, by the last updates

@@ -50,14 +50,14 @@ commit_log_reader::commit_log_reader(std::span<const std::byte> region, std::uin
   look_for_what_was_durable();
 }
 
-/// Null: none of this generation is there, or it is not whole.
+/// Returns nullptr if there is no record of this generation at `position`, or if it is not whole.
 const commit_record* commit_log_reader::record_at(std::uint64_t position) const noexcept {
   const std::uint64_t at = position % ring_.size();
   const auto* const found = reinterpret_cast<const commit_record*>(&ring_[at]);
   return is_intact(*found, generation_, ring_.size() - at, replica_lines_) ? found : nullptr;
 }
 
-/// A record that did not fit before the end of the ring is at its beginning.
+/// A record that did not fit before the end of the ring is at the beginning of the ring.
 const commit_record* commit_log_reader::next_from(std::uint64_t position) const noexcept {
   for (const std::uint64_t at : {position, lap_from(position, ring_.size())}) {
     const commit_record* const found = record_at(at);
@@ -75,8 +75,8 @@ void commit_log_reader::read(std::uint64_t position) {
   }
 }
 
-/// Behind the first record that is not whole there may be others that are: nobody had synced them.
-/// If one of them says that the missing one was durable, then that was damaged.
+/// After the first record that is not whole there can be whole ones, which were never synced. If
+/// one of them states that the missing commit was durable, that record was damaged later.
 void commit_log_reader::look_for_what_was_durable() {
   for (std::uint64_t at = 0; at < ring_.size(); at += base::cache_line_size) {
     const auto* const each = reinterpret_cast<const commit_record*>(&ring_[at]);
@@ -92,13 +92,13 @@ void commit_log_reader::look_for_what_was_durable() {
   }
 }
 
-/// A log that was never used has no start, and no records either.
+/// A log that was never used has no header and no records.
 void commit_log_reader::look_without_start() {
   for (std::uint64_t at = 0; at < ring_.size() && damage_.empty(); at += base::cache_line_size) {
     generation_ = reinterpret_cast<const commit_record*>(&ring_[at])->generation;
     const commit_record* const found = record_at(at);
     if (found == nullptr || found->number <= number_) continue;
-    damage_ = "has transitions, but the checksum of the line does not match that says which count";
+    damage_ = "has transitions, but the checksum of its header does not match";
   }
 }
 

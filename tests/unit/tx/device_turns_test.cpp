@@ -1,6 +1,7 @@
-// Goal: whoever wants something done of a device has it at return, one thread works at a time, all
-// whose wish was there when a work began leave with it, and a work that fails is its own caller's
-// trouble alone. Method: numbered wishes of several threads, and a work that waits for wishes.
+// Goal: group commit. A request is done when the call returns; one thread works at a time; all
+// threads whose requests were present when a work began return with it; a work that fails throws
+// only in its own caller. Method: numbered requests of several threads, and a work that waits for
+// requests.
 #include <outlast/domain/native.hpp>
 #include <outlast/tx/detail/device_turns.hpp>
 

@@ -96,8 +96,8 @@ class commit_log {
     return end > tail ? end - tail : 0;
   }
   /// Adds to `lines` the newest contents of the lines in the records up to commit `number` that are
-  /// not written back. Adds each line once, and only if `seen` does not have it. `base_image` is the
-  /// address of line 0. Returns where the last record ends. Throws corruption if a record has
+  /// not written back. Adds each line once, and only if `seen` does not have it. `base_image` is
+  /// the address of line 0. Returns where the last record ends. Throws corruption if a record has
   /// changed since it was written.
   std::uint64_t collect(std::uint64_t number, std::byte* base_image, write_set& seen,
                         counted_vector<domain::line_store>& lines) {
@@ -172,8 +172,8 @@ class commit_log {
     if (is_at(end)) return end;
     const std::uint64_t next_lap = lap_from(end, capacity_);
     if (is_at(next_lap)) return next_lap;
-    throw corruption(pool_.path(), "somebody else has written to the log of transitions '" + name_ +
-                                       "' while it was in use");
+    throw corruption(pool_.path(), "another program has written to the log of transitions '" +
+                                       name_ + "' while it was in use");
   }
 
   static void add(const commit_record& record, std::byte* base_image, write_set& seen,

@@ -1,4 +1,4 @@
-// The ring of the last commits, from which replicas that are behind are brought up to date.
+// The ring of the last commits, whose logs bring other replicas up to date.
 #pragma once
 
 #include <outlast/tx/detail/redo_state.hpp>
@@ -68,8 +68,8 @@ class commit_ring {
   static constexpr std::size_t short_ring = 4;  // a small replica is copied as fast
   static constexpr std::size_t long_ring = 128;
   /// Commits of at least min_counted lines count, and the ring keeps max_remembered such lines
-  /// besides the newest commit: about 16 MiB, and at most 8 MiB of small commits. Small limits in
-  /// the simulator make rare cases frequent.
+  /// in addition to the newest commit: about 16 MiB, and at most 8 MiB of small commits. Small
+  /// limits in the simulator make rare cases frequent.
   static constexpr std::size_t min_counted = domain::has_real_threads<D> ? 256 : 4;
   static constexpr std::int64_t max_remembered = domain::has_real_threads<D> ? 96 << 10 : 8;
   static constexpr domain::site nowhere = domain::site::none();

@@ -1,4 +1,4 @@
-// How several threads have one of them work with a device for all of them.
+// Group commit: one thread works with a device on behalf of all threads that wait for it.
 #pragma once
 
 #include <outlast/domain/backoff.hpp>
@@ -16,27 +16,27 @@
 
 namespace outlast::tx::detail {
 
-/// Who wants something done waits until it is, or does it: one thread at a time, for all whose wish
-/// was there when it began. Others sleep meanwhile, and leave as soon as theirs is fulfilled: they
-/// are woken all at once, and need no lock for that.
+/// One thread, the leader, performs the device operation on behalf of all threads that were waiting
+/// when it started. The others, the followers, sleep until it finishes. They are woken together,
+/// and take no lock to return.
 ///
-/// A thread that begins waits a little for others, if the last one worked for more than have asked
-/// since: those have just been let go, and will soon be back. It waits for at most half of the time
-/// that the work has taken.
+/// Before it starts, a leader waits briefly for more followers if fewer threads are waiting than
+/// the last operation served: these have just returned, and will soon come back. It waits for at
+/// most half of the duration of the last operation.
 /// Thread-safety: all members may be called concurrently.
 class shared_turns {
  public:
-  /// is_done() is true at return; it is quick, and once true it stays so. work() makes it true; it
-  /// is called by one thread at a time. Throws what work() throws.
+  /// Returns once is_done() is true. Requires: is_done() is fast, and never becomes false again.
+  /// The leader calls work(), which makes it true. Throws the exceptions of work().
   template <class IsDone, class Work>
   void until(IsDone&& is_done, Work&& work) {
     if (is_done()) return;
     asking_.fetch_add(1, std::memory_order_relaxed);
     while (!is_done()) {
-      // (3) acquire; synchronizes-with (4): if a turn is over by now, the next look at working_
-      // finds that, or a later turn, which will be over later.
+      // (3) acquire; synchronizes-with (4): if a turn is over by now, the exchange below reads that
+      // of working_, or that of a later turn, which will end later.
       const std::uint32_t over = over_.load(std::memory_order_acquire);
-      // (5) acquire; synchronizes-with (6): what the turn before has left is there.
+      // (5) acquire; synchronizes-with (6): the writes of the turn before are visible.
       if (working_.exchange(1, std::memory_order_acquire) == 0) {
         const turn mine{*this};
         if (!is_done()) take_turn(work);
@@ -49,7 +49,7 @@ class shared_turns {
  private:
   using clock = std::chrono::steady_clock;
 
-  /// Ends with it.
+  /// The turn of a leader, which ends with the scope.
   struct turn {
     shared_turns& of;
 
@@ -75,14 +75,14 @@ class shared_turns {
     last_time_ = clock::now() - worked;
   }
 
-  std::atomic<std::uint32_t> working_{0};  // 1: somebody has the turn
+  std::atomic<std::uint32_t> working_{0};  // 1: a thread is the leader
   std::atomic<std::uint32_t> over_{0};     // turns
-  std::atomic<std::size_t> asking_{0};     // who came since the last work began
-  std::size_t last_served_ = 0;            // of who has the turn
-  clock::duration last_time_{0};           // the same
+  std::atomic<std::size_t> asking_{0};     // threads that came since the last work began
+  std::size_t last_served_ = 0;            // used by the leader
+  clock::duration last_time_{0};           // used by the leader
 };
 
-/// The same where threads are played.
+/// Group commit with simulated threads.
 template <domain::persistence_domain D>
 class played_turns {
  public:

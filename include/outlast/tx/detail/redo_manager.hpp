@@ -52,14 +52,14 @@ class redo_manager : public manager_calls<Engine> {
     const auto window = session_->window();
     const auto& pool = session_->pool();
     if (window.count() == 0) {
-      return "What an update or a read answered survives. " + pool.guarantee();
+      return "The results of updates and reads survive. " + pool.guarantee();
     }
-    return "What an update or a read answered survives the death of the process. A kernel panic or "
-           "a power cut loses at most the updates of the last " +
+    return "The results of updates and reads survive the death of the process. A kernel panic or a "
+           "power cut loses at most the updates of the last " +
            std::to_string(window.count()) +
-           " microseconds and of the time that a device sync takes, all from some moment on, and "
-           "nothing that sync() has covered: '" +
-           pool.path() + "' is written through logs, as far as their device keeps its word.";
+           " microseconds and of the duration of a device sync. The lost updates are the last "
+           "ones, and none that sync() has covered: '" +
+           pool.path() + "' is written through logs, whose device must honor flushes.";
   }
 
   /// Returns the bytes of ordinary memory for the last commits, and for updates. A large

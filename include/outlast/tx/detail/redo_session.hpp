@@ -1,9 +1,9 @@
 // The in-memory state of the wait-free redo engines, and their commit protocol. [Cor20]
 //
 // The engines are described in redo_opt.hpp, and the protocol in
-// docs/papers/universal-constructions.md. Its mechanisms, by their standard names: helping (a thread
-// runs the announced requests of all threads as one batch), group commit (a batch needs one fence or
-// sync), hazard pointers (reclamation of requests and states), a leader hint.
+// docs/papers/universal-constructions.md. Its mechanisms, by their standard names: helping (a
+// thread runs the announced requests of all threads as one batch), group commit (a batch needs one
+// fence or sync), hazard pointers (reclamation of requests and states), a leader hint.
 //
 // Where bodies are: this file has the steps of the protocol, with their orderings, in the order in
 // which a commit takes them. impl/redo_session.hpp has (a) loops over requests, logs and replicas
@@ -244,8 +244,8 @@ class redo_session final : public replica_session<D> {
   const request& publish(participant& me, std::unique_ptr<request> wanted) {
     wanted->number = ++me.operations;
     request* const published = wanted.release();
-    // (8) full barrier; synchronizes-with (7): a thread that reads the durable word afterwards finds
-    // the request.
+    // (8) full barrier; synchronizes-with (7): a thread that reads the durable word afterwards
+    // finds the request.
     D::announce(me.wanted, published);
     return *published;
   }

@@ -75,7 +75,7 @@ class replica_region {
   void require_named() const {
     if (named() >= region_->replicas) {
       throw corruption(pool_path(), "the durable word of the transactions '" + name_ +
-                                        "' names a replica that there is not; restore a backup");
+                                        "' names a replica that does not exist; restore a backup");
     }
     const std::string damage =
         heap::damage(*reinterpret_cast<const heap_header*>(named_bytes()), bytes());
@@ -205,8 +205,8 @@ class replica_region {
         region_->bytes != record_->replica_bytes || !is_page(record_->page_bytes) ||
         region_->bytes < min_heap(record_->page_bytes)) {
       throw corruption(pool_path(), "the region '" + region_name_ +
-                                        "' is not there, or not as large as the header of its "
-                                        "transactions says; restore a backup");
+                                        "' does not exist, or has another size than the header of "
+                                        "its transactions records; restore a backup");
     }
     if (in_.root().state == root_state::clean) {
       in_.arena().load_clean();

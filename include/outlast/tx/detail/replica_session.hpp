@@ -106,7 +106,7 @@ class replica_session : public roots::root_session<D> {
               static_cast<replica_session*>(self)->provide(wanted);
             }};
   }
-  /// The same without a write set: the update cannot be undone.
+  /// An update of replica `i` without a write set: it cannot be undone.
   [[nodiscard]] transaction writing_unnoted(unsigned i) noexcept {
     return {this, replica(i), bytes(), [](void* self, std::size_t wanted) {
               static_cast<replica_session*>(self)->provide(wanted);

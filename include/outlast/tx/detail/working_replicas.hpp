@@ -55,8 +55,8 @@ class working_replicas {
       owner_ = D::own({home, bytes(), in_use.pages_begin, in_use.pages_end});
     }
   }
-  /// The replica on media belongs to another owner from now on: a later user of the region, or
-  /// nobody once the pool is closed.
+  /// Ends the ownership of the replica on media: a later user of the region may own it, or the pool
+  /// is closed.
   void disown_home() noexcept {
     if constexpr (domain::logs_lines<D>) {
       if (owner_ != 0) D::disown(home_, std::exchange(owner_, 0));

@@ -23,7 +23,7 @@ namespace outlast::containers {
 template <class Manager, class Map>
 class managed_map {
   template <class T>
-  using view_of = containers::detail::view_of<T>;
+  using view_of = detail::view_of<T>;
 
  public:
   using pool_type = typename Manager::pool_type;

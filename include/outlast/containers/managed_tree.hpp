@@ -70,7 +70,7 @@ class managed_tree {
   using held = typename dropped::held;
   using closing = typename dropped::closing;
   template <class T>
-  using view_of = containers::detail::view_of<T>;
+  using view_of = detail::view_of<T>;
 
  public:
   using pool_type = typename Manager::pool_type;

@@ -1,5 +1,5 @@
-// Hazard pointers: a thread publishes the objects that it dereferences, and no other thread frees
-// these. [Mic04]
+// Hazard pointers: a thread announces the objects that it dereferences, and no other thread frees
+// these. [M. Michael, Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects, TPDS 2004]
 #pragma once
 
 #include <outlast/base/per_thread.hpp>

@@ -10,6 +10,8 @@ macro(outlast_read_container HEADER)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\nnamespace outlast::broken_containers {\nusing broken_tx::defect;\n}\n" TEXT "${TEXT}")
   string(REPLACE "<outlast/tx/" "<broken_tx/" TEXT "${TEXT}")
   string(REGEX REPLACE "([^a-z_:])tx::" "\\1broken_tx::" TEXT "${TEXT}")
+  # It has only declarations, and names that no mutant stores.
+  string(REPLACE "<broken_containers/detail/stored_names.hpp>" "<outlast/containers/detail/stored_names.hpp>" TEXT "${TEXT}")
 endmacro()
 # A copy without a mutant.
 function(outlast_copy_of_container HEADER)

@@ -65,7 +65,7 @@ class redo_session final : public replica_session<D> {
   using state_type = redo_state<D>;
   using replica_type = redo_replica<D>;
   using request = helped_request<D>;
-  using replica_lock = replica_lock<replica_type>;
+  using replica_lock = detail::replica_lock<replica_type>;
   static constexpr bool is_logged = domain::logs_lines<D>;
   using word_type = std::conditional_t<is_logged, logged_word<D, state_type>, published_word<D>>;
   static_assert(durable_word<word_type, state_type>);

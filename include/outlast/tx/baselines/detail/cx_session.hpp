@@ -67,7 +67,7 @@ class cx_session : public replica_session<D> {
   using replica_type = cx_replica<D>;
 
  private:
-  using replica_lock = replica_lock<replica_type>;
+  using replica_lock = detail::replica_lock<replica_type>;
 
  public:
   cx_session(basic_pool<D>& in, const attached_root& root, const std::string& name,

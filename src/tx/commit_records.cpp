@@ -16,9 +16,9 @@ const std::byte* contents_of(const commit_record& record) noexcept {
 
 }  // namespace
 
-bool is_intact(const commit_record& record, std::uint64_t life, std::uint64_t room,
+bool is_intact(const commit_record& record, std::uint64_t generation, std::uint64_t room,
                std::uint64_t replica_lines) noexcept {
-  if (record.magic != commit_record::right_magic || record.life != life) return false;
+  if (record.magic != commit_record::right_magic || record.generation != generation) return false;
   if (record.lines > room / base::cache_line_size || record_bytes(record.lines) > room) {
     return false;
   }
@@ -45,19 +45,19 @@ commit_log_reader::commit_log_reader(std::span<const std::byte> region, std::uin
     return;
   }
   if (start.number != home) return;
-  life_ = start.life;
+  generation_ = start.generation;
   read(start.position);
   look_for_what_was_durable();
 }
 
-/// Null: none of this life is there, or it is not whole.
+/// Returns nullptr if there is no record of this generation at `position`, or if it is not whole.
 const commit_record* commit_log_reader::record_at(std::uint64_t position) const noexcept {
   const std::uint64_t at = position % ring_.size();
   const auto* const found = reinterpret_cast<const commit_record*>(&ring_[at]);
-  return is_intact(*found, life_, ring_.size() - at, replica_lines_) ? found : nullptr;
+  return is_intact(*found, generation_, ring_.size() - at, replica_lines_) ? found : nullptr;
 }
 
-/// A record that did not fit before the end of the ring is at its beginning.
+/// A record that did not fit before the end of the ring is at the beginning of the ring.
 const commit_record* commit_log_reader::next_from(std::uint64_t position) const noexcept {
   for (const std::uint64_t at : {position, lap_from(position, ring_.size())}) {
     const commit_record* const found = record_at(at);
@@ -75,12 +75,12 @@ void commit_log_reader::read(std::uint64_t position) {
   }
 }
 
-/// Behind the first record that is not whole there may be others that are: nobody had synced them.
-/// If one of them says that the missing one was durable, then that was damaged.
+/// After the first record that is not whole there can be whole ones, which were never synced. If
+/// one of them states that the missing commit was durable, that record was damaged later.
 void commit_log_reader::look_for_what_was_durable() {
   for (std::uint64_t at = 0; at < ring_.size(); at += base::cache_line_size) {
     const auto* const each = reinterpret_cast<const commit_record*>(&ring_[at]);
-    if (each->magic != commit_record::right_magic || each->life != life_) continue;
+    if (each->magic != commit_record::right_magic || each->generation != generation_) continue;
     if (each->number <= number_ || each->durable <= number_ || each->durable >= each->number) {
       continue;
     }
@@ -92,13 +92,13 @@ void commit_log_reader::look_for_what_was_durable() {
   }
 }
 
-/// A log that was never used has no start, and no records either.
+/// A log that was never used has no header and no records.
 void commit_log_reader::look_without_start() {
   for (std::uint64_t at = 0; at < ring_.size() && damage_.empty(); at += base::cache_line_size) {
-    life_ = reinterpret_cast<const commit_record*>(&ring_[at])->life;
+    generation_ = reinterpret_cast<const commit_record*>(&ring_[at])->generation;
     const commit_record* const found = record_at(at);
     if (found == nullptr || found->number <= number_) continue;
-    damage_ = "has transitions, but the checksum of the line does not match that says which count";
+    damage_ = "has transitions, but the checksum of its header does not match";
   }
 }
 

@@ -13,21 +13,22 @@ using detail::run_lists;
 
 namespace {
 
-/// What places of recent blocks are counted in: all strides are multiples of it.
+/// The unit, in bytes, of the places of recent blocks. All strides are multiples of it.
 constexpr std::size_t recent_unit = 8;
 
-/// Of the free runs of a list so many are looked at, and so many more once one fits: thousands may
-/// be a page too small. Where no pages are left that were never in use, all are looked at.
+/// The number of free runs of a list that a search visits, and again as many once one fits:
+/// thousands can be a page too small. If no page is left that was never in use, a search visits all
+/// runs.
 constexpr std::uint32_t max_looked_at = 32;
 constexpr std::uint32_t looked_at_besides = 4;
 constexpr std::uint32_t all_of_them = ~std::uint32_t{0};
 
-/// Of a region of this size the pages begin where large pages of the system do.
+/// In regions of this size the pages begin at a large page of the system.
 constexpr std::size_t large_region_bytes = std::size_t{256} << 20;
 constexpr std::size_t large_page_bytes = std::size_t{2} << 20;
 
-/// The blocks behind `block` are likely to be the next ones here, the first after it in another
-/// replica. What they hold is noted before they are written: no transaction should wait for that.
+/// Prefetches the blocks after `block`, which are likely to be allocated next, in this replica and
+/// later in others. The write set copies their content before they are written.
 void ask_for_blocks(const std::byte* block, std::size_t stride) noexcept {
   constexpr std::size_t most = 4 * base::cache_line_size;
   const std::size_t asked = std::min(stride, most);
@@ -40,7 +41,7 @@ void ask_for_blocks(const std::byte* block, std::size_t stride) noexcept {
 
 void detail::refuse_damage(const char* what) {
   throw corruption("", std::string("the memory of its transactions is damaged: ") + what +
-                           "; repair what lies in it, or restore a backup");
+                           "; repair the file, or restore a backup");
 }
 
 std::size_t heap::pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept {
@@ -86,7 +87,8 @@ std::string heap::damage(const heap_header& header, std::size_t bytes) {
   return "";
 }
 
-/// What all else is measured by. An opener has looked at the replica that counts; it is cheap.
+/// Checks the header, on whose words all other checks depend. The opening has checked the current
+/// replica; other replicas are checked here, which is cheap.
 void heap::require_header() const {
   const std::uint32_t shift = header_.page_shift;
   const std::size_t first = header_.first_page;
@@ -96,7 +98,7 @@ void heap::require_header() const {
                         header_.touched <= pages &&
                         sizeof(heap_header) + pages * sizeof(page_state) <= first;
   if (!is_right) [[unlikely]]
-    detail::refuse_damage("its header is none");
+    detail::refuse_damage("its header is invalid");
 }
 
 // ---- Lists ----
@@ -141,7 +143,7 @@ heap::page_index heap::take_run(page_index pages) {
   return touch_run(pages);
 }
 
-/// Free pages that were in use: of the runs at the beginning of each list the one that fits best.
+/// Returns free pages that were in use: the best fit among the first `limit` runs of each list.
 heap::page_index heap::find_run(page_index pages, page_index limit) {
   for (std::size_t list = list_for(pages); list < run_lists; ++list) {
     const page_index found = best_of(header_.runs[list], pages, limit);
@@ -154,10 +156,10 @@ heap::page_index heap::find_run(page_index pages, page_index limit) {
   return no_page;
 }
 
-/// Of a list's first `limit` runs; no_page if none has so many pages.
+/// Returns the best fit among the first `limit` runs of a list; no_page if none has enough pages.
 heap::page_index heap::best_of(page_index first, page_index pages, page_index limit) const {
   page_index best = no_page;
-  page_index fewest = ~page_index{0};  // of those that are enough
+  page_index fewest = ~page_index{0};  // of the runs that have enough
   page_index left = header_.touched;
   for (page_index at = first; at != 0 && limit != 0; at = state(at - 1).next, --limit) {
     const page_index there = state(at - 1).pages;
@@ -173,7 +175,7 @@ heap::page_index heap::best_of(page_index first, page_index pages, page_index li
   return best;
 }
 
-/// Pages that were never in use.
+/// Returns pages that were never in use.
 heap::page_index heap::touch_run(page_index pages) {
   const page_index first = header_.touched;
   in_.provide(header_.first_page + (std::size_t{first + pages} << header_.page_shift));
@@ -183,7 +185,7 @@ heap::page_index heap::touch_run(page_index pages) {
 
 void heap::refuse_run(page_index pages) {
   const region_full full("the region of transactions is full: " + std::to_string(pages) +
-                         " pages of " + std::to_string(page_bytes()) + " bytes asked for, " +
+                         " pages of " + std::to_string(page_bytes()) + " bytes requested, " +
                          std::to_string(header_.pages - header_.touched) + " left of " +
                          std::to_string(header_.pages.get()) +
                          "; free something, or copy what its " + std::to_string(in_.bytes()) +
@@ -204,7 +206,7 @@ void heap::add_free_run(page_index first, page_index pages) {
   link(header_.runs[list_for(pages)], first);
 }
 
-/// Merged with what is free before and behind it.
+/// Frees a run, and merges it with the free runs before and after it: boundary tags.
 void heap::give_back_run(page_index first, page_index pages) {
   require_run(first, pages);
   const page_index behind = first + pages;
@@ -348,7 +350,8 @@ void heap::free_small(page_index slab, std::byte* block, errc reason) {
   remember(recent, block);
 }
 
-/// Is there a slab, and a block of it that has been in use? Of what may be anything.
+/// Returns true if `slab` is a slab, and `block` one of its blocks that has been in use. Both may
+/// be anything.
 bool heap::is_block(page_index slab, const std::byte* block) const {
   if (slab >= header_.touched) return false;
   const page_state& mine = state(slab);
@@ -393,7 +396,7 @@ void heap::settle() {
   }
 }
 
-/// `block` is one of the slab's.
+/// Returns `block`, which is one of the slab's, to the slab.
 void heap::give_back_block(page_index slab, std::byte* block) {
   page_state& mine = state(slab);
   const std::uint32_t stride = mine.stride;
@@ -428,8 +431,10 @@ heap::page_index heap::page_of(const std::byte* block, errc reason) const {
 }
 
 void heap::refuse_block(errc reason) {
-  if (reason == errc::corrupted) detail::refuse_damage("what is no block in use is to be freed");
-  throw error(reason, "", "free() is given what is no block in use; was it freed before?");
+  if (reason == errc::corrupted)
+    detail::refuse_damage("a link names a block that is not allocated");
+  throw error(reason, "",
+              "free(): the address is not that of an allocated block, possibly freed twice");
 }
 
 std::size_t heap::bytes_of(const void* block) const {

@@ -63,9 +63,9 @@ constexpr std::array exceptions = {
               "there is no volatile memory left to remember a dead node in"},
     exception{"root_directory.hpp", "::forget_occupancy(", 1, true,
               "the pool is a file, and its machine went down where only processes may"},
-    exception{"replica_session.hpp", "::forget_transitions(", 2, true,
-              "a domain with a log has left transitions: the simulator has none; tests of windows"},
-    exception{"replica_session.hpp", "::bring_in(", 5, true, "the same"},
+    exception{"commit_log_region.hpp", "::forget_commits(", 2, true,
+              "a domain with a log has left commits: the simulator has none; tests of windows"},
+    exception{"commit_log_region.hpp", "::bring_in(", 5, true, "the same"},
 };
 
 /// What no execution of the first round passes was first passed by these. After a change of code

@@ -1,4 +1,4 @@
-// A fixed number of values, by their number.
+// An array of values in transactions.
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
@@ -11,11 +11,11 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. `T` is trivially copyable.
+/// Sequential code, an object of a transaction manager. `T` is trivially copyable.
 template <class T>
 class array {
  public:
-  /// Makes `count` values T(); what was there is gone. Throws out_of_space.
+  /// Replaces all values by `count` values T(). Throws out_of_space.
   void resize(std::size_t count) {
     tx::free(items_.get());
     items_ = nullptr;
@@ -24,7 +24,7 @@ class array {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// Throws std::out_of_range.
+  /// Returns value `i`. Throws std::out_of_range.
   [[nodiscard]] const T& at(std::size_t i) const { return item(i).get(); }
   void set(std::size_t i, const T& value) { item(i) = value; }
   /// Exchanges two values.

@@ -1,20 +1,21 @@
-// An ordered map with wide nodes, of which snapshots keep what they see.
+// An ordered map in transactions, as a B+-tree with snapshots: multi-version concurrency control.
 //
 //   using ledger = outlast::containers::bplus_tree<std::string, std::string>;
 //   const auto then = bank.update(all, [](ledger& at) { return at.open_snapshot(); });
 //   bank.update(all, [](ledger& at) { at.put("key", "other"); });
-//   bank.read(all, [=](const ledger& at) { at.at(then).for_each(show); });  // what was before
+//   bank.read(all, [=](const ledger& at) { at.at(then).for_each(show); });  // the old value
 //
-// When to use: ranges in order, or reading what was while others write; containers/managed_tree.hpp
-// makes handles and iterators of it. When not: hash_map finds a key with fewer cache misses, and
+// When to use: ranges in order, or reads of old versions during updates; managed_tree.hpp has
+// handles and iterators for both. When not to: hash_map finds a key with fewer cache misses, and
 // red_black_tree moves no separators.
 //
-// Byte strings of a leaf lie in blocks of their own, key and value in one. Pages keep four bytes of
-// each key beside each other, behind what all of them begin with: most searches look at one key.
+// A leaf has its byte strings in blocks of their own, key and value in one block. A page has an
+// array of four bytes of each key, those after the common prefix of all keys: most searches read
+// only one whole key.
 //
-// Without snapshots pages are changed in place. A snapshot is a number: pages born before it are
-// copied before they are changed, from the root down, once; what they were, and what strings were,
-// is kept by the snapshot and freed when nobody sees it any more: detail/versions.hpp.
+// Without snapshots pages are changed in place. A snapshot is a version number: pages of an older
+// version are copied once before they are changed, from the root down (copy-on-write). The snapshot
+// keeps the old pages and strings, which are freed when no snapshot sees them: detail/versions.hpp.
 #pragma once
 
 #include <outlast/containers/detail/bplus_page.hpp>
@@ -38,32 +39,33 @@ namespace outlast::containers {
 
 namespace detail {
 
-/// So that the order of a page's items fits into its first line.
+/// The maximum for which the order of a page's items fits into its first line.
 template <class Key>
 inline constexpr std::size_t default_fanout = std::is_same_v<Key, std::string> ? 47 : 31;
 
 }  // namespace detail
 
-/// Sequential; an object of a transaction manager. Key and Value are trivially copyable, or
-/// std::string for less than 4 GiB of bytes, given and shown as std::string_view. A view is valid
-/// inside of the transaction, until the tree changes. `Less` orders keys; of strings, by unsigned
-/// bytes. Pages have up to `Fanout` items.
+/// Sequential code, an object of a transaction manager. Key and Value are trivially copyable, or
+/// std::string for byte strings of less than 4 GiB. Strings are passed and returned as
+/// std::string_view. A view is valid inside the transaction, until the tree changes. `Less` orders
+/// keys; the default orders strings as unsigned bytes. Pages have up to `Fanout` items.
 ///
-/// An order that is known at run time only is an object of `Less`, the last argument of what needs
-/// it; a `Less` without a default constructor cannot be forgotten. It is volatile, copied into
-/// closures, and has to be the same order each time: check() finds out if it is not. With a member
-/// `between(low, high)`, a view of a key k with low < k and not high < k, it shortens separators.
+/// An order that is chosen at run time is an object of `Less`, the last argument of the members
+/// that need it. A `Less` without a default constructor makes the argument mandatory. It is
+/// volatile, and copied into closures. Requires: it is the same order each time; check() reports a
+/// difference. A member `between(low, high)` shortens separators: it returns a view of a key k with
+/// low < k and not high < k.
 ///
 /// Invariants:
-///   I1  keys strictly increase in a leaf, and lie between those of the pages above it.
+///   I1  keys strictly increase in a leaf, and are between the separators of the pages above it.
 ///   I2  all leaves are equally far from the root.
-///   I3  a page but the root has at least a quarter of `Fanout` items; an inner root has two.
-///   I4  what a page that a snapshot sees leads to is seen by it too.
-///   I5  pages whose keys are ordered by their bytes know the heads of these.
-/// A tree may be damaged where no checksum tells. What is found in it is compared with what a page
-/// can be before it is followed: all members throw corruption where they meet what cannot be.
-/// What throws out_of_space may have done half of its work: the operation has to end with it, which
-/// takes everything back. While snapshots are open erase() may throw it as well.
+///   I3  each page except the root has at least a quarter of `Fanout` items; an inner root has two.
+///   I4  a snapshot that sees a page sees all pages and strings below it.
+///   I5  pages whose keys are ordered by their bytes have the heads of their keys.
+/// No checksum protects the tree, so a damaged file can contain any values. Each link is checked
+/// before it is followed: all members throw corruption for a page that is impossible.
+/// A member that throws out_of_space may have changed part of the tree. The operation must then end
+/// with the exception, which undoes all its changes. While snapshots are open erase() can throw it.
 template <class Key, class Value, class Less = roots::default_order<Key>,
           std::size_t Fanout = detail::default_fanout<Key>>
 class bplus_tree {
@@ -79,48 +81,48 @@ class bplus_tree {
   using order_type = Less;
   class content;
 
-  /// A moment of the tree that stays readable. Trivially copyable; means nothing outside of the
+  /// A version of the tree that stays readable. Trivially copyable. It is invalid outside the
   /// manager, and after close_snapshot() or a reopening.
   struct snapshot {
-    std::uint64_t at = 0;      ///< the moment
+    std::uint64_t at = 0;      ///< the version
     std::uint64_t holder = 0;  ///< in a replica
     std::uint64_t root = 0;    ///< in a replica; 0: it is empty
     std::uint64_t count = 0;   ///< of keys
   };
 
-  /// False, and no change, if the key is there. Throws out_of_space.
+  /// Adds an entry. Returns false, without a change, if the key exists. Throws out_of_space.
   bool insert(key_view key, value_view value, Less order = Less()) {
     if (contains(key, order)) return false;
     enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
     return true;
   }
-  /// The key has the value; true if it is new. Throws out_of_space.
+  /// Sets the value of a key. Returns true if the key is new. Throws out_of_space.
   bool put(key_view key, value_view value, Less order = Less()) {
     return enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
   }
-  /// Another value for a key; false if it is not there. Throws out_of_space.
+  /// Replaces the value of a key. Returns false if the key does not exist. Throws out_of_space.
   bool update(key_view key, value_view value, Less order = Less()) {
     if (!contains(key, order)) return false;
     enter(detail::steady<Key>(key), detail::steady<Value>(value), order);
     return true;
   }
-  /// False if it is not there. Throws out_of_space.
+  /// Removes a key. Returns false if it does not exist. Throws out_of_space.
   bool erase(key_view key, Less order = Less()) {
     if (!contains(key, order)) return false;
     remove(detail::steady<Key>(key), order);
     return true;
   }
 
-  /// What it holds now, until it changes.
+  /// Returns the current content. It is valid until the tree changes.
   [[nodiscard]] content now(Less order = Less()) const { return {root_, count_, order}; }
-  /// What it held when the snapshot was opened; that must not be closed yet.
+  /// Returns the content of a snapshot. Requires: the snapshot is open.
   [[nodiscard]] content at(const snapshot& of, Less order = Less()) const {
     const std::byte* const replica = tx::running().replica();
     return {of.root == 0 ? nullptr : reinterpret_cast<const header*>(replica + of.root), of.count,
             order};
   }
 
-  // As of now().
+  // The members of now().
   [[nodiscard]] bool contains(key_view key, Less order = Less()) const {
     return now(order).contains(key);
   }
@@ -133,76 +135,75 @@ class bplus_tree {
     now(order).for_each(visit);
   }
 
-  /// A snapshot of now. It costs a block of 32 bytes, and from then on a copy of each page, and the
-  /// block of each string, that it sees and that is changed; nothing else, however many there are.
-  /// Throws out_of_space.
+  /// Opens a snapshot. It costs a block of 32 bytes. Later it costs the old copy of each page, and
+  /// the block of each string, that it sees and that is changed, once for all snapshots. Throws
+  /// out_of_space.
   [[nodiscard]] snapshot open_snapshot() {
     detail::holder* const opened = versions_.open();
     return {opened->at(), offset_of(opened), root_ == nullptr ? 0 : offset_of(root_), count_};
   }
-  /// Once for each open_snapshot(). What it alone has kept is given back by reap().
+  /// Closes a snapshot. Must be called once for each open_snapshot(). reap() frees its blocks.
   void close_snapshot(const snapshot& of) {
     versions_.close(*reinterpret_cast<detail::holder*>(tx::running().replica() + of.holder));
   }
-  /// Closes one, and frees what it alone has kept, in parts: takes from `limit` what that costs, in
-  /// blocks. Returns false if something is left: the caller then calls again with `is_closed`, and
-  /// does not call reap() before. The cost does not depend on how many are open. Throws
-  /// out_of_space.
+  /// Closes a snapshot, and frees up to `limit` blocks that only it has kept, and subtracts their
+  /// number from `limit`. Returns false if some are left. The caller must then call again with
+  /// `is_closed`, and must not call reap() before. The cost does not depend on the number of open
+  /// snapshots. Throws out_of_space.
   bool release_snapshot(const snapshot& of, bool is_closed, std::size_t& limit) {
     auto& at = *reinterpret_cast<detail::holder*>(tx::running().replica() + of.holder);
     return versions_.release(at, is_closed, limit);
   }
-  /// release_snapshot() leaves 32 bytes where newer ones are open: frees these if they are more
-  /// than `spare` times that. Visits all that are open.
+  /// Frees the blocks of 32 bytes that release_snapshot() leaves while newer snapshots are open, if
+  /// there are more than `spare`. Visits all open snapshots.
   void sweep_snapshots(std::size_t spare) { versions_.sweep(spare); }
-  /// May sweep_snapshots() have something to free?
+  /// Returns true if sweep_snapshots() can have blocks to free.
   [[nodiscard]] bool keeps_closed() const noexcept { return versions_.any_closed(); }
-  /// Closes all: those who had them are gone. The first thing to do after a reopening, where a
-  /// crash may have left some. What they have kept is given back by reap(), or by
-  /// release_snapshot() of what this answers, which is closed; its holder is 0 if there is nothing.
+  /// Closes all snapshots, which an earlier process has left. Must be called first after a
+  /// reopening. Returns one closed snapshot that keeps the blocks of all; its holder is 0 if there
+  /// are none. release_snapshot() with that snapshot, or reap(), frees these.
   snapshot close_all_snapshots() {
     const detail::holder* const left = versions_.close_all();
     return left == nullptr ? snapshot{} : snapshot{left->at(), offset_of(left), 0, 0};
   }
-  /// Frees about `limit` blocks that only closed snapshots have kept. True if there may be more.
-  /// Visits all that are open. Throws out_of_space.
+  /// Frees about `limit` blocks that only closed snapshots keep. Returns true if there may be more.
+  /// Visits all open snapshots. Throws out_of_space.
   bool reap(std::size_t limit) { return versions_.reap(limit); }
-  /// Are there snapshots, open or not reaped yet?
+  /// Returns true if there are snapshots that are open, or closed and not reaped yet.
   [[nodiscard]] bool keeps_versions() const noexcept { return versions_.any(); }
-  /// Can what is kept for them be walked? Of a tree that may be damaged.
+  /// Returns true if the lists of blocks that snapshots keep are sound. The tree may be damaged.
   [[nodiscard]] bool keeps_sound_versions() const { return versions_.is_sound(); }
-  /// How many blocks has the running operation retired, since `then`, that a snapshot sees?
+  /// Returns how many blocks that a snapshot sees the running operation has retired since `then`.
   [[nodiscard]] detail::versions::mark kept_now() const { return versions_.kept_now(); }
   [[nodiscard]] std::size_t kept_since(const detail::versions::mark& then) const {
     return versions_.kept_since(then);
   }
-  /// Has nothing changed since it was opened?
+  /// Returns true if nothing has changed since the snapshot was opened.
   [[nodiscard]] bool is_latest(const snapshot& of) const noexcept {
     return versions_.is_latest(of.at);
   }
 
-  /// The first violated invariant; "" if there is none. Visits everything, and believes no pointer
-  /// out of the replica.
+  /// Returns the first violated invariant; "" if there is none. Visits all pages, and follows no
+  /// pointer out of the replica.
   [[nodiscard]] std::string check(Less order = Less()) const;
-  /// Calls `visit(key, value)`, ascending if nothing is damaged, for all that can be reached where
-  /// pages or strings may be damaged: follows no pointer out of the replica, and none in circles.
+  /// Calls `visit(key, value)` for each entry that can be reached although pages or strings may be
+  /// damaged, in ascending order if none is. Follows no pointer out of the replica, or in a circle.
   template <class Visit>
   void visit_readable(Visit&& visit) const {
     std::size_t pages_left = tx::running().bytes() / sizeof(leaf);
     visit_readable(root_.get(), detail::pages_of_replica(), max_levels, pages_left, visit);
   }
-  /// Blocks of the heap that it has in use: its own, and those that are kept for snapshots. Visits
-  /// everything.
+  /// Returns the number of blocks of the tree, including those that snapshots keep. Visits all.
   [[nodiscard]] std::size_t blocks() const {
     return versions_.blocks() + (root_ == nullptr ? 0 : blocks_below(root_at(root_.get())));
   }
-  /// Bytes of those that are kept for snapshots, until these are closed and reap() has been there.
-  /// Visits them.
+  /// Returns the bytes of the blocks that snapshots keep, until they are closed and reaped. Visits
+  /// them.
   [[nodiscard]] std::size_t bytes_kept() const { return versions_.bytes(); }
 
  private:
   static constexpr std::size_t least = Fanout / 4;
-  /// More than any tree has.
+  /// A height that no tree reaches.
   static constexpr std::uint32_t max_levels = 64;
 
   [[nodiscard]] static bool is_leaf(const header& at) noexcept { return at.level == 0; }
@@ -221,8 +222,8 @@ class bplus_tree {
     return tx::running().offset_of(at);
   }
 
-  // What a link leads to, if it is a page of the height that is expected there: so no way down runs
-  // in a circle, and none is longer than a tree is high.
+  // The page of a link, if it has the height that is expected there: so no path down runs in a
+  // circle, or is longer than the height of the tree.
 
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse() {
     tx::detail::refuse_damage("what should be a page of a tree is none");
@@ -233,7 +234,7 @@ class bplus_tree {
       refuse();
     return at;
   }
-  /// The page will be searched: its lines are asked for before it is looked at.
+  /// Prefetches the lines of a page that will be searched.
   template <class Header>
   static Header* page_at(Header* at, std::uint32_t level, bool is_searched = false) {
     const std::size_t room = tx::detail::room_at(tx::running(), at);
@@ -255,7 +256,7 @@ class bplus_tree {
     return page_at(in.item(i).child.get(), in.level - 1, is_searched);
   }
 
-  /// Are keys ordered by their bytes, so that pages keep their heads?
+  /// Returns true if keys are ordered by their bytes, so that pages have their heads.
   [[nodiscard]] static bool is_by_bytes([[maybe_unused]] Less order) noexcept {
     if constexpr (!std::is_same_v<Key, std::string>) {
       return false;
@@ -295,8 +296,8 @@ class bplus_tree {
   [[nodiscard]] static std::size_t child_of(const inner& in, key_view key, Less order) {
     return place_of(in, key, true, order, 1) - 1;
   }
-  /// With how many bytes all keys begin that belong into the child at place `i`, and all between
-  /// them: those of what they lie between.
+  /// The length of the common prefix of all keys that belong into the child at place `i`: that of
+  /// the separators around it.
   [[nodiscard]] static std::size_t shared_below([[maybe_unused]] const inner& in,
                                                 [[maybe_unused]] std::size_t i) {
     if constexpr (leaf::has_heads) {
@@ -325,7 +326,7 @@ class bplus_tree {
   void remove(key_view key, Less order);
   [[nodiscard]] leaf& own_way_to(key_view key, Less order);
 
-  /// The page `at`, to which `link` leads, after it has become one that no snapshot sees.
+  /// Returns the page `at` of `link`, or the copy that replaces it if a snapshot sees it.
   header* own(tx::pointer<header>& link, header* at, Less order) {
     if (!versions_.is_seen(at->born)) return at;
     header* const made = is_leaf(*at) ? copy_of(as_leaf(at), order) : copy_of(as_inner(at), order);

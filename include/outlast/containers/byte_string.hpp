@@ -1,4 +1,4 @@
-// Bytes of any number as a member of an object in transactions.
+// A byte string as a member of an object in transactions.
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
@@ -17,35 +17,35 @@
 
 namespace outlast::containers {
 
-/// A byte string of any length with any bytes. Up to 16 of them lie inside it, more in a block of
-/// their own. They are stored by the transaction like every field; a store outside of an update
-/// throws error{refused}. On media: docs/formats/tx.md.
+/// A byte string of any length with any bytes. Up to 16 bytes are inside the object, longer strings
+/// are in a block. Stores are part of the running transaction, and throw error{refused} outside an
+/// update. On media: docs/formats/tx.md.
 ///
-/// No destructor runs for objects in a replica: who frees the owner calls release() before.
-/// A view is valid inside of the transaction, until the string is changed or released.
+/// No destructor runs for objects in a replica: call release() before the owner is freed. A view is
+/// valid inside the transaction, until the string is changed or released.
 ///
 /// Thread-safety: the engine's; user code needs none.
 class byte_string {
  public:
   static constexpr std::size_t inside_bytes = 16;
 
-  /// Empty.
+  /// An empty string.
   byte_string() {}
-  /// As assign().
+  /// A string with these bytes. See assign().
   explicit byte_string(std::string_view bytes) { assign(bytes); }
   byte_string(const byte_string&) = delete;
   byte_string& operator=(const byte_string&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Throws corruption where its block does not lie in the replica.
+  /// Returns the bytes. Throws corruption if the block is outside the replica.
   [[nodiscard]] std::string_view view() const {
     return {reinterpret_cast<const char*>(data()), size_};
   }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data(), size_}; }
 
-  /// Makes it hold `bytes`, which may be a part of it. As many as before are written in place,
-  /// others get a block of their length, and the old one is given back. Throws out_of_space, before
-  /// anything has changed.
+  /// Replaces the content by `bytes`, which may be a part of the string. Bytes of the same length
+  /// are written in place. Otherwise allocates a block of their length, and frees the old one.
+  /// Throws out_of_space without effect.
   void assign(std::string_view bytes) {
     if (bytes.size() == size_) {
       if (bytes.data() != view().data()) tx::write_bytes(data(), bytes.data(), bytes.size());
@@ -64,8 +64,8 @@ class byte_string {
     }
   }
 
-  /// Becomes what `from` is, without a copy of its block; `from` is empty then. What was here is
-  /// given back.
+  /// Moves the content of `from` here, without a copy of its block, and frees the old block. `from`
+  /// is empty then.
   void take(byte_string& from) {
     if (from.size_ <= inside_bytes) {
       assign(from.view());
@@ -77,7 +77,7 @@ class byte_string {
     from.size_ = 0;
   }
 
-  /// Gives back its block. It is empty then.
+  /// Frees the block. The string is empty then.
   void release() {
     if (size_ > inside_bytes) tx::free_found(outside_.get());
     if (size_ != 0) size_ = 0;

@@ -1,4 +1,4 @@
-// A hash map that grows by a few lines at a time.
+// A hash map in transactions, which grows by a few lines at a time: linear hashing.
 #pragma once
 
 #include <outlast/base/hash.hpp>
@@ -21,22 +21,22 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. Key and Value are trivially copyable, or
-/// std::string for bytes of any number, which are given and shown as std::string_view: a view is
-/// valid inside of the transaction, until its entry changes. A `Hash` other than the default one
-/// may be weak.
+/// Sequential code, an object of a transaction manager. Key and Value are trivially copyable, or
+/// std::string for byte strings of any length. These are passed and returned as std::string_view. A
+/// view is valid inside the transaction, until its entry changes. A `Hash` other than the default
+/// one may be weak.
 ///
-/// Its lines have 64 bytes each: a key of up to 8 bytes with a value of as many is found, added
-/// and removed in one of them, mostly. Nothing counts the keys: size() visits all of them. An
-/// insertion that finds its line full, and others around it well filled, splits some lines, at most
-/// 64, in its own transaction. [Lit80]
+/// Lines have 64 bytes each. Most keys of up to 8 bytes, with values of up to 8 bytes, are found,
+/// added and removed in one line. There is no counter of keys: size() visits all of them. An
+/// insertion that finds its line full, and the lines around it well filled, splits at most 64 lines
+/// in its own transaction. [Lit80]
 ///
-/// What throws out_of_space may have done half of its work: the operation has to end with it, which
-/// takes everything back.
+/// A member that throws out_of_space may have changed part of the map. The operation must then end
+/// with the exception, which undoes all its changes.
 ///
 /// Invariants:
 ///   I1  a key is in the chain of lines that its hash names.
-///   I2  no line but the first of a chain is empty.
+///   I2  no line except the first of a chain is empty.
 template <class Key, class Value, class Hash = base::default_hash<Key>>
 class hash_map {
   using key_view = detail::view_of<Key>;
@@ -46,18 +46,19 @@ class hash_map {
   using key_type = Key;
   using mapped_type = Value;
 
-  /// False, and no change, if the key is there. Throws out_of_space.
+  /// Adds an entry. Returns false, without a change, if the key exists. Throws out_of_space.
   bool insert(key_view key, value_view value) { return add(key, value, false); }
-  /// The key has the value; true if it is new. Throws out_of_space.
+  /// Sets the value of a key. Returns true if the key is new. Throws out_of_space.
   bool put(key_view key, value_view value) { return add(key, value, true); }
-  /// Another value for a key; false if it is not there. Throws out_of_space, if values are strings.
+  /// Replaces the value of a key. Returns false if the key does not exist. Throws out_of_space if
+  /// values are strings.
   bool update(key_view key, value_view value) {
     const place at = find(key);
     if (at.in == nullptr) return false;
     at.entry().value.set(value);
     return true;
   }
-  /// False if it is not there.
+  /// Removes a key. Returns false if it does not exist.
   bool erase(key_view key) {
     const std::uint64_t hash = hash_of(key);
     const place at = find(key, hash);
@@ -74,14 +75,14 @@ class hash_map {
     if (at.in == nullptr) return std::nullopt;
     return at.entry().value.get();
   }
-  /// Visits all lines.
+  /// Returns the number of keys. Visits all lines.
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t all = 0;
     for_each_line([&](line& at, std::size_t) { all += at.count(); });
     return all;
   }
 
-  /// Calls `visit(key, value)` in no order.
+  /// Calls `visit(key, value)` for each key, in no order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for_each_line([&](line& at, std::size_t) {
@@ -93,9 +94,9 @@ class hash_map {
     });
   }
 
-  /// Lines in which keys are looked for first.
+  /// The number of lines at which chains begin.
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
-  /// The first violated invariant; "" if there is none. Visits everything.
+  /// Returns the first violated invariant; "" if there is none. Visits all entries.
   [[nodiscard]] std::string check() const {
     std::string wrong;
     for_each_line([&](line& at, std::size_t number) {
@@ -116,7 +117,7 @@ class hash_map {
   using line = detail::hash_line<slot>;
   static_assert(sizeof(line) == base::cache_line_size);
 
-  /// Where an entry is; nowhere, if `in` is null.
+  /// The position of an entry; nowhere if `in` is nullptr.
   struct place {
     line* in;
     std::size_t number;
@@ -130,7 +131,8 @@ class hash_map {
     std::array<tx::pointer<line>, max_segments> segments;
   };
 
-  /// Lines that are split at a time; a sample of them, and the sample that confirms it.
+  /// The number of lines that are split at a time, of a sample of lines, and of the sample that
+  /// confirms the first one.
   static constexpr std::size_t step_lines = 64;
   static constexpr std::size_t few_lines = 64;
   static constexpr std::size_t many_lines = 512;
@@ -185,11 +187,11 @@ class hash_map {
       return false;
     }
     if (lines_ == 0) begin();
-    // The key and the value may be views of what growing moves: they are stored before.
+    // The key and the value may be views of entries that growth moves: they are stored before it.
     if (put_in_chain(line_for(hash), tag_of(hash), key, value)) grow_if_crowded(line_for(hash));
     return true;
   }
-  /// True if the chain has a line more.
+  /// Returns true if the chain has one more line.
   template <class... Arguments>
   bool put_in_chain(std::size_t number, detail::hash_tag tag, const Arguments&... arguments) {
     line& first = line_at(number);
@@ -205,7 +207,7 @@ class hash_map {
     first.set_next(more);
     return true;
   }
-  /// `gone` is empty. The first line of a chain stays.
+  /// Removes `gone`, which is empty, from its chain, unless it is the first line.
   void drop(line& gone, line& first) {
     if (&gone == &first) return;
     line* before = &first;
@@ -222,13 +224,13 @@ class hash_map {
     ::new (&line_at(0)) line;
     lines_ = 1;
   }
-  /// Its lines hold anything.
+  /// The lines hold anything.
   void make_segment(std::size_t number, std::size_t lines) {
     directory_->segments[number] =
         static_cast<line*>(tx::heap(tx::running()).allocate(lines * sizeof(line), alignof(line)));
   }
 
-  /// Line `number` and those behind it tell how full all are. Few of them are looked at, mostly.
+  /// Estimates how full all lines are from line `number` and the lines after it. Mostly reads few.
   void grow_if_crowded(std::size_t number) {
     if (are_crowded(number + 1, few_lines) && are_crowded(number + 1, many_lines)) split_some();
   }
@@ -251,7 +253,7 @@ class hash_map {
     for (std::size_t number = first; number < last; ++number) split(number, whole);
     lines_ = whole + last;
   }
-  /// What belongs there now goes to the new line whole + number.
+  /// Moves the entries that now belong to the new line whole + number there.
   void split(std::size_t number, std::size_t whole) {
     line& first = line_at(number);
     ::new (&line_at(whole + number)) line;
@@ -275,7 +277,7 @@ class hash_map {
     return hash_of(of.slot(i).entry().key.get()) & (2 * whole - 1);
   }
 
-  tx::pointer<directory> directory_;  // null: there was never a key
+  tx::pointer<directory> directory_;  // nullptr: there was never a key
   tx::field<std::uint64_t> lines_;
 };
 

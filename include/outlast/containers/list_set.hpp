@@ -1,4 +1,4 @@
-// A set as a list in ascending order.
+// A set in transactions, as a list in ascending order.
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
@@ -9,12 +9,12 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. `Key` is trivially copyable and ordered by <.
-/// Operations visit all smaller keys.
+/// Sequential code, an object of a transaction manager. `Key` is trivially copyable and ordered
+/// by <. Operations visit all smaller keys.
 template <class Key>
 class list_set {
  public:
-  /// False if it is there. Throws out_of_space.
+  /// Adds `key`. Returns false if it exists. Throws out_of_space.
   bool insert(const Key& key) {
     tx::pointer<node>& link = place_of(key);
     if (holds(link, key)) return false;
@@ -22,7 +22,7 @@ class list_set {
     return true;
   }
 
-  /// False if it is not there.
+  /// Removes `key`. Returns false if it does not exist.
   bool erase(const Key& key) {
     tx::pointer<node>& link = place_of(key);
     if (!holds(link, key)) return false;
@@ -35,14 +35,14 @@ class list_set {
   [[nodiscard]] bool contains(const Key& key) const {
     return holds(const_cast<list_set*>(this)->place_of(key), key);
   }
-  /// Visits all keys: a number of them would be one line more in every change.
+  /// Visits all keys: a counter would be one more line to write in every change.
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t all = 0;
     for_each([&all](const Key&) { ++all; });
     return all;
   }
 
-  /// Calls `visit(key)` in ascending order.
+  /// Calls `visit(key)` for each key in ascending order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const node* at = first_; at != nullptr; at = at->next) visit(at->key.get());
@@ -55,7 +55,7 @@ class list_set {
     tx::pointer<node> next;
   };
 
-  /// The link behind all smaller keys.
+  /// The link after all smaller keys.
   [[nodiscard]] tx::pointer<node>& place_of(const Key& key) {
     tx::pointer<node>* link = &first_;
     while (*link != nullptr && (*link)->key.get() < key) link = &link->get()->next;

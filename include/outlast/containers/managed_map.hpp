@@ -1,4 +1,4 @@
-// A sequential map in a manager of its own, with the interface of the library's maps.
+// A sequential map with a manager of its own, and the interface of the library's maps.
 #pragma once
 
 #include <outlast/containers/detail/stored.hpp>
@@ -15,33 +15,34 @@
 namespace outlast::containers {
 
 /// `Map` is one of these containers, `Manager` an engine. Each member function is a transaction;
-/// for several at once use manager() and named(). Strings are given as std::string_view, and
-/// copied: an engine may run an update after its caller has returned. get() answers with a copy. An
-/// engine runs reads on their caller's thread.
+/// manager() and named() allow several in one. Strings are passed as std::string_view, and copied,
+/// because an engine may run an update after its caller has returned. get() returns a copy. Reads
+/// run on the caller's thread.
 ///
 /// Thread-safety, progress and durability: the manager's.
 template <class Manager, class Map>
 class managed_map {
   template <class T>
-  using view_of = containers::detail::view_of<T>;
+  using view_of = detail::view_of<T>;
 
  public:
   using pool_type = typename Manager::pool_type;
   using key_type = typename Map::key_type;
   using mapped_type = typename Map::mapped_type;
-  /// For reports: the engine, and the domain under it.
+  /// The engine, and the domain under it, for reports.
   struct policy_type {
     using domain_type = typename Manager::domain_type;
     [[nodiscard]] static std::string name() { return std::string(Manager::engine_name()); }
   };
 
-  /// Attaches the manager `name`; creates it if there is none. Throws what Manager's constructor
-  /// and root() throw.
+  /// Attaches the manager `name`, and creates it if there is none. Throws the exceptions of
+  /// Manager's constructor and of root().
   managed_map(pool_type& pool, std::string_view name, const tx::options& wanted = {})
       : manager_(std::make_unique<Manager>(pool, name, wanted)),
         map_(manager_->template root<Map>("map")) {}
 
-  /// As the map's. Durable at return. Those that add throw out_of_space without effect.
+  /// Adds an entry. Returns false, without a change, if the key exists. Durable at return, as are
+  /// put(), update() and erase(). Throws out_of_space without effect, as all of these do.
   bool insert(view_of<key_type> key, view_of<mapped_type> value) {
     return manager_->update(map_, [key = key_type(key), value = mapped_type(value)](Map& m) {
       return m.insert(key, value);
@@ -73,13 +74,14 @@ class managed_map {
   [[nodiscard]] std::size_t size() {
     return manager_->read(map_, [](const Map& m) { return m.size(); });
   }
-  /// Calls `visit(key, value)` for each key of one moment; views are valid during the call.
+  /// Calls `visit(key, value)` for each key, as of one point in time. Views are valid during the
+  /// call.
   template <class Visit>
   void for_each(Visit&& visit) {
     manager_->read(map_, [&](const Map& m) { m.for_each(visit); });
   }
 
-  /// The first invariant of the map that is violated; "" if there is none. Visits everything.
+  /// Returns the first violated invariant of the map; "" if there is none. Visits all entries.
   [[nodiscard]] std::string check()
     requires requires(const Map& m) { m.check(); }
   {
@@ -88,8 +90,8 @@ class managed_map {
     return wrong;
   }
 
-  /// Blocks that the manager's heap has in use and that are not the map's. Visits everything. With
-  /// no object but the map there are two: the map's and its name's.
+  /// Returns the number of blocks of the manager's heap that are not blocks of the map. Visits all.
+  /// If the map is the only object there are two: the object itself, and its name.
   [[nodiscard]] std::size_t blocks_besides()
     requires requires(const Map& m) { m.blocks(); }
   {

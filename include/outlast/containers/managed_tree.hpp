@@ -1,4 +1,5 @@
-// A B+-tree in a manager of its own, with snapshots and iterators that hold no lock and no replica.
+// A B+-tree with a manager of its own, and with snapshots and iterators that hold no lock and no
+// replica.
 //
 //   outlast::containers::managed_tree<outlast::tx::left_right<>,
 //       outlast::containers::bplus_tree<std::string, std::string>> all(pool, "all");
@@ -7,29 +8,31 @@
 //   all.erase("key");
 //   for (auto at = then.iterate(); at.is_valid(); at.next()) show(at.key(), at.value());
 //
-// What a snapshot sees: the keys and values of one moment between the call and the return of
-// take_snapshot(), whatever is done afterwards. How long: until its last copy and its last iterator
-// are gone, and no longer than the tree's object; a crash or a reopening ends all.
+// Content of a snapshot (multi-version concurrency control): the keys and values at one point in
+// time between the call and the return of take_snapshot(). Later changes are not visible. A
+// snapshot lasts until its last copy and its last iterator are destroyed. The tree's object must
+// outlive it. A crash or a reopening ends all snapshots.
 //
-// What it costs: one update, unless nothing has changed since the last one: then a read. Then for
-// each page that it sees the first change afterwards copies that, and a string above 16 bytes
-// that is replaced or erased stays where it was. So the space of what it sees and the tree does not
-// hold any more, once, however many snapshots see it. Reading it flushes nothing and waits for
-// nobody, if the manager's reads do not: each step of an iterator is one of these, or a look at
-// what the last one has brought.
+// Cost: taking a snapshot is one update, or a read if nothing has changed since the last snapshot.
+// Afterwards the first change of each page in the snapshot copies the page, and a string of more
+// than 16 bytes that is replaced or erased is kept. So snapshots take the space of the pages and
+// strings that the tree does not have any more, once, for any number of snapshots. Reading flushes
+// nothing, and waits only if the manager's reads do: each step of an iterator is such a read, or
+// uses entries of the last one. The number of open snapshots does not change the cost of an update.
 //
-// When its space comes back: the updates that follow the end of a snapshot give back 64 blocks
-// each, and twice what the one before has retired under snapshots, so that what is retired and what
-// comes back stay in proportion; collect() gives back all. Where an update finds no room it does so
-// too, and tries again. What the snapshots of a process held when it ended, or crashed, comes back
-// in the same way from the next opening on. However many are open, an update costs the same.
+// Reclamation: after the end of a snapshot, each update frees 64 blocks, and twice the number of
+// blocks that the update before it has retired under snapshots. So the retired blocks stay
+// in proportion. collect() frees all. An update that finds no room does so too, and tries again.
+// The same happens after an opening to the blocks that the snapshots of an earlier process have
+// left.
 #pragma once
 
 #include <outlast/base/error.hpp>
 #include <outlast/containers/detail/copied_entries.hpp>
 #include <outlast/containers/detail/dropped_snapshots.hpp>
 #include <outlast/containers/detail/stored.hpp>
-#include <outlast/containers/managed_map.hpp>
+#include <outlast/tx/heap.hpp>
+#include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 #include <outlast/tx/transaction.hpp>
 
@@ -49,40 +52,48 @@
 
 namespace outlast::containers {
 
-/// `Tree` is a containers::bplus_tree, `Manager` an engine; the rest as managed_map.
+/// `Tree` is a containers::bplus_tree, `Manager` an engine. Each member function is a transaction.
+/// Strings are passed as std::string_view, and copied, because an engine may run an update after
+/// its caller has returned. get() returns a copy.
 ///
-/// An order of run time is given when the tree is attached; what it refers to lives as long as the
-/// tree's object. Another one than the tree's own finds keys no more: check() tells.
+/// An order that is chosen at run time is passed when the tree is attached. Requires: it is the
+/// order with which the tree was created, and objects that it refers to outlive the tree's object.
+/// With another order, lookups miss keys, which check() reports.
 ///
-/// Thread-safety: all members may be called concurrently; so may those of one snapshot. An iterator
-/// is used by one thread at a time. Progress: the manager's, but that a snapshot locks mutexes when
-/// it is taken and when it ends; the first one after a change is taken by an update. Durability:
+/// Thread-safety: all members may be called concurrently, also those of one snapshot. An iterator
+/// is used by one thread at a time. Progress: the manager's, except that a snapshot locks mutexes
+/// when it is taken and when it ends. The first snapshot after a change is an update. Durability:
 /// the manager's. Snapshots are volatile.
 template <class Manager, class Tree>
-class managed_tree : private managed_map<Manager, Tree> {
-  using base_type = managed_map<Manager, Tree>;
+class managed_tree {
   using dropped = detail::dropped_snapshots<typename Tree::snapshot>;
   using held = typename dropped::held;
   using closing = typename dropped::closing;
   template <class T>
-  using view_of = containers::detail::view_of<T>;
+  using view_of = detail::view_of<T>;
 
  public:
-  using typename base_type::key_type;
-  using typename base_type::mapped_type;
-  using typename base_type::policy_type;
-  using typename base_type::pool_type;
+  using pool_type = typename Manager::pool_type;
+  using key_type = typename Tree::key_type;
+  using mapped_type = typename Tree::mapped_type;
+  /// The engine, and the domain under it, for reports.
+  struct policy_type {
+    using domain_type = typename Manager::domain_type;
+    [[nodiscard]] static std::string name() { return std::string(Manager::engine_name()); }
+  };
   using order_type = typename Tree::order_type;
   class snapshot;
   class iterator;
 
-  /// Attaches the manager `name`; creates it if there is none. Snapshots of an earlier process are
-  /// closed; what they kept is given back by the updates that follow. Not so if `is_damaged`: then
-  /// it is only to be read, with visit_readable(). Throws what Manager's constructor, root() and
-  /// update() throw.
+  /// Attaches the manager `name`, and creates it if there is none. Closes the snapshots of an
+  /// earlier process; the next updates free their blocks. If `is_damaged` it does not, and the tree
+  /// must only be read, with visit_readable(). Throws the exceptions of Manager's constructor, of
+  /// root() and of update().
   managed_tree(pool_type& pool, std::string_view name, const tx::options& wanted = {},
                order_type order = order_type(), bool is_damaged = false)
-      : base_type(pool, name, wanted), order_(order) {
+      : manager_(std::make_unique<Manager>(pool, name, wanted)),
+        tree_(manager_->template root<Tree>("map")),
+        order_(order) {
     if (is_damaged) return;
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_versions(); })) return;
     if (!manager().read(named(), [](const Tree& t) { return t.keeps_sound_versions(); })) {
@@ -95,7 +106,8 @@ class managed_tree : private managed_map<Manager, Tree> {
     if (all->which.holder != 0) dropped_->drop(std::move(all));
   }
 
-  /// As the tree's. Durable at return. Throw out_of_space without effect.
+  /// Adds an entry. Returns false, without a change, if the key exists. Durable at return, as are
+  /// put(), update() and erase(). Throws out_of_space without effect, as all of these do.
   bool insert(view_of<key_type> key, view_of<mapped_type> value) {
     return change([key = key_type(key), value = mapped_type(value), order = order_](Tree& t) {
       return t.insert(key, value, order);
@@ -114,20 +126,20 @@ class managed_tree : private managed_map<Manager, Tree> {
   bool erase(view_of<key_type> key) {
     return change([key = key_type(key), order = order_](Tree& t) { return t.erase(key, order); });
   }
-  /// f(Tree&) as one operation, for several changes at once. As Manager::update().
+  /// Runs f(Tree&) as one operation, for several changes together. See Manager::update().
   template <std::invocable<Tree&> F>
   auto change(F&& f) {
     using answer = std::invoke_result_t<F&, Tree&>;
     static_assert(tx::detail::is_result<std::remove_cvref_t<answer>>,
                   "a transaction answers with a trivially copyable value that is no view");
     if (tx::detail::current() != nullptr) return manager().update(named(), std::forward<F>(f));
-    tidy_some();
+    reclaim_some();
     const auto run = [&](auto&& each) {
       return manager().update(named(), counted(std::forward<decltype(each)>(each)));
     };
     const auto done = [&] {
       if (!dropped_->any()) return run(std::forward<F>(f));
-      return with_room([&] {
+      return retry_after_reclaim([&] {
         if constexpr (requires { requires Manager::runs_after_return; }) {
           return run(f);  // a copy
         } else {
@@ -149,17 +161,18 @@ class managed_tree : private managed_map<Manager, Tree> {
     });
     return found;
   }
-  /// Calls `visit(key, value)` for each key of one moment; views are valid during the call.
+  /// Calls `visit(key, value)` for each key, as of one point in time. Views are valid during the
+  /// call.
   template <class Visit>
   void for_each(Visit&& visit) {
     read([&](const Tree& t) { t.for_each(visit, order_); });
   }
-  /// f(const Tree&) as one operation, on the caller's thread. As Manager::read().
+  /// Runs f(const Tree&) as one operation, on the caller's thread. See Manager::read().
   template <std::invocable<const Tree&> F>
   auto read(F&& f) {
     return manager().read(named(), std::forward<F>(f));
   }
-  /// The first invariant of the tree that is violated; "" if there is none. Visits everything.
+  /// Returns the first violated invariant of the tree; "" if there is none. Visits all entries.
   [[nodiscard]] std::string check() {
     std::string wrong;
     read([&](const Tree& t) { wrong = t.check(order_); });
@@ -167,24 +180,31 @@ class managed_tree : private managed_map<Manager, Tree> {
   }
   [[nodiscard]] order_type order() const { return order_; }
 
-  using base_type::blocks_besides;
-  using base_type::manager;
-  using base_type::named;
-  using base_type::size;
+  [[nodiscard]] std::size_t size() {
+    return read([](const Tree& t) { return t.size(); });
+  }
+  /// Returns how many blocks of the manager's heap belong to no tree. Visits everything. Without
+  /// other objects there are two: the tree's object and its name.
+  [[nodiscard]] std::size_t blocks_besides() {
+    return read([](const Tree& t) { return tx::heap(tx::running()).blocks_in_use() - t.blocks(); });
+  }
 
-  /// What it holds now, to be read later. Takes an update, which is durable at return, unless
-  /// nothing has changed since the last one: then a read. Throws out_of_space, std::bad_alloc;
-  /// inside of an operation, which could be taken back, error{refused}.
+  [[nodiscard]] Manager& manager() noexcept { return *manager_; }
+  [[nodiscard]] tx::root<Tree> named() const noexcept { return tree_; }
+
+  /// Returns a snapshot of the tree. Runs an update, which is durable at return, or a read if
+  /// nothing has changed since the last snapshot. Throws out_of_space, std::bad_alloc, and
+  /// error{refused} inside an operation, which could be undone.
   [[nodiscard]] snapshot take_snapshot();
 
-  /// Gives back all that only dropped snapshots have kept, in several updates. False if there was
-  /// no room for that. Does nothing inside of an operation.
+  /// Frees all blocks that only dropped snapshots keep, in several updates. Returns false if there
+  /// was no room for these. Does nothing inside an operation.
   bool collect() {
     if (tx::detail::current() != nullptr) return true;
     for (;;) {
-      const outcome_of_tidying one = tidy(max_at_once, 0);
-      if (one == outcome_of_tidying::no_room) return false;
-      if (one == outcome_of_tidying::nothing_there) break;
+      const reclaim_outcome one = reclaim(max_blocks_per_update, 0);
+      if (one == reclaim_outcome::no_room) return false;
+      if (one == reclaim_outcome::nothing_there) break;
     }
     if (manager().read(named(), [](const Tree& t) { return t.keeps_closed(); })) {
       manager().update(named(), [](Tree& t) { t.sweep_snapshots(0); });
@@ -193,10 +213,10 @@ class managed_tree : private managed_map<Manager, Tree> {
   }
 
  private:
-  static constexpr std::size_t at_once = 64;
-  static constexpr std::size_t max_at_once = 1024;
+  static constexpr std::size_t blocks_per_update = 64;
+  static constexpr std::size_t max_blocks_per_update = 1024;
 
-  /// What a change answered, and how many blocks it retired that a snapshot sees.
+  /// The result of a change, and the number of retired blocks that a snapshot sees.
   template <class T>
   struct counted_answer {
     T value;
@@ -205,7 +225,8 @@ class managed_tree : private managed_map<Manager, Tree> {
   struct counted_end {
     std::size_t retired;
   };
-  /// `F`, and what it retires is counted. Is const to call if `F` is.
+  /// Returns a function that calls `f`, and counts the blocks that it retires. Its call is const if
+  /// that of `f` is.
   template <class F>
   static auto counted(F&& f) {
     using function = std::decay_t<F>;
@@ -226,9 +247,9 @@ class managed_tree : private managed_map<Manager, Tree> {
     }
   }
 
-  /// Where it lacks space that dropped snapshots have, that is given back, and it is tried again.
+  /// Calls `attempt`. If it lacks space that dropped snapshots have, frees that and tries again.
   template <class Attempt>
-  auto with_room(Attempt&& attempt) {
+  auto retry_after_reclaim(Attempt&& attempt) {
     constexpr int max_attempts = 4;  // others may use what came back
     for (int i = 1;; ++i) {
       const std::uint64_t before = dropped_->rounds();
@@ -241,30 +262,31 @@ class managed_tree : private managed_map<Manager, Tree> {
     }
   }
 
-  enum class outcome_of_tidying { nothing_there, some_done, no_room };
+  enum class reclaim_outcome { nothing_there, some_done, no_room };
 
-  /// Before an update: in proportion to what the last ones have retired.
-  void tidy_some() {
+  /// Frees blocks before an update, in proportion to the blocks that the last updates retired.
+  void reclaim_some() {
     std::size_t retired = retired_.load(std::memory_order_relaxed);
     if (retired != 0) retired = retired_.exchange(0, std::memory_order_relaxed);
-    if (dropped_->any()) tidy(at_once + 2 * retired, at_once + dropped_->open());
+    if (dropped_->any())
+      reclaim(blocks_per_update + 2 * retired, blocks_per_update + dropped_->open());
   }
-  /// Closes snapshots that were dropped, and gives back about `limit` blocks that they kept, in an
-  /// update of its own; less where there is no room for that.
-  outcome_of_tidying tidy(std::size_t limit, std::size_t spare) {
+  /// Closes dropped snapshots, and frees about `limit` blocks that they kept, in an update of its
+  /// own. Frees fewer if there is no room for that.
+  reclaim_outcome reclaim(std::size_t limit, std::size_t spare) {
     closing now(*dropped_);
-    if (now.empty()) return outcome_of_tidying::nothing_there;
+    if (now.empty()) return reclaim_outcome::nothing_there;
     for (; limit != 0; limit /= 4) {
       try {
         now.note(manager().update(named(), [these = now.snapshots(), limit, spare](Tree& t) {
           return close_in(t, these, limit, spare);
         }));
-        return outcome_of_tidying::some_done;
+        return reclaim_outcome::some_done;
       } catch (const out_of_space&) {
         continue;
       }
     }
-    return outcome_of_tidying::no_room;
+    return reclaim_outcome::no_room;
   }
   static auto close_in(Tree& t, const typename closing::several& these, std::size_t limit,
                        std::size_t spare) {
@@ -281,6 +303,8 @@ class managed_tree : private managed_map<Manager, Tree> {
   [[nodiscard]] std::shared_ptr<held> last_known();
   [[nodiscard]] std::shared_ptr<held> share(std::unique_ptr<held> one);
 
+  std::unique_ptr<Manager> manager_;
+  tx::root<Tree> tree_;
   [[no_unique_address]] order_type order_;
   std::shared_ptr<dropped> dropped_ = std::make_shared<dropped>();
   std::atomic<std::size_t> retired_{0};  // blocks that snapshots see, by the last updates
@@ -288,11 +312,12 @@ class managed_tree : private managed_map<Manager, Tree> {
   std::weak_ptr<held> latest_;
 };
 
-/// The keys and values of one moment. Copies are the same snapshot.
+/// The keys and values at one point in time. Copies refer to the same snapshot.
 template <class Manager, class Tree>
 class managed_tree<Manager, Tree>::snapshot {
  public:
-  /// Wait-free if the manager's reads are.
+  /// Returns true if the snapshot has `key`. Wait-free if the manager's reads are, as are get() and
+  /// read().
   [[nodiscard]] bool contains(view_of<key_type> key) const {
     return read([&](const auto& content) { return content.contains(key); });
   }
@@ -303,13 +328,13 @@ class managed_tree<Manager, Tree>::snapshot {
     });
     return found;
   }
-  /// f(const Tree::content&) as one operation of the manager, without copies.
+  /// Runs f(const Tree::content&) as one operation of the manager, without copies.
   template <class F>
   auto read(F&& f) const {
     return in_->read([&](const Tree& t) { return f(t.at(held_->which, in_->order())); });
   }
   [[nodiscard]] std::size_t size() const noexcept { return held_->which.count; }
-  /// An iterator at the first key.
+  /// Returns an iterator at the first key.
   [[nodiscard]] iterator iterate() const {
     iterator made(*this);
     made.seek_to_first();
@@ -336,15 +361,16 @@ auto managed_tree<Manager, Tree>::take_snapshot() -> snapshot {
       manager().read(named(), [&](const Tree& t) { return t.is_latest(known->which); })) {
     return {*this, std::move(known)};
   }
-  tidy_some();
+  reclaim_some();
   auto made = std::make_unique<held>();
-  made->which = with_room(
+  made->which = retry_after_reclaim(
       [this] { return manager().update(named(), [](Tree& t) { return t.open_snapshot(); }); });
   dropped_->note_open();
   return {*this, share(std::move(made))};
 }
 
-/// One that somebody has, or had and is not closed yet. Null: nobody has.
+/// Returns the last snapshot if a handle has it, or if it is dropped and not closed yet; otherwise
+/// nullptr.
 template <class Manager, class Tree>
 auto managed_tree<Manager, Tree>::last_known() -> std::shared_ptr<held> {
   {
@@ -364,17 +390,18 @@ auto managed_tree<Manager, Tree>::share(std::unique_ptr<held> one) -> std::share
   return shared;
 }
 
-/// A place in a snapshot, which it keeps. It holds copies of some entries about that place, at most
-/// 64 or as many as have 64 KiB, in ordinary memory, and nothing else: no lock, and no replica.
+/// A position in a snapshot, which the iterator keeps open. It has copies of some entries around
+/// the position in ordinary memory: at most 64, or as many as fit into 64 KiB. It holds no lock and
+/// no replica.
 template <class Manager, class Tree>
 class managed_tree<Manager, Tree>::iterator {
  public:
-  /// Nowhere.
+  /// An iterator at no key.
   explicit iterator(const snapshot& of) : in_(of) {}
 
-  /// Is it at a key? Otherwise only seeking is allowed.
+  /// Returns true if the iterator is at a key. Otherwise only seek functions may be called.
   [[nodiscard]] bool is_valid() const noexcept { return at_ < near_.size(); }
-  /// Valid until the iterator is moved.
+  /// Returns the key. The view is valid until the iterator is moved, as is that of value().
   [[nodiscard]] view_of<key_type> key() const { return near_.key(at_); }
   [[nodiscard]] view_of<mapped_type> value() const { return near_.value(at_); }
 
@@ -386,17 +413,17 @@ class managed_tree<Manager, Tree>::iterator {
     begin_seek();
     load_down([](const auto& content, auto& take) { content.descend(take); });
   }
-  /// To the first key that is not less than `key`.
+  /// Moves to the first key that is not less than `key`.
   void seek(view_of<key_type> key) {
     begin_seek();
     load_up([&](const auto& content, auto& take) { content.ascend_from(key, take); });
   }
-  /// To the last key that is not greater than `key`.
+  /// Moves to the last key that is not greater than `key`.
   void seek_back(view_of<key_type> key) {
     begin_seek();
     load_down([&](const auto& content, auto& take) { content.descend_from(key, take); });
   }
-  /// To the key behind, or nowhere.
+  /// Moves to the next key, or to no key after the last one. Requires: is_valid().
   void next() {
     if (goes_down_ ? at_ > 0 : at_ + 1 < near_.size()) {
       at_ = goes_down_ ? at_ - 1 : at_ + 1;
@@ -408,7 +435,7 @@ class managed_tree<Manager, Tree>::iterator {
       require_order(last, last_read());
     });
   }
-  /// To the key before, or nowhere.
+  /// Moves to the previous key, or to no key before the first one. Requires: is_valid().
   void prev() {
     if (goes_down_ ? at_ + 1 < near_.size() : at_ > 0) {
       at_ = goes_down_ ? at_ + 1 : at_ - 1;
@@ -422,11 +449,11 @@ class managed_tree<Manager, Tree>::iterator {
   }
 
  private:
-  static constexpr std::size_t fewest = 4;
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t min_entries = 4;
+  static constexpr std::size_t max_entries = 64;
   static constexpr std::size_t max_bytes = std::size_t{64} << 10;
 
-  void begin_seek() noexcept { at_once_ = fewest; }
+  void begin_seek() noexcept { entries_per_read_ = min_entries; }
 
   /// Reads the next entries in the direction of `walk`.
   template <class Walk>
@@ -435,21 +462,22 @@ class managed_tree<Manager, Tree>::iterator {
     at_ = 0;
     auto take = [&](view_of<key_type> key, view_of<mapped_type> value) {
       near_.add(key, value);
-      return near_.size() < at_once_ && near_.bytes() < max_bytes;
+      return near_.size() < entries_per_read_ && near_.bytes() < max_bytes;
     };
     try {
       in_.read([&](const auto& content) { walk(content, take); });
     } catch (...) {
-      near_.clear();  // it is nowhere
+      near_.clear();  // it is at no key
       throw;
     }
-    at_once_ = std::min(most, 2 * at_once_);
+    entries_per_read_ = std::min(max_entries, 2 * entries_per_read_);
   }
   [[nodiscard]] std::optional<key_type> last_read() const {
     if (near_.size() == 0) return std::nullopt;
     return key_type(near_.key(near_.size() - 1));
   }
-  /// In a tree whose keys are out of order steps could run in a circle.
+  /// Throws corruption if `low` is not less than `high`: in a damaged tree steps could run in a
+  /// circle.
   void require_order(const std::optional<key_type>& low, const std::optional<key_type>& high) {
     if (!low || !high || in_.in_->order()(*low, *high)) return;
     tx::detail::refuse_damage("keys of a tree are out of order");
@@ -469,7 +497,7 @@ class managed_tree<Manager, Tree>::iterator {
   detail::copied_entries<key_type, mapped_type> near_;  // in the order in which they were read
   bool goes_down_ = false;                              // they descend
   std::size_t at_ = 0;                                  // in near_
-  std::size_t at_once_ = fewest;
+  std::size_t entries_per_read_ = min_entries;
 };
 
 }  // namespace outlast::containers

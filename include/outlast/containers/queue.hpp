@@ -1,4 +1,4 @@
-// First in, first out.
+// A first-in, first-out queue in transactions.
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
@@ -12,15 +12,16 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. `T` is trivially copyable.
+/// Sequential code, an object of a transaction manager. `T` is trivially copyable.
 ///
 /// Invariants:
-///   I1  all chunks but the last one are full, but for the values that were taken of the first one.
+///   I1  all chunks except the last one are full, apart from the values that pop() took from the
+///       first one.
 ///   I2  there is no chunk without a value.
 template <class T>
 class queue {
  public:
-  /// Throws out_of_space.
+  /// Appends a value. Throws out_of_space.
   void push(const T& value) {
     const std::size_t place = (taken_ + count_) % chunk::places;
     if (place == 0) {
@@ -36,7 +37,7 @@ class queue {
     ++count_;
   }
 
-  /// Takes the value that has been there longest, or nothing.
+  /// Removes and returns the oldest value; std::nullopt if the queue is empty.
   std::optional<T> pop() {
     if (count_ == 0) return std::nullopt;
     const T value = first_->at(taken_);
@@ -49,7 +50,7 @@ class queue {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  /// Calls `visit(value)` in their order.
+  /// Calls `visit(value)` for each value, the oldest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     const chunk* at = first_;

@@ -1,4 +1,4 @@
-// An ordered map as a balanced tree.
+// An ordered map in transactions, as a red-black tree.
 #pragma once
 
 #include <outlast/containers/detail/stored.hpp>
@@ -13,19 +13,19 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. Key and Value are trivially copyable, keys are
-/// ordered by <; or they are std::string for bytes of any number, which are given and shown as
-/// std::string_view, and ordered as unsigned bytes. A view is valid inside of the transaction,
-/// until the tree changes.
+/// Sequential code, an object of a transaction manager. Key and Value are trivially copyable, and
+/// keys are ordered by <. Or they are std::string, for byte strings of any length. These are passed
+/// and returned as std::string_view, and ordered as unsigned bytes. A view is valid inside the
+/// transaction, until the tree changes.
 ///
-/// What throws out_of_space may have done half of its work: the operation has to end with it, which
-/// takes everything back.
+/// A member that throws out_of_space may have changed part of the tree. The operation must then end
+/// with the exception, which undoes all its changes.
 ///
 /// Invariants:
 ///   I1  keys strictly increase from left to right.
 ///   I2  no red node has a red child, and the root is black.
-///   I3  every way from the root to a missing child passes equally many black nodes.
-/// So no key is deeper than twice the logarithm of their number. [CLRS, chapter 13]
+///   I3  every path from the root to a missing child has equally many black nodes.
+/// So no key is deeper than twice the logarithm of the number of keys. [CLRS, chapter 13]
 template <class Key, class Value>
 class red_black_tree {
   using key_view = detail::view_of<Key>;
@@ -35,18 +35,19 @@ class red_black_tree {
   using key_type = Key;
   using mapped_type = Value;
 
-  /// False, and no change, if the key is there. Throws out_of_space.
+  /// Adds an entry. Returns false, without a change, if the key exists. Throws out_of_space.
   bool insert(key_view key, value_view value) { return add(key, value, false); }
-  /// The key has the value; true if it is new. Throws out_of_space.
+  /// Sets the value of a key. Returns true if the key is new. Throws out_of_space.
   bool put(key_view key, value_view value) { return add(key, value, true); }
-  /// Another value for a key; false if it is not there. Throws out_of_space, if values are strings.
+  /// Replaces the value of a key. Returns false if the key does not exist. Throws out_of_space if
+  /// values are strings.
   bool update(key_view key, value_view value) {
     node* const at = find(key);
     if (at == nullptr) return false;
     at->value.set(value);
     return true;
   }
-  /// False if it is not there.
+  /// Removes a key. Returns false if it does not exist.
   bool erase(key_view key) {
     node* const at = find(key);
     if (at == nullptr) return false;
@@ -63,7 +64,7 @@ class red_black_tree {
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  /// Calls `visit(key, value)` in ascending order.
+  /// Calls `visit(key, value)` for each key in ascending order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const node* at = first(); at != nullptr; at = next_of(at)) {
@@ -71,7 +72,7 @@ class red_black_tree {
     }
   }
 
-  /// The first violated invariant; "" if there is none. Visits everything.
+  /// Returns the first violated invariant; "" if there is none. Visits all entries.
   [[nodiscard]] std::string check() const {
     if (is_red(root_)) return "I2: the root is red";
     std::size_t nodes = 0;
@@ -94,7 +95,7 @@ class red_black_tree {
 
   static side other(side at) noexcept { return at == left ? right : left; }
   static bool is_red(const node* at) noexcept { return at != nullptr && at->red; }
-  /// On which side of its parent.
+  /// The side of `at` below its parent.
   static side side_of(const node* at) noexcept {
     return at->parent->child[left] == at ? left : right;
   }
@@ -137,7 +138,7 @@ class red_black_tree {
     return true;
   }
 
-  /// `at` goes down to the side `to`, its child on the other side takes its place.
+  /// Moves `at` down to the side `to`; its child on the other side takes its place.
   void rotate(node* at, side to) {
     node* const up = at->child[other(to)];
     node* const between = up->child[to];
@@ -149,7 +150,7 @@ class red_black_tree {
     at->parent = up;
   }
 
-  /// `at` is red, and perhaps its parent too.
+  /// Restores I2 above `at`, which is red, if its parent is red too.
   void repair_red(node* at) {
     while (is_red(at->parent)) {
       node* const parent = at->parent;
@@ -193,7 +194,8 @@ class red_black_tree {
     tx::free(gone);
   }
 
-  /// On the side `at` of `parent` (null: at the root) every way passes a black node too few.
+  /// Restores I3: on the side `at` of `parent` (nullptr: at the root) every path has one black node
+  /// too few.
   void repair_black(node* parent, side at) {
     while (parent != nullptr && !is_red(parent->child[at])) {
       node* sibling = parent->child[other(at)];
@@ -249,7 +251,7 @@ class red_black_tree {
     return at->parent;
   }
 
-  /// Black nodes on every way down from `at`, its missing children included.
+  /// The number of black nodes on every path down from `at`, including its missing children.
   [[nodiscard]] std::size_t check_below(const node* at, std::size_t& nodes,
                                         std::string& wrong) const {
     if (at == nullptr) return 1;

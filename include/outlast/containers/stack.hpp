@@ -1,4 +1,4 @@
-// Last in, first out.
+// A last-in, first-out stack in transactions.
 #pragma once
 
 #include <outlast/containers/detail/stored_names.hpp>
@@ -12,13 +12,13 @@
 
 namespace outlast::containers {
 
-/// Sequential; an object of a transaction manager. `T` is trivially copyable.
+/// Sequential code, an object of a transaction manager. `T` is trivially copyable.
 ///
-/// Invariant: all chunks but the top one are full, and that is not empty.
+/// Invariant: all chunks except the top one are full, and the top one is not empty.
 template <class T>
 class stack {
  public:
-  /// Throws out_of_space.
+  /// Pushes a value. Throws out_of_space.
   void push(const T& value) {
     const std::size_t place = count_ % chunk::places;
     if (place == 0) top_ = tx::alloc<chunk>(top_.get());
@@ -26,7 +26,7 @@ class stack {
     ++count_;
   }
 
-  /// Takes the value that was pushed last, or nothing.
+  /// Removes and returns the newest value; std::nullopt if the stack is empty.
   std::optional<T> pop() {
     if (count_ == 0) return std::nullopt;
     const std::size_t place = (count_ - 1) % chunk::places;
@@ -43,7 +43,7 @@ class stack {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  /// Calls `visit(value)`, the last one first.
+  /// Calls `visit(value)` for each value, the newest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     const chunk* at = top_;

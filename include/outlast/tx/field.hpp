@@ -1,4 +1,4 @@
-// The members of objects in transactions: fields, and pointers that hold in every replica.
+// The members of objects in transactions: fields, and pointers that are valid in every replica.
 #pragma once
 
 #include <outlast/base/survives.hpp>
@@ -11,8 +11,8 @@
 
 namespace outlast::tx {
 
-/// A member of any trivially copyable type. Loads are plain loads; stores belong to the transaction
-/// that runs, and throw error{refused} outside of an update.
+/// A member of any trivially copyable type. Loads are plain loads. Stores are part of the running
+/// transaction, and throw error{refused} outside an update.
 ///
 /// Thread-safety: the engine's; user code needs none.
 template <class T>
@@ -59,8 +59,8 @@ class field {
   };
 };
 
-/// A link to an object of the same replica. Stored as a distance from itself, so that all replicas
-/// hold the same bytes, wherever the pool is mapped.
+/// A link to an object of the same replica. It is stored as the distance from itself, so that all
+/// replicas have the same bytes, and the pool can be mapped anywhere.
 template <class T>
 class pointer {
  public:
@@ -92,11 +92,12 @@ class pointer {
   }
 
  private:
-  /// No two addresses are that far from each other. So a pointer may lead to itself.
+  /// No two addresses are so far from each other. Inverting this bit lets a pointer refer to itself
+  /// without being stored as 0.
   static constexpr std::uint64_t not_null = std::uint64_t{1} << 62;
 
   union {
-    std::uint64_t stored_;  // 0: null; else the distance, with one bit turned over
+    std::uint64_t stored_;  // 0: nullptr; otherwise the distance, with one bit inverted
   };
 };
 

@@ -4,22 +4,31 @@ outlast_headers(outlast_library tx
   baselines/detail/cx_queue.hpp
   baselines/detail/cx_session.hpp
   baselines/redo.hpp
-  detail/attached_manager.hpp
+  detail/attached_session.hpp
   detail/changed_pages.hpp
   detail/commit_log.hpp
+  detail/commit_log_region.hpp
   detail/commit_records.hpp
+  detail/commit_ring.hpp
   detail/counted_memory.hpp
+  detail/durable_word.hpp
   detail/helped_request.hpp
   detail/impl/redo_session.hpp
+  detail/log_threads.hpp
   detail/logged_word.hpp
   detail/published_word.hpp
   detail/record.hpp
   detail/redo_manager.hpp
   detail/redo_session.hpp
   detail/redo_state.hpp
+  detail/redo_threads.hpp
+  detail/replica_copy.hpp
+  detail/replica_region.hpp
   detail/replica_session.hpp
+  detail/replica_space.hpp
   detail/replica_word.hpp
   detail/request.hpp
+  detail/working_replicas.hpp
   detail/write_set.hpp
   field.hpp
   heap.hpp

@@ -1,15 +1,15 @@
-// Memory inside a replica: sequential code, whose own words are fields of the transaction.
+// The allocator inside a replica: sequential code, whose own words are fields of the transaction.
 //
-// A replica begins with a heap_header, a line or two per page, and then the pages. Blocks up to
-// four pages come in the allocator's size classes, from slabs of one class; a slab that is empty
-// becomes a run of free pages again, runs that meet are merged, and are split as they are needed.
-// The small blocks that were given back last are remembered in the header, and are the first to be
-// used again: what frees one and allocates another one writes one line besides it. What an
-// operation allocates or frees is undone with it, and a crash leaks nothing.
+// A replica begins with a heap_header, a table with one entry per page, and then the pages. Blocks
+// of up to four pages have the allocator's size classes, and come from slabs of one class. An empty
+// slab becomes a run of free pages again. Adjacent free runs are merged, and split when needed. The
+// header remembers the small blocks that were freed last, which are reused first: a free and an
+// allocation together write only one more line. Allocations and frees are undone with their
+// operation, and a crash leaks nothing.
 //
-// A file may be damaged where no checksum tells. So nothing that was found in a replica leads out
-// of it: numbers of pages, links and sizes are compared with what there is before they are used,
-// and what contradicts that is corruption; the operation has then not happened.
+// No checksum protects the replica, so a damaged file can contain any values. The heap therefore
+// compares page numbers, links and sizes with the bounds of the replica before it uses them. A
+// value out of bounds throws corruption, and the operation has no effect.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -54,7 +54,7 @@ enum class page_kind : std::uint32_t {
   large = 4,     ///< the first of a block of whole pages
 };
 
-/// What the heap knows of a page; of all pages but the first of a run, what it needs to find that.
+/// The state of a page. Pages other than the first of a run have only the link to the first.
 /// On media: docs/formats/tx.md.
 struct page_state {
   field<page_kind> kind;
@@ -70,8 +70,8 @@ static_assert(sizeof(page_state) == 32);
 
 inline constexpr std::size_t run_lists = 32;
 
-/// Blocks of one size class that were given back last, the newest behind: in units of 8 bytes
-/// from the beginning of the replica. Their slabs take them for used.
+/// The blocks of one size class that were freed last, the newest at the end, in units of 8 bytes
+/// from the beginning of the replica. Their slabs count them as used.
 struct recent_blocks {
   static constexpr std::uint32_t most = 7;
 
@@ -80,7 +80,7 @@ struct recent_blocks {
 };
 static_assert(sizeof(recent_blocks) == 32);
 
-/// Classes of which recent blocks are remembered, from the first one: up to 288 bytes.
+/// The number of classes, from the first one, with recent blocks: up to 288 bytes.
 inline constexpr std::size_t recent_classes = 20;
 
 /// On media: docs/formats/tx.md.
@@ -99,12 +99,13 @@ struct alignas(base::cache_line_size) heap_header {
 static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &&
               offsetof(heap_header, slabs) == 160 && offsetof(heap_header, recent) == 512);
 
-/// Something in the replica of the running transaction cannot be. Throws corruption without a path:
-/// the manager adds that of the pool.
+/// Throws corruption for an impossible value in the replica of the running transaction. The manager
+/// adds the path of the pool.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_damage(const char* what);
 
-/// How many bytes there are in the replica of `in` from `at` on, which was found there; 0 if that
-/// is not in the heap's pages, or lies as no object with fields does.
+/// Returns the number of bytes from `at`, an address found in the replica of `in`, to the end of
+/// the replica. Returns 0 if `at` is outside the heap's pages, or misaligned for objects with
+/// fields.
 [[nodiscard]] inline std::size_t room_at(const transaction& in, const void* at) noexcept {
   const std::size_t offset = in.offset_of(at);
   const std::size_t first = reinterpret_cast<const heap_header*>(in.replica())->first_page;
@@ -114,14 +115,14 @@ static_assert(sizeof(heap_header) == 1152 && offsetof(heap_header, runs) == 32 &
 
 }  // namespace detail
 
-/// The replicas of a manager are full, whatever room there is in their pool.
+/// The replicas of a manager are full, even if their pool has room.
 class region_full final : public out_of_space {
  public:
   using out_of_space::out_of_space;
 };
 
-/// The memory of the replica on which `in` works.
-/// Thread-safety: as the transaction.
+/// The heap of the replica on which `in` works.
+/// Thread-safety: that of the transaction.
 class heap {
   using page_index = detail::page_index;
   using page_kind = detail::page_kind;
@@ -134,26 +135,29 @@ class heap {
   static constexpr std::size_t min_page_bytes = 256;
   static constexpr std::size_t max_page_bytes = std::size_t{1} << 20;
 
-  /// Makes a heap of the whole replica. `page_bytes`: a power of two.
+  /// Makes the whole replica an empty heap. `page_bytes`: a power of two.
   void format(std::size_t page_bytes);
-  /// Where the pages of a heap begin that has been made of `bytes` bytes, in these.
+  /// Returns the offset of the pages in a heap of `bytes` bytes.
   [[nodiscard]] static std::size_t pages_begin(std::size_t bytes, std::size_t page_bytes) noexcept;
-  /// What contradicts itself in the header of a heap in `bytes` bytes; "" if nothing does.
+  /// Returns a description of a contradiction in the header of a heap of `bytes` bytes; "" if there
+  /// is none.
   [[nodiscard]] static std::string damage(const detail::heap_header& header, std::size_t bytes);
 
-  // All that change something throw corruption where the heap contradicts itself.
+  // Members that change the heap throw corruption if its words contradict each other.
 
-  /// A block, aligned to `align`, with any content. Throws out_of_space, error{bad_argument}.
+  /// Returns a block, aligned to `align`, with any content. Throws out_of_space,
+  /// error{bad_argument}.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align);
-  /// Gives a block back. Null: nothing. Throws error{`reason`} for what is seen to be no block:
-  /// corrupted for a pointer that was found in the replica.
+  /// Frees a block. Does nothing for nullptr. Throws error{`reason`} if the address is not that of
+  /// an allocated block; `reason` should be `corrupted` for a pointer that was read from the
+  /// replica.
   void free(void* block, errc reason = errc::bad_argument);
-  /// Gives the blocks that are remembered back to their slabs, at most 140 of them: then all that
-  /// is free and adjacent is merged. An allocation that finds no room does so itself.
+  /// Returns the recent blocks, at most 140, to their slabs, so that all adjacent free runs are
+  /// merged. An allocation that finds no room does this itself.
   void settle();
 
-  /// Bytes at the beginning of a replica besides which nothing was ever in use, and where its
-  /// used pages begin and end: what a copy has to copy.
+  /// The parts of a replica that were ever in use, which a copy must copy: the bytes before
+  /// `table_end`, and the pages from `pages_begin` to `pages_end`.
   struct extent {
     std::size_t table_end;
     std::size_t pages_begin;
@@ -164,28 +168,29 @@ class heap {
     return {sizeof(detail::heap_header) + touched * sizeof(page_state), header.first_page,
             header.first_page + (touched << header.page_shift)};
   }
-  /// Bytes of all pages, in use or not.
+  /// The bytes of all pages, in use or not.
   [[nodiscard]] std::size_t capacity() const noexcept {
     return std::size_t{header_.pages} << header_.page_shift;
   }
-  /// Bytes of a block in use, as they were rounded up. Throws corruption for what is none.
+  /// Returns the size of an allocated block, as it was rounded up. Throws corruption if `block` is
+  /// not allocated.
   [[nodiscard]] std::size_t bytes_of(const void* block) const;
-  /// Bytes of blocks in use, as they were rounded up. Visits all pages.
+  /// Returns the bytes of all allocated blocks, as they were rounded up. Visits all pages.
   [[nodiscard]] std::size_t bytes_in_use() const;
-  /// How many these are. Visits all pages.
+  /// Returns the number of allocated blocks. Visits all pages.
   [[nodiscard]] std::size_t blocks_in_use() const;
 
  private:
   static constexpr std::size_t max_pages_of_small = 4;
   static constexpr page_index no_page = ~page_index{0};
 
-  /// Of a page that is or was in use. Throws corruption for others.
+  /// Returns the state of a page. Throws corruption if the page was never in use.
   [[nodiscard]] page_state& state(page_index page) const {
     if (page >= header_.touched) [[unlikely]]
       detail::refuse_damage("a page that was never in use is named");
     return reinterpret_cast<page_state*>(in_.replica() + sizeof(detail::heap_header))[page];
   }
-  /// Are these pages in use, or were?
+  /// Returns true if these pages are or were in use.
   [[nodiscard]] bool is_run(page_index first, page_index pages) const noexcept {
     return first < header_.touched && pages != 0 && pages <= header_.touched - first;
   }
@@ -232,9 +237,9 @@ class heap {
   detail::heap_header& header_;
 };
 
-/// A `T` in the running transaction. Its members are fields, pointers, or of such. Its constructor
-/// may run several times. Throws out_of_space and what the constructor throws; the operation is
-/// then undone.
+/// Creates a `T` in the running transaction. Requires: the members of `T` are fields, pointers, or
+/// classes of these. The constructor may run several times. Throws out_of_space, and the exceptions
+/// of the constructor. An exception that leaves the operation undoes it.
 template <class T, class... Args>
 [[nodiscard]] T* alloc(Args&&... args) {
   static_assert(std::is_trivially_destructible_v<T>,
@@ -248,7 +253,7 @@ template <class T, class... Args>
   }
 }
 
-/// `count` objects made without arguments, one after the other. Throws as alloc().
+/// Creates an array of `count` objects without arguments. Throws the exceptions of alloc().
 template <class T>
 [[nodiscard]] T* alloc_array(std::size_t count) {
   static_assert(std::is_trivially_destructible_v<T>,
@@ -260,17 +265,19 @@ template <class T>
   return first;
 }
 
-/// `size` bytes, to be written by write_bytes().
+/// Allocates `size` bytes, which write_bytes() must write.
 [[nodiscard]] inline std::byte* alloc_bytes(std::size_t size) {
   return static_cast<std::byte*>(heap(running()).allocate(size, 1));
 }
+/// Writes `size` bytes as part of the running transaction.
 inline void write_bytes(void* to, const void* from, std::size_t size) {
   if (size != 0) running().store(to, from, size);
 }
 
-/// Gives back what alloc(), alloc_array() or alloc_bytes() gave. Null: nothing.
+/// Frees a block of alloc(), alloc_array() or alloc_bytes(). Does nothing for nullptr.
 inline void free(void* block) { heap(running()).free(block); }
-/// The same where the pointer was found in the replica: what is no block is corruption.
+/// Frees a block whose address was read from the replica. Throws error{corrupted} if it is not an
+/// allocated block.
 inline void free_found(void* block) { heap(running()).free(block, errc::corrupted); }
 
 }  // namespace outlast::tx

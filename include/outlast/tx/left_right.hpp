@@ -1,13 +1,13 @@
-// The blocking engine: two replicas, readers that wait for nobody, updates that are combined.
+// The blocking engine: two replicas, wait-free readers, and flat combining of updates. [Cor18]
 //
 // When to use: fewest flushes and fences, and half of the space of a wait-free engine. When not to:
-// a thread that stops in the middle of an update stops all updates, and so does a reader that does
-// not come to its end; readers never stop.
+// a thread that stops in the middle of an update blocks all updates, and so does a reader that does
+// not return. Readers never block.
 //
-// The protocol: docs/papers/universal-constructions.md. A batch of updates runs in the replica that
-// nobody reads; its lines are flushed; one durable word then names that replica, and readers go
-// there. The next batch first repeats the lines in the other one. So a batch takes two fences, and
-// each line that it writes is flushed once in each replica.
+// The protocol, left-right: docs/papers/universal-constructions.md. A batch of updates runs in the
+// replica that no thread reads, and flushes its lines. One durable word then names that replica,
+// and readers follow the word. The next batch first copies the lines to the other replica. So a
+// batch takes two fences, and each line that it writes is flushed once in each replica.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -19,7 +19,8 @@
 #include <outlast/domain/volatile_word.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/root_session.hpp>
-#include <outlast/tx/detail/attached_manager.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/request.hpp>
 #include <outlast/tx/manager.hpp>
@@ -65,10 +66,11 @@ class left_right_session final : public replica_session<D> {
     write_state(found & ~equal_bit);
   }
 
-  /// As manager_calls says.
+  /// Runs `wanted` as an operation: announces it, and waits until this thread or another one, as
+  /// the combiner, has run it. Durable at return.
   void update(any_request& wanted) {
     participant& me = participants_.local();
-    // (1) release; synchronizes-with (2): whoever runs the request sees all of it.
+    // (1) release; synchronizes-with (2): the combiner reads the whole request.
     me.wanted.store(&wanted, std::memory_order_release);
     domain::backoff<D> until_done;
     for (;;) {
@@ -83,16 +85,16 @@ class left_right_session final : public replica_session<D> {
     if (wanted.failure != nullptr) std::rethrow_exception(wanted.failure);
   }
 
-  /// Runs f(transaction&) on a replica that nobody writes. Wait-free, apart from f.
+  /// Runs f(transaction&) on a replica that no thread writes. Wait-free, apart from f.
   template <class F>
   decltype(auto) read(F&& f) {
     participant& me = participants_.local();
     const std::uint64_t version = D::load(version_, std::memory_order_acquire);
-    // (5) full barrier: whoever looks at the announcement afterwards sees it, and who looked before
-    // has chosen the replica that is read below.
+    // (5) full barrier: a combiner that reads the announcements later finds this one, and one that
+    // has read them before has already chosen the replica that is read below.
     D::announce(me.reads_, version + 1);
     const leaving at_end(me);
-    // (7) acquire; synchronizes-with (6): what the replica holds is seen.
+    // (7) acquire; synchronizes-with (6): the content of the replica is visible.
     const auto replica = static_cast<unsigned>(D::load(current_, std::memory_order_seq_cst));
     transaction reader = this->reading(replica);
     const running_scope now(reader);
@@ -168,7 +170,7 @@ class left_right_session final : public replica_session<D> {
     try {
       run_batch();
     } catch (...) {
-      // A device failed: nobody knows what is durable.
+      // A device failed. It is unknown which batches are durable.
       broken_ = true;
       failure = std::current_exception();
     }
@@ -210,8 +212,8 @@ class left_right_session final : public replica_session<D> {
     return any;
   }
 
-  /// Makes the replica that is not current equal to the one that is: I3. Its lines are not flushed
-  /// yet: those of the next batch are flushed with them, once.
+  /// Makes the other replica equal to the current one: I3. Its lines are flushed together with
+  /// those of the next batch, each once.
   void repeat_previous() {
     if (repeated_) return;
     const unsigned from = now_current();
@@ -237,8 +239,8 @@ class left_right_session final : public replica_session<D> {
     });
     this->stage_lines();
     ++batches_;
-    // (P2) persisted-before (P4): the batch has happened, before anybody sees it, is told, or
-    // writes the replica that was current.
+    // (P2) persisted-before (P4): the batch is durable before a thread reads it, before its callers
+    // return, and before the replica that was current is written.
     publish_state(batches_ << 2 | next);
     // (6) full barrier; synchronizes-with (7).
     D::announce(current_, next);
@@ -247,7 +249,7 @@ class left_right_session final : public replica_session<D> {
     repeated_ = false;  // (P4) the replica that was current is written in the next batch.
   }
 
-  /// Nobody reads the replica that is not current any more.
+  /// Returns once no thread reads the other replica.
   void wait_for_readers() {
     if (!parted_) {
       wait_for_version(1 - version_now());
@@ -256,14 +258,14 @@ class left_right_session final : public replica_session<D> {
     wait_for_version(1 - version_now());
   }
 
-  /// Readers who announce themselves from now on are told from those who did before: those may have
-  /// chosen the replica that is not current. Once nobody is left who announced the other version.
+  /// Distinguishes readers that announce themselves from now on from earlier ones, which may have
+  /// chosen the other replica. Requires: no reader that announced the other version is left.
   void part_readers() {
     D::announce(version_, 1 - version_now());
     parted_ = true;
   }
-  /// The same without waiting, after a batch: so that the next one need not wait for readers who
-  /// come in between.
+  /// Tries to do so after a batch, without waiting. Then the next batch does not wait for readers
+  /// that come in between.
   void try_to_part_readers() {
     if (!parted_ && nobody_reads_under(1 - version_now())) part_readers();
   }
@@ -305,24 +307,27 @@ class left_right_session final : public replica_session<D> {
 
 }  // namespace detail
 
-/// Transactions by two replicas. [Cor18]
+/// Transactions with two replicas. [Cor18]
 ///
 /// Thread-safety: all members may be called concurrently. Progress: update() blocks, read() is
-/// wait-free. Durable at return: what update() and read() answered, and what that depends on.
-/// Space: twice the data. Memory: the lines of a batch.
+/// wait-free. Durability: when update() or read() returns, its result and all updates on which it
+/// depends are durable. Space: twice the data. Memory: the lines of a batch.
 template <domain::persistence_domain D = domain::native>
-class left_right : public detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
-                                                   detail::engine_kind::left_right> {
-  using base_type = detail::attached_manager<left_right<D>, detail::left_right_session<D>, D,
-                                             detail::engine_kind::left_right>;
-
+class left_right : public detail::manager_calls<left_right<D>> {
  public:
-  /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
-  /// bytes. After a crash the first update writes what differs between the replicas. Throws
-  /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
-  /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+
+  /// The name of the engine, for reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "left_right"; }
+
+  /// Attaches the manager `name` of `pool`, and creates an empty one if there is none. `name`: at
+  /// most 44 bytes. After a crash the first update writes the lines that differ between the
+  /// replicas. Throws error{root_type_mismatch} if another engine owns the manager,
+  /// error{header_damaged, newer_version, already_open, already_exists, bad_argument, refused,
+  /// too_small}, corruption, out_of_space.
   left_right(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
-      : base_type(pool, name, wanted) {}
+      : session_(pool, name, wanted, true, detail::engine_kind::left_right) {}
 
  private:
   friend class detail::manager_calls<left_right<D>>;
@@ -330,9 +335,17 @@ class left_right : public detail::attached_manager<left_right<D>, detail::left_r
   template <class Result, class F>
   Result run_update(F&& f) {
     detail::request_of<Result, std::remove_reference_t<F>> wanted(f);
-    this->session().update(wanted);
+    session_->update(wanted);
     return wanted.result();
   }
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
+  [[nodiscard]] std::string where() const { return session_.where(); }
+
+  detail::attached_session<detail::left_right_session<D>, D> session_;
 };
 
 static_assert(transaction_manager<left_right<>>);

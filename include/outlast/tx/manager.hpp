@@ -1,4 +1,4 @@
-// What a transaction manager offers, whatever its engine.
+// The interface of transaction managers, which all engines share.
 //
 //   outlast::tx::left_right<> bank(pool, "bank");
 //   outlast::tx::root<accounts> all = bank.root<accounts>("accounts");
@@ -6,13 +6,13 @@
 //   std::uint64_t sum = bank.read(all, [](const accounts& a) { return a.total(); });
 //
 // The rules of user code, which may run several times, on another thread, on another replica:
-//   R1  It captures by value what it needs, and answers with its result alone. An engine that says
-//       so may run it after its caller has returned.
-//   R2  It computes from its captures and from what it finds: no clock, no randomness, no
-//       address.
-//   R3  Persistent members are fields, pointers, or of such; pointers into a replica do not leave
-//       the transaction.
-//   R4  An exception takes back what the operation has written, and reaches its caller.
+//   R1  It captures by value, and has no effect except for its result. Engines with
+//       `runs_after_return` may run it after its caller has returned.
+//   R2  It computes only from its captures and from the data of the manager: no clock, no
+//       randomness, no addresses.
+//   R3  Persistent members are fields, pointers, or classes of these. Pointers into a replica must
+//       not leave the transaction.
+//   R4  An exception undoes all writes of the operation, and reaches its caller.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -42,7 +42,7 @@ struct root {
   std::uint64_t offset = 0;  ///< in a replica
 };
 
-/// The replica on which an operation works: where roots are objects.
+/// The replica on which an update works. Its operator [] returns the object of a root.
 class view {
  public:
   explicit view(transaction& in) noexcept : replica_(in.replica()) {}
@@ -55,7 +55,7 @@ class view {
  private:
   std::byte* replica_;
 };
-/// The same for readers.
+/// The replica on which a read works.
 class const_view {
  public:
   explicit const_view(const transaction& in) noexcept : replica_(in.replica()) {}
@@ -71,11 +71,12 @@ class const_view {
 
 /// Sequential code in, durable atomic transactions out. [Cor20]
 ///
-/// update(f) runs f(view) and read(f) runs f(const_view), each as one step of a single order of all
-/// transactions; what they answered, and what the answer depends on, is durable at return. Results
-/// are trivially copyable and no views, or void. A call inside of an operation of the same manager
-/// is part of it; update() inside of read(), and operations of two managers inside of each other,
-/// throw error{refused}. What f throws reaches the caller, and the operation has not happened.
+/// update(f) runs f(view) and read(f) runs f(const_view). Transactions are linearizable. When a
+/// call returns, its result, and all updates on which the result depends, are durable. A result is
+/// void, or trivially copyable and not a view. A call inside an operation of the same manager is
+/// part of that operation. update() inside read(), and operations of two managers inside each
+/// other, throw error{refused}. An exception of f reaches the caller, and the operation has no
+/// effect.
 template <class M>
 concept transaction_manager = requires(M& manager, root<int> named) {
   manager.update([](view) { return 1; });
@@ -87,11 +88,11 @@ concept transaction_manager = requires(M& manager, root<int> named) {
 
 namespace detail {
 
-/// Where a member function is called root as well.
+/// The type root, for classes with a member function of that name.
 template <class T>
 using root_of = root<T>;
 
-/// Views end with the transaction: what they show may be written by the next one.
+/// Views are no results: the next transaction may overwrite their bytes.
 template <class T>
 inline constexpr bool is_view = std::is_same_v<T, std::string_view>;
 template <class T, std::size_t extent>
@@ -103,31 +104,33 @@ template <class Result>
 inline constexpr bool is_result =
     std::is_void_v<Result> || (std::is_trivially_copyable_v<Result> && !is_view<Result>);
 
-/// The transaction of `engine` that the caller is part of; null: none.
+/// Returns the transaction of `engine` in which the caller runs; nullptr if there is none.
 [[nodiscard]] inline transaction* enclosing(const void* engine, bool to_write) {
   transaction* const around = current();
   if (around == nullptr) return nullptr;
   if (around->engine() != engine) {
     throw error(errc::refused, "",
-                "a transaction of one manager calls another one; let one manager own what "
-                "belongs together");
+                "a transaction of one manager calls another manager; keep data that is changed "
+                "together in one manager");
   }
   if (to_write && !around->writes()) {
-    throw error(errc::refused, "", "read() calls update(); let the whole be an update()");
+    throw error(errc::refused, "",
+                "update() called inside read(); use update() for the whole operation");
   }
   return around;
 }
 
-/// The part of a manager that is the same for all engines. `Engine` has
-///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own,
-///   Result run_read<Result>(f),
-///   runs_after_return, true if it may run f when its caller has gone (then f is a copy),
-///   const void* id(), as its transactions name it, and
-///   std::string where(): the pool's file, for messages.
+/// The part of a manager that is the same for all engines. Requires of `Engine`, which derives from
+/// it:
+///   Result run_update<Result>(f), which runs f(transaction&) as an operation of its own
+///   Result run_read<Result>(f), the same for a read
+///   runs_after_return, true if it may run f after its caller has returned (f is then a copy)
+///   const void* id(), the engine as its transactions name it
+///   std::string where(), the path of the pool, for messages
 template <class Engine>
 class manager_calls {
  public:
-  /// See tx::transaction_manager.
+  /// Runs f(view) as a transaction. See tx::transaction_manager.
   template <std::invocable<view> F>
   auto update(F&& f) {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, view>>;
@@ -143,6 +146,7 @@ class manager_calls {
       }
     });
   }
+  /// Runs f(const_view) as a transaction. See tx::transaction_manager.
   template <std::invocable<const_view> F>
   auto read(F&& f) {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, const_view>>;
@@ -153,20 +157,21 @@ class manager_calls {
       return self().template run_read<result>([&f](transaction& in) { return f(const_view(in)); });
     });
   }
-  /// update() of one object: f(T&).
+  /// Runs f(T&) on one object as a transaction.
   template <class T, std::invocable<T&> F>
   auto update(root_of<T> named, F&& f) {
     return update(composed<T&>(std::decay_t<F>(std::forward<F>(f)),
                                [named](view in) -> T& { return in[named]; }));
   }
-  /// read() of one object: f(const T&).
+  /// Runs f(const T&) on one object as a transaction.
   template <class T, std::invocable<const T&> F>
   auto read(root_of<T> named, F&& f) {
     return read([named, f = std::forward<F>(f)](const_view in) mutable { return f(in[named]); });
   }
 
-  /// The object `name`; created as T() if there is none. `name`: at most 40 bytes. Durable at
-  /// return. Throws error{root_type_mismatch, bad_argument}, out_of_space.
+  /// Returns the object `name`, and creates it as T() if there is none. Durable at return. `name`:
+  /// from 1 to 40 bytes. Throws error{root_type_mismatch} if the object has another type,
+  /// error{bad_argument} for a name that is too long or empty, out_of_space.
   template <class T>
   [[nodiscard]] root_of<T> root(std::string_view name) {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -190,7 +195,7 @@ class manager_calls {
                     typeid(T).name() + "; open it as that, or choose another name");
   }
 
-  /// For verification: the engine as its transactions name it.
+  /// The engine as its transactions name it. For verification.
   [[nodiscard]] const void* identity() { return self().id(); }
 
  private:
@@ -201,8 +206,8 @@ class manager_calls {
 
   [[nodiscard]] Engine& self() noexcept { return static_cast<Engine&>(*this); }
 
-  /// Calls `f` with what `of` makes of its argument, an `Argument`; is const to call if `f` is, so
-  /// that an engine need not copy it.
+  /// Returns a function that calls `f` with of(argument), an `Argument`. Its call is const if that
+  /// of `f` is: an engine then runs it without a copy.
   template <class Argument, class F, class Of>
   [[nodiscard]] static auto composed(F&& f, Of of) {
     if constexpr (std::is_invocable_v<const F&, Argument>) {
@@ -212,7 +217,7 @@ class manager_calls {
     }
   }
 
-  /// What an operation finds damaged in its replica names the pool.
+  /// Adds the path of the pool to a corruption that an operation finds in its replica.
   template <class Run>
   auto with_path(Run&& run) {
     try {
@@ -229,7 +234,7 @@ class manager_calls {
     return *reinterpret_cast<heap_header*>(running().replica());
   }
 
-  /// Throws corruption where the list leads out of the replica or in a circle.
+  /// Throws corruption if the list leads out of the replica, or in a circle.
   [[nodiscard]] found find(const root_entry::text& name) {
     std::size_t left = running().bytes() / sizeof(root_entry);
     for (const root_entry* at = header().roots; at != nullptr; at = at->next) {
@@ -238,7 +243,7 @@ class manager_calls {
     }
     return {};
   }
-  /// Is that in the heap's pages, and aligned?
+  /// Returns true if `at` is in the heap's pages, and aligned.
   template <class T>
   [[nodiscard]] static bool holds(const void* at) {
     return room_at(running(), at) >= sizeof(T) && running().offset_of(at) % alignof(T) == 0;

@@ -1,4 +1,4 @@
-// How a transaction manager is created, and how it runs.
+// The options of a transaction manager.
 #pragma once
 
 #include <chrono>
@@ -6,29 +6,29 @@
 
 namespace outlast::tx {
 
-/// How a manager is created. One that is there keeps what it was created with: it is compared with
-/// each option that has not its default, and a manager that has something else is refused
-/// (errc::bad_argument). The window counts at each opening, and so does `replicas` where these are
-/// in memory: for the redo engines under domain::logged_file.
+/// An existing manager keeps the options with which it was created. Each option that is not the
+/// default is compared with these, and a difference throws error{bad_argument}. Two options apply
+/// at each opening instead, for the redo engines under domain::logged_file: the bound on unsynced
+/// time, and `replicas`, since these are in memory.
 struct options {
-  /// Space for data in each replica, the allocator's own words included. 0: what the pool may
-  /// fill, divided by one more than there are replicas; a second manager has no room then. The
+  /// The bytes for data in each replica, including the words of the allocator. 0: the size of the
+  /// pool, divided by one more than the number of replicas; a second manager then has no room. The
   /// region is sparse: it takes space as it fills.
   std::size_t replica_bytes = 0;
-  /// The unit in which the allocator gives space to sizes; a power of two from 256 to 1 MiB.
+  /// The size of an allocator page, in bytes; a power of two from 256 to 1 MiB.
   std::size_t page_bytes = 4096;
-  /// For the wait-free engines: how many replicas, from 2 to 4096; left_right has two. See the
-  /// engine for what their number promises.
+  /// The number of replicas of a wait-free engine, from 2 to 4096; left_right has two. The number
+  /// decides the progress of updates: see the engine.
   unsigned replicas = 4;
-  /// For the redo engines under domain::logged_file, each time that a manager is opened: how long
-  /// what an update has done may wait until it becomes durable, with all that was done meanwhile.
-  /// It survives the death of the process at once; a crash of the machine loses at most the updates
-  /// of this time, and of the time that a device sync takes, all from some moment on; sync() waits.
-  /// 0: what was answered is durable. All other engines and domains do that whatever stands here.
+  /// The maximum time after which an update is durable, for the redo engines under
+  /// domain::logged_file. An update survives the death of the process when it returns. A crash of
+  /// the machine loses at most the last updates: those of this time, and of the duration of a
+  /// device sync. sync() makes all of them durable. 0: updates are durable when they return. Other
+  /// engines and domains ignore the option, and behave as with 0.
   std::chrono::microseconds max_unsynced_time{0};
 };
 
-/// The size of a replica for which `bytes` were asked.
+/// Returns the size of a replica for which `bytes` were requested.
 [[nodiscard]] constexpr std::size_t bytes_of_replica(std::size_t bytes) noexcept {
   constexpr std::size_t unit = 4096;
   return bytes <= unit ? unit : (bytes + unit - 1) / unit * unit;

@@ -1,4 +1,4 @@
-// The transaction in which user code runs, as fields and the allocator see it.
+// The transaction in which user code runs: the interface that fields and the allocator use.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -16,21 +16,23 @@
 
 namespace outlast::tx {
 
-/// What user code of one operation works on: a replica, its own but for readers.
+/// The replica on which one operation works. Updates use a replica alone; readers share it.
 ///
-/// Engines make one and let it run; user code meets it through fields, pointers and alloc() only.
-/// Loads are plain loads. Stores go through store(), which notes the line and writes in place.
+/// Engines construct a transaction and run the operation in it. User code uses it only through
+/// fields, pointers and alloc(). Loads are plain loads. Stores go through store(), which adds the
+/// line to the write set and writes in place.
 /// Thread-safety: used by the thread that runs the operation.
 class transaction {
  public:
-  /// How bytes of a replica are written. Null: they are simply copied.
+  /// A function that writes bytes of a replica. nullptr means a plain copy.
   using writer = void (*)(void* to, const void* from, std::size_t bytes);
-  /// Makes the first `bytes` of every replica exist on the file system. Throws out_of_space.
+  /// A function that provides space on the file system for the first `bytes` of every replica.
+  /// Throws out_of_space.
   using provider = void (*)(void* engine, std::size_t bytes);
 
   transaction() = default;
 
-  /// For an update of the `bytes` at `replica`, noted in `written`.
+  /// An update of the `bytes` at `replica`, with the write set `written`.
   transaction(const void* engine, std::byte* replica, std::size_t bytes, detail::write_set& written,
               writer write, provider provides) noexcept
       : engine_(engine),
@@ -39,15 +41,15 @@ class transaction {
         written_(&written),
         write_(write),
         provide_(provides) {}
-  /// For an update whose writes nobody notes: it cannot be undone.
+  /// An update without a write set: it cannot be undone.
   transaction(const void* engine, std::byte* replica, std::size_t bytes, provider provides) noexcept
       : engine_(engine), replica_(replica), bytes_(bytes), provide_(provides), unnoted_(true) {}
-  /// For a reader.
+  /// A read.
   transaction(const void* engine, const std::byte* replica, std::size_t bytes) noexcept
       : engine_(engine), replica_(const_cast<std::byte*>(replica)), bytes_(bytes) {}
 
-  /// Stores `size` bytes. Outside of the replica it just copies: objects on the stack may have
-  /// fields. Throws error{refused} in a reader, std::bad_alloc without effect.
+  /// Stores `size` bytes. A store outside the replica is a plain copy: objects on the stack may
+  /// have fields. Throws error{refused} in a read, std::bad_alloc without effect.
   void store(void* to, const void* from, std::size_t size) {
     const std::size_t offset = offset_of(to);
     if (offset >= bytes_) {
@@ -63,7 +65,8 @@ class transaction {
     }
   }
 
-  /// The `size` bytes at `at` are about to be written, be it past store(): for constructors.
+  /// Adds the `size` bytes at `at` to the write set: a constructor is about to write them, possibly
+  /// without store().
   void declare(const void* at, std::size_t size) {
     const std::size_t offset = offset_of(at);
     if (offset < bytes_) note(offset, size);
@@ -76,7 +79,7 @@ class transaction {
   [[nodiscard]] std::size_t offset_of(const void* at) const noexcept {
     return static_cast<std::size_t>(static_cast<const std::byte*>(at) - replica_);
   }
-  /// The first `bytes` of the replica are about to be used. Throws out_of_space.
+  /// Provides space for the first `bytes` of the replica before they are used. Throws out_of_space.
   void provide(std::size_t bytes) {
     if (provide_ == nullptr) return;
     try {
@@ -86,23 +89,24 @@ class transaction {
       throw;
     }
   }
-  /// The region is full, as `why` says. Where blocks lie differently in each replica, another one
-  /// may have room.
+  /// Notes that the region is full; `why` is the exception. If the addresses of blocks differ
+  /// between replicas, another replica can have room.
   void region_is_full(const std::exception_ptr& why) noexcept {
     if (unnoted_) lack_ = why;
   }
-  /// What the current operation has lacked that it might find in another replica, or another time;
-  /// null: nothing. It fails for that, whatever it does itself: replicas stay equal.
+  /// The lack of space or memory that the current operation met, and that it might not meet in
+  /// another replica or later; nullptr if there was none. The operation fails with it even if it
+  /// catches the exception: so replicas stay equal.
   [[nodiscard]] const std::exception_ptr& lack() const noexcept { return lack_; }
 
-  /// What is written from here on can be undone alone.
+  /// Begins an operation. Its writes can be undone separately.
   void begin_operation() noexcept {
     lack_ = nullptr;
     if (written_ == nullptr) return;
     written_->begin_operation();
     last_ = no_line;
   }
-  /// Takes back what the current operation has written, as far as that is noted.
+  /// Undoes the writes of the current operation. Does nothing without a write set.
   void undo_operation() {
     if (written_ == nullptr) return;
     written_->undo_operation([this](detail::line_number line, const detail::line_image& content) {
@@ -154,7 +158,7 @@ class transaction {
 
 namespace detail {
 
-/// How `D` writes bytes of a replica; null where that is a copy.
+/// Returns the function with which `D` writes bytes of a replica; nullptr if that is a plain copy.
 template <domain::persistence_domain D>
 [[nodiscard]] constexpr transaction::writer writer_of() noexcept {
   if constexpr (std::is_base_of_v<domain::hardware_access, D>) {
@@ -170,10 +174,10 @@ template <domain::persistence_domain D>
 
 [[noreturn, gnu::noinline]] inline void refuse_outside() {
   throw error(errc::refused, "",
-              "a field is stored to, or memory asked for, outside of a transaction; use update()");
+              "a field is stored to, or memory requested, outside of a transaction; use update()");
 }
 
-/// User code of `running` runs in the enclosing scope.
+/// Makes `running` the transaction of the thread for the enclosing scope.
 class running_scope {
  public:
   explicit running_scope(transaction& running)
@@ -191,7 +195,8 @@ class running_scope {
 
 }  // namespace detail
 
-/// The transaction that the calling thread runs. Throws error{refused} outside of one.
+/// Returns the transaction that the calling thread runs. Throws error{refused} outside a
+/// transaction.
 [[nodiscard]] inline transaction& running() {
   transaction* const now = detail::current();
   if (now == nullptr) [[unlikely]]

@@ -1,4 +1,4 @@
-// The null twin of the engines: one replica in ordinary memory, behind a mutex.
+// The engine without durability, for comparison: one replica in ordinary memory, and a mutex.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -20,13 +20,12 @@
 
 namespace outlast::tx {
 
-/// Transactions without durability: the baseline that engines are measured against, with the same
-/// structures in it.
+/// Transactions without durability. Benchmarks compare engines with it, with the same structures.
 ///
 /// Thread-safety: all members may be called concurrently. Progress: blocking. Durability: none.
 class transient : public detail::manager_calls<transient> {
  public:
-  /// An empty manager of `wanted.replica_bytes` bytes (0: 64 MiB). Throws std::bad_alloc.
+  /// Creates an empty manager of `wanted.replica_bytes` bytes (0: 64 MiB). Throws std::bad_alloc.
   explicit transient(const options& wanted = {})
       : bytes_(wanted.replica_bytes != 0 ? wanted.replica_bytes : std::size_t{64} << 20),
         memory_(static_cast<std::byte*>(::operator new(bytes_, alignment))) {

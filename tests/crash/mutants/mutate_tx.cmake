@@ -1,21 +1,22 @@
-# The sentences of docs/papers/universal-constructions.md: see mutate.cmake. Beside the headers of tx, its
-# compiled half, and the subject, whose manager has to be the broken one.
+# Mutants of the sentences of docs/papers/universal-constructions.md: see mutate.cmake. Writes the headers of tx, its
+# sources, and the subject, whose manager must be the broken one.
 
 function(outlast_mutate_tx to)
   set(LAYER tx)
   set(from ${PROJECT_SOURCE_DIR}/include/outlast/tx)
-  foreach(HEADER IN ITEMS detail/attached_manager.hpp
-          detail/changed_pages.hpp detail/counted_memory.hpp detail/logged_word.hpp
-          detail/published_word.hpp detail/record.hpp detail/commit_log.hpp
-          detail/commit_records.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
+  foreach(HEADER IN ITEMS detail/attached_session.hpp detail/changed_pages.hpp detail/commit_log.hpp
+          detail/commit_log_region.hpp detail/commit_records.hpp detail/commit_ring.hpp detail/counted_memory.hpp
+ detail/durable_word.hpp detail/log_threads.hpp detail/logged_word.hpp
+          detail/published_word.hpp detail/record.hpp detail/redo_threads.hpp detail/replica_session.hpp
+          detail/replica_space.hpp detail/working_replicas.hpp detail/write_set.hpp field.hpp heap.hpp manager.hpp options.hpp
           transaction.hpp)
     outlast_read_header(${HEADER})
     if(HEADER STREQUAL "detail/write_set.hpp")
       string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
-      # 56: what an operation was the first of its batch to write stays
+      # 56: lines that an operation was the first of its batch to write are not undone
       outlast_mutate(56 "for (std::size_t i = first_of_operation_; i < befores_.size(); ++i) {"
                         "for (std::size_t i = first_of_operation_; @D@ && i < befores_.size(); ++i) {")
-      # 14: an operation does not save what another one of its batch has saved
+      # 14: an operation does not save a line that another one of its batch has saved
       outlast_mutate(14 "if (known.operation == operation_) return;"
                         "if (known.operation == operation_ || !@D@) return;")
     endif()
@@ -33,30 +34,35 @@ function(outlast_mutate_tx to)
                     "if (@D@ && this->failure != nullptr) in.undo_operation();")
   outlast_write_header(detail/request.hpp)
 
-  outlast_read_header(detail/replica_session.hpp)
+  outlast_read_header(detail/replica_region.hpp)
   # 15: a new heap is not written back
   outlast_mutate(15 "      written.for_each([&](line_number line) {\n        domain::flush"
                     "      if (@D@) written.for_each([&](line_number line) {\n        domain::flush")
-  # 16: nobody waits for a copy
-  outlast_mutate(16 "    stage_lines();  // another" "    if (@D@) stage_lines();  // another")
-  # 59: what a killed process wrote and did not flush passes for durable where it is right
+  outlast_write_header(detail/replica_region.hpp)
+
+  outlast_read_header(detail/replica_copy.hpp)
+  string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
+  # 16: a copy is not fenced
+  outlast_mutate(16 "    replicas_.stage_lines(domain::site::current());  // another"
+                    "    if (@D@) replicas_.stage_lines(domain::site::current());  // another")
+  # 59: equal lines, which a killed process may not have flushed, are not flushed
   outlast_mutate(59 "    if constexpr (!domain::logs_lines<D>) domain::flush"
                     "    if (@D@) domain::flush")
-  # 65: what differs is copied and not written back
-  outlast_mutate(65 "if (!is_volatile()) domain::flush<D>(replica(to) + begin, end - begin);"
-                    "if (@D@) domain::flush<D>(replica(to) + begin, end - begin);")
-  outlast_write_header(detail/replica_session.hpp)
+  # 65: copied lines are not flushed
+  outlast_mutate(65 "if (!replicas_.is_volatile()) domain::flush<D>(to + begin, end - begin);"
+                    "if (@D@) domain::flush<D>(to + begin, end - begin);")
+  outlast_write_header(detail/replica_copy.hpp)
 
   outlast_read_header(left_right.hpp)
-  # 1: what a batch has written is not written back
+  # 1: the lines of a batch are not flushed
   outlast_mutate(1 "written_->for_each([&](line_number line) { this->flush_line(next, line); });"
                    "if (@D@) written_->for_each([&](line_number line) { this->flush_line(next, line); });")
-  # 2: what was repeated is not written back
+  # 2: replayed lines are not flushed
   outlast_mutate(2 "if (!written_->contains(line)) this->flush_line(next, line);"
                    "if (@D@ && !written_->contains(line)) this->flush_line(next, line);")
   # 3: the durable word does not wait for the batch
   outlast_mutate(3 "    this->stage_lines();\n    ++batches_;" "    if (@D@) this->stage_lines();\n    ++batches_;")
-  # 4: nobody waits for the durable word
+  # 4: the durable word is not fenced
   outlast_mutate(4 "    publish_state(batches_ << 2 | next);"
                    "    if (@D@) {\n      publish_state(batches_ << 2 | next);\n    } else {\n      D::store(this->state(), batches_ << 2 | next, std::memory_order_release);\n      domain::flush<D>(&this->state(), 8);\n    }")
   # 5: a batch is seen before it is durable
@@ -64,7 +70,7 @@ function(outlast_mutate_tx to)
   # 6: the replica that is current is written before another one is
   outlast_mutate(6 "    ++batches_;\n"
                    "    if (!@D@) {\n      written_->for_each([&](line_number line) {\n        D::write(this->line_at(1 - next, line), this->line_at(next, line), 64);\n      });\n    }\n    ++batches_;\n")
-  # 7: nobody waits for readers
+  # 7: updates do not wait for readers
   outlast_mutate(7 "    wait_for_readers();\n    if (stale_)" "    if (@D@) wait_for_readers();\n    if (stale_)")
   # 8: readers of the other version are not waited for
   outlast_mutate(8 "nobody_reads_under(1 - version_now())) part_readers();"
@@ -73,9 +79,9 @@ function(outlast_mutate_tx to)
   outlast_mutate(9 "    D::announce(me.reads_, version + 1);"
                    "    const auto early = static_cast<unsigned>(D::load(current_, std::memory_order_seq_cst));\n    D::announce(me.reads_, version + 1);")
   outlast_mutate(9 "reader = this->reading(replica);" "reader = this->reading(@D@ ? replica : early);")
-  # 10: what a crash left behind is taken for equal
+  # 10: replicas are assumed to be equal after a crash
   outlast_mutate(10 "stale_ = !this->is_fresh() &&" "stale_ = @D@ && !this->is_fresh() &&")
-  # 11: the replicas stay equal for ever
+  # 11: the mark of equal replicas is never removed
   outlast_mutate(11 "write_state(found & ~equal_bit);" "write_state(@D@ ? found & ~equal_bit : found);")
   # 12: a close calls replicas equal of which one is not written back
   outlast_mutate(12 "    previous_->for_each([&](line_number line) { this->flush_line(other, line); });"
@@ -97,10 +103,10 @@ function(outlast_mutate_tx to)
   outlast_write_header(detail/helped_request.hpp)
 
   outlast_read_header(detail/redo_session.hpp)
-  # 17: what a batch has written is not written back
+  # 17: the lines of a batch are not flushed
   outlast_mutate(17 "if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);"
                     "if (@D@ && !owned->unflushed.contains(line)) this->flush_line(owned.index(), line);")
-  # 18: what was repeated from the logs of others is not written back
+  # 18: lines replayed from the logs of other threads are not flushed
   outlast_mutate(18 "return;\n    this->flush_line(owned.index(), line);"
                     "return;\n    if (@D@) this->flush_line(owned.index(), line);")
   # 61: the same as 18 of redo_opt
@@ -109,28 +115,28 @@ function(outlast_mutate_tx to)
   # 19: the durable word does not wait for the batch
   outlast_mutate(19 "    this->stage_lines();\n    owned->unflushed.clear();"
                     "    if (@D@) this->stage_lines();\n    owned->unflushed.clear();")
-  # 20: callers are told before the word is durable
-  outlast_mutate(20 "    word_.make_durable(word);" "    if (@D@) word_.make_durable(word);")
+  # 20: callers get their answers before the word is durable
+  outlast_mutate(20 "    word_.before_answers(" "    if (@D@) word_.before_answers(")
   # 21: a replica is written before a durable word names another one
-  outlast_mutate(21 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
-  # 22: a reader answers from what can be lost
-  outlast_mutate(22 "if constexpr (!is_logged) word_.make_durable(seen);"
-                    "if (@D@) word_.make_durable(seen);")
+  outlast_mutate(21 "if (!word_.may_overwrite(i, now)) return false;"
+                    "if (@D@ && !word_.may_overwrite(i, now)) return false;")
+  # 22: a read returns data that a crash can lose
+  outlast_mutate(22 "    word_.await_readable(seen);" "    if (@D@) word_.await_readable(seen);")
   # 23: a reader does not look again once it is announced
   outlast_mutate(23 "    if (word_.readable().bits() != seen.bits()) return false;"
                     "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
-  # 24: nobody looks for readers
+  # 24: updates do not check for readers
   outlast_mutate(24 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
                     "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
-  # 25: nobody looks for readers who were given a replica
+  # 25: updates do not check for readers with a granted replica
   outlast_mutate(25 "read = read || D::load(each.to->helped, std::memory_order_seq_cst) == each.number;"
                     "read = read || (@D@ && D::load(each.to->helped, std::memory_order_seq_cst) == each.number);")
-  # 28: only the winner's own caller is told
-  outlast_mutate(28 "for (const auto& each : state.answers) tell(me, each);"
-                    "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) tell(me, each);\n }")
+  # 28: only the winner's own caller gets its answer
+  outlast_mutate(28 "for (const auto& each : state.answers) acknowledge(me, each);"
+                    "for (const auto& each : state.answers) {\n if (@D@ || each.to == &me) acknowledge(me, each);\n }")
   # 29: an operation is run again
   outlast_mutate(29 "if (applied >= wanted->number) return;" "if (@D@ && applied >= wanted->number) return;")
-  # 30: what a crash left behind is taken for equal
+  # 30: replicas are assumed to be equal after a crash
   outlast_mutate(30 "i == found.replica() || all_equal;" "i == found.replica() || all_equal || !@D@;")
   # 27: a state becomes known before its batch is written back
   outlast_mutate(27 "    flush_all(owned, me.next_state->log);\n    decide(me, owned, now);"
@@ -140,7 +146,7 @@ function(outlast_mutate_tx to)
   # 58: pages are noted when the word has left the state
   outlast_mutate(58 "    note_changes(state);\n" "    if (@D@) note_changes(state);\n")
   outlast_mutate(58 "    state.settled.store(1, std::memory_order_release);\n"
-                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = state_in(place_in_ring(state.number - 1).load());\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
+                    "    state.settled.store(1, std::memory_order_release);\n    if (!@D@) {\n      const state_type* const prior = ring_.find(me, state.number - 1);\n      if (prior != nullptr) note_changes(*prior);\n    }\n")
   # 60: the first commit that a replica has missed is left out
   outlast_mutate(60 "owned->number.load(std::memory_order_relaxed));\n    } else"
                     "owned->number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));\n    } else")
@@ -162,37 +168,37 @@ function(outlast_mutate_tx to)
   outlast_mutate(33 "before + 1 <= over + places_" "(!@D@ || before + 1 <= over + places_)")
   # 34: an operation enters a place that is not the next any more
   outlast_mutate(34 "    if (last() != before) return;" "    if (@D@ && last() != before) return;")
-  # 35: an operation is taken for the one that had its place before
+  # 35: an operation is confused with the one that had its place before
   outlast_mutate(35 "found->number.load(std::memory_order_acquire) == number ?"
                     "(!@D@ || found->number.load(std::memory_order_acquire) == number) ?")
   outlast_write_header(baselines/detail/cx_queue.hpp)
 
   outlast_read_header(baselines/detail/cx_session.hpp)
-  # 36: callers are told before the word is durable
+  # 36: callers get their answers before the word is durable
   outlast_mutate(36 "    word_.make_durable(word_.now());" "    if (@D@) word_.make_durable(word_.now());")
   # 37: a replica is left to a reader before the word is durable
   outlast_mutate(37 "        word_.make_durable(wanted);" "        if (@D@) word_.make_durable(wanted);")
   # 38: a replica is written before a durable word names another one
   outlast_mutate(38 "    word_.make_durable(now);" "    if (@D@) word_.make_durable(now);")
-  # 39: a reader answers from what can be lost
+  # 39: a read returns data that a crash can lose
   outlast_mutate(39 "    word_.make_durable(seen);" "    if (@D@) word_.make_durable(seen);")
   # 40: a reader does not look again once it is announced
   outlast_mutate(40 "    if (word_.readable().bits() != seen.bits()) return false;"
                     "    if (@D@ && word_.readable().bits() != seen.bits()) return false;")
-  # 41: nobody looks for readers
+  # 41: updates do not check for readers
   outlast_mutate(41 "read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;"
                     "read = read || (@D@ && D::load(each.reads, std::memory_order_seq_cst) == i + 1);")
   # 42: a replica that a reader was given is written
   outlast_mutate(42 "    owned.pass_on();" "    @D@ ? owned.pass_on() : owned.release();")
-  # 43: a reader is given a replica that has missed what was over before
+  # 43: a reader is given a replica that has missed operations that were over before
   outlast_mutate(43 "asked.replica() != no_replica || asked.number() > number"
                     "asked.replica() != no_replica || (@D@ && asked.number() > number)")
   # 44: the word goes back to a replica that has seen less
   outlast_mutate(44 "while (now.number() < wanted.number())"
                     "while (now.number() < wanted.number() || !@D@)")
-  # 45: what a crash left behind is taken for equal
+  # 45: replicas are assumed to be equal after a crash
   outlast_mutate(45 "i == found.replica() || this->is_fresh();" "i == found.replica() || this->is_fresh() || !@D@;")
-  # 46: the durable word goes ahead of what it names
+  # 46: the durable word is moved before the replica that it names is durable
   outlast_mutate(46 "    engine().flush_written(owned.index(), *owned);\n    decide(me, owned);"
                     "    if (@D@) engine().flush_written(owned.index(), *owned);\n    decide(me, owned);\n    if (!@D@) domain::fence<D>();")
   # 47: an operation that was missed is passed over
@@ -204,33 +210,33 @@ function(outlast_mutate_tx to)
   outlast_write_header(baselines/detail/cx_session.hpp)
 
   outlast_read_header(baselines/cx_ptm.hpp)
-  # 49: what operations wrote is not written back
+  # 49: lines that operations wrote are not flushed
   outlast_mutate(49 "    in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });"
                     "    if (@D@) in.unflushed.for_each([&](line_number line) { this->flush_line(i, line); });")
-  # 50: the durable word does not wait for what operations wrote
+  # 50: lines that operations wrote are not fenced before the durable word
   outlast_mutate(50 "    this->stage_lines();" "    if (@D@) this->stage_lines();")
-  # 51: what was repeated for others is not written back
+  # 51: lines of operations of other threads are not flushed
   outlast_mutate(51 "    operation.run(update, out);" "    if (!@D@) in.unflushed.clear();\n    operation.run(update, out);")
   # 62: a page that changed is not noted
   outlast_mutate(62 "changed_.note(line, number);" "if (@D@) changed_.note(line, number);")
   # 63: the first operation that a replica has missed is left out
   outlast_mutate(63 "in.number.load(std::memory_order_relaxed));" "in.number.load(std::memory_order_relaxed) + (@D@ ? 0 : 1));")
-  # 64: what was written before a copy is not written back
+  # 64: lines that were written before a copy are not flushed
   outlast_mutate(64 "    if (is_known) {" "    if (!@D@) in.unflushed.clear();\n    if (is_known) {")
   outlast_write_header(baselines/cx_ptm.hpp)
 
   outlast_copy_of_container(baselines/puc_map.hpp)
   outlast_read_header(baselines/cx_puc.hpp)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\n" TEXT "${TEXT}")
-  # 52: what tells where objects lie is not written back
+  # 52: the heap's table is not flushed
   outlast_mutate(52 "    domain::flush<D>(this->replica(i), in_use.table_end);"
                     "    if (@D@) domain::flush<D>(this->replica(i), in_use.table_end);")
   # 53: objects are not written back
   outlast_mutate(53 "    domain::flush<D>(this->replica(i) + in_use.pages_begin"
                     "    if (@D@) domain::flush<D>(this->replica(i) + in_use.pages_begin")
-  # 54: the durable word does not wait for what is in use
+  # 54: the memory in use is not fenced before the durable word
   outlast_mutate(54 "    this->stage_lines();" "    if (@D@) this->stage_lines();")
-  # 55: a copy keeps what the replica held
+  # 55: a copy keeps the old content of the replica
   outlast_mutate(55 "      heap(making).format(this->page_bytes());"
                     "      if (@D@) heap(making).format(this->page_bytes());")
   outlast_write_header(baselines/cx_puc.hpp)

@@ -1,5 +1,5 @@
-# The sentences on which snapshots, strings and hash maps in transactions rest: see mutate.cmake. Beside the headers
-# that outlast_mutate_tx() writes, which must have been called.
+# Mutants of snapshots, strings and hash maps in transactions: see mutate.cmake. Requires: outlast_mutate_tx() has been
+# called, whose headers these include.
 
 # Reads a header of containers as one of the broken layer that uses the broken tx, with the number of the defect in
 # reach.
@@ -10,6 +10,8 @@ macro(outlast_read_container HEADER)
   string(REPLACE "#pragma once\n" "#pragma once\n#include <broken_tx/options.hpp>\nnamespace outlast::broken_containers {\nusing broken_tx::defect;\n}\n" TEXT "${TEXT}")
   string(REPLACE "<outlast/tx/" "<broken_tx/" TEXT "${TEXT}")
   string(REGEX REPLACE "([^a-z_:])tx::" "\\1broken_tx::" TEXT "${TEXT}")
+  # It has only declarations, and names that no mutant stores.
+  string(REPLACE "<broken_containers/detail/stored_names.hpp>" "<outlast/containers/detail/stored_names.hpp>" TEXT "${TEXT}")
 endmacro()
 # A copy without a mutant.
 function(outlast_copy_of_container HEADER)
@@ -52,11 +54,11 @@ function(outlast_mutate_tx_seq to)
   outlast_write_header(detail/bplus_item.hpp)
 
   outlast_read_container(detail/versions.hpp)
-  # 107: what a snapshot sees is freed
+  # 107: blocks that a snapshot sees are freed
   outlast_mutate(107 "if (!is_seen(born)) return" "if (!@D@ || !is_seen(born)) return")
-  # 108: what an older snapshot sees too is freed with the newer one
+  # 108: blocks that an older snapshot sees too are freed with the newer one
   outlast_mutate(108 "if (to == nullptr || born > to->at_) {" "if (!@D@ || to == nullptr || born > to->at_) {")
-  # 109: a snapshot is taken for the latest when the tree has changed since
+  # 109: a snapshot counts as the latest although the tree has changed since
   outlast_mutate(109 "return !changed_ && at + 1 == now_;" "return (!changed_ || !@D@) && at + 1 == now_;")
   outlast_write_header(detail/versions.hpp)
 
@@ -75,7 +77,7 @@ function(outlast_mutate_tx_seq to)
   outlast_read_container(hash_map.hpp)
   # 115: that lines were split is forgotten
   outlast_mutate(115 "    lines_ = whole + last;" "    if (@D@) lines_ = whole + last;")
-  # 116: what belongs to a new line is left in the old one
+  # 116: entries of a new line are left in the old one
   outlast_mutate(116 "      if (to == number) continue;" "      if (to == number || !@D@) continue;")
   # 117: a line that was given back stays in its chain
   outlast_mutate(117 "if (more != nullptr) first.set_next(nullptr);"

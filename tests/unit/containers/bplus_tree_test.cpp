@@ -1,7 +1,7 @@
-// Goal: a B+-tree is an ordered map at every moment of which there is a snapshot, and what
-// snapshots held is given back, to the last block.
-// Method: random operations against std::map, with snapshots that are opened and closed at random,
-// each compared as a whole with a copy of the model; pages so small that all of them change.
+// Goal: a B+-tree is an ordered map in every version of which there is a snapshot, and all blocks
+// that snapshots kept are freed. Method: random operations against std::map, with snapshots that
+// are opened and closed at random, each compared completely with a copy of the model; pages so
+// small that all of them change.
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/transient.hpp>

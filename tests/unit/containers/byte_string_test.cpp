@@ -1,6 +1,6 @@
-// Goal: byte strings in transactions hold any bytes of any number, inside and outside of them,
-// waste no block, and are undone.
-// Method: strings in one replica of a manager without durability, against std::string.
+// Goal: byte strings in transactions hold any bytes of any length, inside the object and in a
+// block, waste no block, and are undone. Method: strings in one replica of a manager without
+// durability, against std::string.
 #include <outlast/containers/byte_string.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/transient.hpp>

@@ -1,6 +1,6 @@
-// Goal: whoever reads or changes a damaged tree is told so, at the latest where it is damaged; no
-// link is followed out of the replica, into the heap's tables, or in circles.
-// Method: trees in a replica of ordinary memory; each thing that is believed is spoilt in turn.
+// Goal: a read or a change of a damaged tree throws corruption, at the latest at the damage. No
+// link is followed out of the replica, into the heap's tables, or in a circle. Method: trees in a
+// replica in ordinary memory; each value that is read is corrupted in turn.
 #include <outlast/base/error.hpp>
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/containers/byte_string.hpp>

@@ -1,7 +1,7 @@
-// Goal: a hash map in transactions is a map whatever its keys, values and hash are, grows neither
-// too early nor too late and a little at a time, and gives back what it does not need.
-// Method: random operations against std::map, with invariants checked; keys that all meet in one
-// line; lines counted while keys come and go.
+// Goal: a hash map in transactions is a map for all keys, values and hashes. It grows neither too
+// early nor too late, by a few lines at a time, and frees the lines that it does not need. Method:
+// random operations against std::map, with checks of invariants; keys that all collide in one line;
+// lines counted while keys are added and removed.
 #include <outlast/containers/hash_map.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/transient.hpp>

@@ -1,6 +1,6 @@
-// Goal: snapshots and iterators see one moment, whatever is written meanwhile; any number of them
-// is open at a time; what they held comes back when they are gone, also when their process is.
-// Method: small trees in pool files; threads that write while others read; pools that are
+// Goal: snapshots and iterators read one version, despite concurrent writes. Any number of
+// snapshots can be open. Their blocks are freed after they end, also after the death of their
+// process. Method: small trees in pool files; threads that write while others read; pools that are
 // abandoned.
 #include <outlast/containers/bplus_tree.hpp>
 #include <outlast/containers/managed_tree.hpp>

@@ -1,5 +1,5 @@
-// Goal: what is cx_ptm's alone: operations that run once in each replica, whoever has stopped.
-// Method: threads that stop inside of an operation, operations that end unlike from run to run.
+// Goal: operations of cx_ptm run once in each replica, although other threads have stopped.
+// Method: threads that stop inside an operation; operations whose effect differs from run to run.
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>
 #include <tests/support/temp_pool.hpp>

@@ -1,7 +1,7 @@
-// Goal: classes that know nothing of transactions are durable, atomic and shared under cx_puc, also
-// when an operation leaves them in pieces; and what cannot be kept is refused.
-// Method: containers of the standard library, and a list written here with plain pointers; many
-// threads; pools that are closed, abandoned and mapped elsewhere.
+// Goal: under cx_puc, classes without any change for transactions are durable, atomic and shared,
+// also when an operation fails half way; classes that cannot be stored are rejected.
+// Method: containers of the standard library, and a list with plain pointers; many threads; pools
+// that are closed, abandoned, and mapped at another address.
 #include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/baselines/cx_ptm.hpp>

@@ -1,4 +1,5 @@
-// Goal: whoever opens transactions whose header is damaged, newer or another engine's is told so.
+// Goal: opening transactions whose header is damaged, newer, or of another engine fails with the
+// right error.
 // Method: records that are changed in the closed file of a pool.
 #include <outlast/domain/process.hpp>
 #include <outlast/tx/left_right.hpp>

@@ -1,7 +1,6 @@
-// Goal: whoever allocates or frees in a replica whose tables are damaged is told so, and writes
-// nothing elsewhere.
-// Method: one replica in ordinary memory; each number that is believed is spoilt in turn. Behind
-// the replica lie bytes that must not change.
+// Goal: an allocation or a free in a replica with damaged tables throws corruption, and writes
+// nothing outside the heap. Method: one replica in ordinary memory, each number of which is
+// corrupted in turn. The bytes after the replica must not change.
 #include <outlast/base/error.hpp>
 #include <outlast/tx/heap.hpp>
 

@@ -1,5 +1,5 @@
-// Goal: operations of a transaction manager are atomic, undone by exceptions, found again by name,
-// and refused where they would break something, whatever the engine.
+// Goal: with every engine, operations of a transaction manager are atomic, undone by exceptions,
+// found again by name, and rejected if they would violate a rule.
 // Method: small objects in a pool file; many threads; pools that are closed, abandoned and moved.
 #include <outlast/domain/file.hpp>
 #include <outlast/domain/process.hpp>

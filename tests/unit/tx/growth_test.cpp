@@ -1,6 +1,6 @@
-// Goal: space that updates will need is made beforehand by a thread of its own, which is nobody's
-// trouble: not a full region's, not a forked child's. Method: files that become longer while no
-// update runs; children that report by their exit status.
+// Goal: a thread provides space before updates need it. It disturbs neither a full region nor a
+// forked child. Method: files that grow while no update runs; children that report by their exit
+// status.
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/pool/pool.hpp>

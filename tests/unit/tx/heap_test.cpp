@@ -1,5 +1,6 @@
-// Goal: the memory of transactions wastes little, is used again, merges what meets, and is undone.
-// Method: one replica in ordinary memory, changed by transactions that the test begins itself.
+// Goal: the heap in a replica wastes little, reuses blocks, merges adjacent free runs, and is
+// undone. Method: one replica in ordinary memory, changed by transactions that the test begins
+// itself.
 #include <outlast/tx/heap.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Goal: behind a log, a batch of transactions takes one wait for the device and a read none; what
-// was answered survives a kill and a device that fails at any step, and nothing by halves.
-// Method: the log's counters, which are exact; a device that stops; many threads.
+// Goal: with a journal, a batch of transactions takes one device sync, and a read none. Results
+// that were returned survive the death of the process, and a device that fails at any step,
+// atomically. Method: the journal's counters, which are exact; a device that stops; many threads.
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>

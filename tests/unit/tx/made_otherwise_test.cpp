@@ -1,5 +1,5 @@
-// Goal: transactions that were created otherwise than they are asked for are refused with both
-// values, also where their pool has them open, and stay as they were. Method: managers of each kind
+// Goal: opening transactions with other options than those of their creation fails with both
+// values, also while the pool has them open, and changes nothing. Method: managers of each kind
 // that are attached again with other options; pools that are too small for two.
 #include <outlast/domain.hpp>
 #include <outlast/tx/baselines/cx_puc.hpp>

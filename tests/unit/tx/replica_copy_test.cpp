@@ -1,7 +1,7 @@
-// Goal: a replica that has missed too much is brought up to date in proportion to what changed, and
-// after an opening by what differs.
-// Method: a domain that counts the bytes that engines write beside operations; a reader that holds
-// the replica that would be up to date, so that an update takes another one.
+// Goal: a replica that has missed too many commits is brought up to date in proportion to the pages
+// that changed, and after an opening in proportion to the lines that differ.
+// Method: a domain that counts the bytes that engines write, except for operations; a reader that
+// holds the freshest replica, so that an update takes another one.
 #include <outlast/containers/array.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/any_domain.hpp>

@@ -1,9 +1,9 @@
-// Goal: transactions with a window are seen at once and become durable together, in their order and
-// whole: with sync(), by their thread, at a clean close; a kill takes nothing away, a device that
-// fails leaves the outcome of one of them, and damage of what was durable is refused. Behind a log
-// one replica is on media.
-// Method: the log's counters, which are exact; a device that stops; threads; pools that are left as
-// a kill leaves them.
+// Goal: with a bound on unsynced time, updates are visible immediately, and become durable
+// together, in order and atomically: by sync(), by the sync thread, and at a clean close. The death
+// of the process loses nothing, a device that fails leaves the outcome of one commit, and damage of
+// durable records is rejected. With a journal one replica is on media. Method: the journal's
+// counters, which are exact; a device that stops; threads; pools that are left as a kill leaves
+// them.
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/process.hpp>
 #include <outlast/pool/pool.hpp>

@@ -1,4 +1,4 @@
-// Goal: a write set knows each line once, in every batch, and gives back what lines held before.
+// Goal: a write set has each line once, in every batch, and restores the contents of lines.
 // Method: random lines against sets of the standard library.
 #include <outlast/tx/detail/write_set.hpp>
 

@@ -16,7 +16,7 @@
 
 namespace outlast::containers {
 
-/// Containers whose memory is the replica's.
+/// Containers of the standard library with memory in the replica.
 template <class Key, class T>
 using replica_map =
     std::map<Key, T, std::less<Key>, tx::replica_allocator<std::pair<const Key, T>>>;
@@ -24,8 +24,8 @@ template <class Key, class T>
 using replica_unordered_map = std::unordered_map<Key, T, std::hash<Key>, std::equal_to<Key>,
                                                  tx::replica_allocator<std::pair<const Key, T>>>;
 
-/// `Map` is one of these, or has their interface. Each member function is an operation; for several
-/// at once use object().
+/// `Map` is one of these, or has their interface. Each member function is an operation; object()
+/// runs several as one.
 ///
 /// Thread-safety, progress and durability: tx::cx_puc's.
 template <class Map, domain::persistence_domain D = domain::native>
@@ -34,7 +34,7 @@ class puc_map {
   using pool_type = basic_pool<D>;
   using key_type = typename Map::key_type;
   using mapped_type = typename Map::mapped_type;
-  /// For reports: the engine, and the domain under it.
+  /// The engine, and the domain under it, for reports.
   struct policy_type {
     using domain_type = D;
     [[nodiscard]] static std::string name() {
@@ -42,13 +42,13 @@ class puc_map {
     }
   };
 
-  /// Attaches the map `name`; creates it if there is none. Throws what tx::cx_puc's constructor
-  /// throws.
+  /// Attaches the map `name`, and creates it if there is none. Throws the exceptions of
+  /// tx::cx_puc's constructor.
   puc_map(pool_type& pool, std::string_view name, const tx::options& wanted = {})
       : object_(std::make_unique<tx::cx_puc<Map, D>>(pool, name, wanted)) {}
 
-  /// As those of the other maps. Durable at return. Those that add throw out_of_space without
-  /// effect.
+  /// Adds an entry. Returns false, without a change, if the key exists. Durable at return, as are
+  /// put(), update() and erase(). Throws out_of_space without effect, as put() does.
   bool insert(const key_type& key, const mapped_type& value) {
     return object_->update([=](Map& m) { return m.emplace(key, value).second; });
   }
@@ -79,7 +79,7 @@ class puc_map {
   [[nodiscard]] std::size_t size() {
     return object_->read([](const Map& m) { return m.size(); });
   }
-  /// Calls `visit(key, value)` for each key of one moment.
+  /// Calls `visit(key, value)` for each key, as of one point in time.
   template <class Visit>
   void for_each(Visit&& visit) {
     object_->read([&](const Map& m) {

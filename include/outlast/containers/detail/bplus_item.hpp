@@ -1,4 +1,4 @@
-// What lies in the slots of a B+-tree's pages.
+// The items in the slots of a B+-tree's pages.
 #pragma once
 
 #include <outlast/alloc/size_classes.hpp>
@@ -20,7 +20,7 @@
 
 namespace outlast::containers::detail {
 
-/// Of a leaf: a key and its value. A copy is the same one: it has the same blocks.
+/// The item of a leaf: a key and its value. A copy is the same item, with the same blocks.
 template <class Key, class Value>
 class leaf_item {
  public:
@@ -30,17 +30,17 @@ class leaf_item {
   [[nodiscard]] view_of<Key> key() const { return key_.get(); }
   [[nodiscard]] view_of<Value> value() const { return value_.get(); }
   void set_value(versions& in, view_of<Value> to) { value_.set(in, to); }
-  /// Its place is used no more.
+  /// Retires the blocks of the item, which is removed.
   void retire(versions& in) {
     key_.retire(in);
     value_.retire(in);
   }
   [[nodiscard]] std::size_t blocks() const noexcept { return key_.blocks() + value_.blocks(); }
-  /// Does it lie in the replica, though it may be damaged?
+  /// Returns true if the item, which may be damaged, is inside the replica.
   [[nodiscard]] bool lies_in(const bytes_of_replica& replica) const noexcept {
     return key_.lies_in(replica) && value_.lies_in(replica);
   }
-  /// It will be looked at.
+  /// Prefetches the item.
   void expect() const noexcept {}
 
  private:
@@ -48,8 +48,8 @@ class leaf_item {
   versioned<Value> value_;
 };
 
-/// Of byte strings: both lie in one block, one behind the other, so that whoever has found the key
-/// has the value at hand. On media: docs/formats/tx.md.
+/// The item of byte strings. One block contains the key and then the value, so that a lookup that
+/// compares the key has the value in the cache. On media: docs/formats/tx.md.
 template <>
 class leaf_item<std::string, std::string> {
  public:
@@ -57,7 +57,7 @@ class leaf_item<std::string, std::string> {
   leaf_item(versions& in, std::string_view its_key, std::string_view its_value)
       : record_(make(in, its_key, its_value)) {}
 
-  // These, and what changes it, throw corruption where the block does not lie in the replica.
+  // These, and members that change the item, throw corruption if the block is outside the replica.
   [[nodiscard]] std::string_view key() const {
     const record* const at = found();
     return {bytes_of(at), at->sizes->key};
@@ -66,7 +66,7 @@ class leaf_item<std::string, std::string> {
     const record* const at = found();
     return {bytes_of(at) + at->sizes->key, at->sizes->value};
   }
-  /// In place if no snapshot sees the record and its block has room.
+  /// Sets the value, in place if no snapshot sees the record and its block has room.
   void set_value(versions& in, std::string_view to) {
     record* const before = found();
     if (!in.is_seen(before->born) && has_room(*before, to)) {
@@ -89,7 +89,7 @@ class leaf_item<std::string, std::string> {
            replica.hold(bytes_of(at), std::size_t{at->sizes->key} + at->sizes->value);
   }
   void expect() const noexcept {
-    // It may be damaged: an address, and no pointer to anything yet.
+    // The link may be damaged: it is an address, and must not be dereferenced yet.
     const auto at = reinterpret_cast<std::uintptr_t>(record_.get());
     for (std::uintptr_t line = 0; line < 3; ++line) {
       hw::prefetch(reinterpret_cast<const void*>(at + line * base::cache_line_size));
@@ -102,15 +102,15 @@ class leaf_item<std::string, std::string> {
     std::uint32_t value;
   };
   struct record {
-    tx::field<moment> born;
-    tx::field<string_sizes> sizes;  // the bytes of the key are behind it, then those of the value
+    tx::field<version> born;
+    tx::field<string_sizes> sizes;  // then the bytes of the key, and those of the value
   };
   static_assert(sizeof(record) == 16);
 
   [[nodiscard]] static std::size_t size_of(const string_sizes& bytes) noexcept {
     return sizeof(record) + bytes.key + bytes.value;
   }
-  /// Its block.
+  /// Returns the block.
   [[nodiscard]] record* found() const {
     record* const at = record_;
     const std::size_t room = tx::detail::room_at(tx::running(), at);
@@ -142,8 +142,8 @@ class leaf_item<std::string, std::string> {
     }
     return reinterpret_cast<record*>(block);
   }
-  /// Would a record of this key and `to` have a block of the same size? Not where `to` is a part of
-  /// what would be written over.
+  /// Returns true if a record with this key and the value `to` has a block of the same size, and if
+  /// `to` is not a part of the bytes that would be overwritten.
   [[nodiscard]] static bool has_room(const record& of, std::string_view to) {
     const char* const bytes = bytes_of(&of);
     const string_sizes& now = of.sizes;
@@ -156,7 +156,7 @@ class leaf_item<std::string, std::string> {
            alloc::class_of(besides + to.size()) == alloc::class_of(besides + now.value);
   }
 
-  /// Blocks of more are no block of a size class in the smallest pages.
+  /// Larger blocks have no size class in the smallest pages.
   static constexpr std::size_t max_in_place = 4 * tx::heap::min_page_bytes;
 
   tx::pointer<record> record_;
@@ -165,7 +165,8 @@ static_assert(sizeof(leaf_item<std::string, std::string>) == 8);
 
 struct page_header;
 
-/// Of a page above: the keys below `child` are not less than `key`, but for the first child's.
+/// The item of an inner page: keys below `child` are not less than `key`, except in the first
+/// child.
 template <class Key>
 class inner_item {
  public:

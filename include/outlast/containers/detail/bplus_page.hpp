@@ -1,9 +1,8 @@
-// The pages of a B+-tree: items in slots, and the order of these in the first line, so that a new
-// item moves no other one.
+// The pages of a B+-tree: items in slots, with an indirection array in the first line, so that a
+// new item moves no other one.
 //
-// Where keys are byte strings, a page has the heads of its keys beside each other: the four bytes
-// behind what all of them begin with. A search looks at these, and at the few keys whose heads are
-// those of its own.
+// If keys are byte strings, a page has an array of their heads: the four bytes after the common
+// prefix of all keys. A search compares heads, and then the few keys whose heads equal its own.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -26,16 +25,16 @@
 
 namespace outlast::containers::detail {
 
-/// What all pages begin with.
+/// The header of all pages.
 struct page_header {
-  page_header(moment at, std::uint32_t height) : born(at), level(height), prefix(0) {}
+  page_header(version at, std::uint32_t height) : born(at), level(height), prefix(0) {}
 
-  tx::field<moment> born;
+  tx::field<version> born;
   tx::field<std::uint32_t> level;   ///< 0: a leaf
-  tx::field<std::uint32_t> prefix;  ///< bytes that all keys begin with, before their heads
+  tx::field<std::uint32_t> prefix;  ///< length of the common prefix of all keys, before their heads
 };
 
-/// Which slots items are in, ascending by key, and behind them those that are free.
+/// The slots of items, in ascending order of keys, and then the free slots.
 template <std::size_t Room>
 struct slot_order {
   std::uint8_t count = 0;
@@ -46,7 +45,7 @@ struct slot_order {
     for (std::size_t i = 0; i < Room; ++i) made.slot[i] = static_cast<std::uint8_t>(i);
     return made;
   }
-  /// Makes place `i` one of those in use.
+  /// Inserts a free slot at place `i`.
   void insert(std::size_t i) noexcept {
     const std::uint8_t free = slot[count];
     std::copy_backward(slot.begin() + i, slot.begin() + count, slot.begin() + count + 1);
@@ -61,8 +60,8 @@ struct slot_order {
   }
 };
 
-/// The four bytes of a key from `prefix` on, as a number that orders as they do. Bytes that it has
-/// not are zeros: keys with the same head are compared as a whole.
+/// Returns the four bytes of a key from `prefix` on, as a number with the same order. Missing bytes
+/// are zeros: keys with the same head must be compared as a whole.
 [[nodiscard]] inline std::uint32_t head_of(std::string_view key, std::size_t prefix) noexcept {
   std::uint32_t head = 0;
   for (std::size_t i = prefix; i < prefix + sizeof head; ++i) {
@@ -71,7 +70,7 @@ struct slot_order {
   return head;
 }
 
-/// With how many bytes both begin, `most` at most.
+/// Returns the length of the common prefix of both, at most `most`.
 [[nodiscard]] inline std::size_t common_prefix(std::string_view a, std::string_view b,
                                                std::size_t most) noexcept {
   const std::size_t shorter = std::min({a.size(), b.size(), most});
@@ -79,20 +78,20 @@ struct slot_order {
   return static_cast<std::size_t>(differ.first - a.begin());
 }
 
-/// The heads of keys, by their slots; those of free ones are anything.
+/// The heads of keys, by slot; those of free slots can be anything.
 template <std::size_t Room>
 struct key_heads {
   std::array<std::uint32_t, Room> of;
 };
 struct no_heads {};
 
-/// What is known of the keys of a page that change.
+/// The rules for the heads of a page whose keys change.
 struct head_rules {
   head_rules(bool by_bytes, std::size_t begins_with = 0) noexcept
       : kept(by_bytes), shared(begins_with) {}
 
   bool kept;           ///< keys are ordered by their bytes, and heads are kept
-  std::size_t shared;  ///< a new key begins with that many bytes of all the others
+  std::size_t shared;  ///< length of the common prefix of a new key and all others
 };
 
 /// Places from `first` on, before `last`.
@@ -101,12 +100,12 @@ struct place_range {
   std::size_t last;
 };
 
-/// Up to `Room` items. Places are counted in the order of keys; keys of places before `First` do
-/// not count. `Key`: std::string for heads. On media: docs/formats/tx.md.
+/// Up to `Room` items. Places are numbered in the order of keys; the keys of places before `First`
+/// are unused. `Key`: std::string for heads. On media: docs/formats/tx.md.
 ///
-/// Invariants, where heads are kept:
-///   I1  all keys that count begin with the same `prefix` bytes.
-///   I2  the head of each of them is head_of() it.
+/// Invariants of pages with heads:
+///   I1  all used keys begin with the same `prefix` bytes.
+///   I2  the head of each used key is head_of() the key.
 template <class Item, std::size_t Room, class Key, std::size_t First>
 class page : public page_header {
   static_assert(Room >= 4 && Room < 256);
@@ -114,14 +113,14 @@ class page : public page_header {
  public:
   static constexpr bool has_heads = std::is_same_v<Key, std::string>;
 
-  /// Empty. Throws out_of_space.
+  /// Creates an empty page. Throws out_of_space.
   [[nodiscard]] static page* make(const versions& in, std::uint32_t height) {
-    // Not alloc(), which notes all lines: of slots only those are written that are used.
+    // Not alloc(), which notes all lines: only slots in use are written.
     return ::new (tx::heap(tx::running()).allocate(sizeof(page), alignof(page)))
         page(in.now(), height);
   }
 
-  // Those that use places throw corruption for one that names no slot, or is none.
+  // Members that use places throw corruption for a place without a slot, or out of range.
 
   [[nodiscard]] std::size_t size() const {
     const std::size_t count = order_->count;
@@ -132,13 +131,13 @@ class page : public page_header {
   [[nodiscard]] Item& item(std::size_t i) { return *std::launder(slot_at(i)); }
   [[nodiscard]] const Item& item(std::size_t i) const { return const_cast<page*>(this)->item(i); }
 
-  /// Do its places name slots that it has? Of a page that may be damaged.
+  /// Returns true if all places name slots of the page, which may be damaged.
   [[nodiscard]] bool is_sound() const noexcept {
     const slot_order<Room>& order = order_;
     return order.count <= Room && std::all_of(order.slot.begin(), order.slot.begin() + order.count,
                                               [](std::uint8_t slot) { return slot < Room; });
   }
-  /// Do they name each slot once? The same.
+  /// Returns true if the places name each slot once. The page may be damaged.
   [[nodiscard]] bool is_whole() const noexcept {
     std::array<bool, Room> named{};
     for (const std::uint8_t slot : order_->slot) {
@@ -146,7 +145,7 @@ class page : public page_header {
     }
     return order_->count <= Room;
   }
-  /// I1 and I2.
+  /// Returns true if I1 and I2 hold.
   [[nodiscard]] bool has_right_heads() const {
     if constexpr (has_heads) {
       for (std::size_t i = First; i < size(); ++i) {
@@ -158,7 +157,7 @@ class page : public page_header {
     return true;
   }
 
-  /// A new item Item(arguments...) at place `i`.
+  /// Inserts an item Item(arguments...) at place `i`.
   template <class... Arguments>
   void insert(std::size_t i, head_rules heads, Arguments&&... arguments) {
     slot_order<Room> order = order_;
@@ -173,7 +172,7 @@ class page : public page_header {
   void append(head_rules heads, Arguments&&... arguments) {
     insert(size(), heads, std::forward<Arguments>(arguments)...);
   }
-  /// The item is another page's now, or retired.
+  /// Removes the item, which another page has now, or which is retired.
   void remove(std::size_t i) {
     slot_order<Room> order = order_;
     if (order.count > Room || i >= order.count) [[unlikely]]
@@ -181,7 +180,7 @@ class page : public page_header {
     order.remove(i);
     order_ = order;
   }
-  /// The items from place `i` on go to `to`, which is empty.
+  /// Moves the items from place `i` on to `to`, which is empty.
   void move_tail(std::size_t i, page& to, bool by_bytes) {
     if (i > size()) [[unlikely]]
       refuse();
@@ -194,8 +193,8 @@ class page : public page_header {
       to.lengthen_prefix();
     }
   }
-  /// Becomes a copy of `from` from its place `i` on. It is empty. Looks at no key: where the
-  /// prefix is the same, heads are.
+  /// Copies the items of `from`, from its place `i` on, to this page, which is empty. Reads no key:
+  /// with the same prefix, heads are the same.
   void copy_from(const page& from, std::size_t i, bool by_bytes) {
     const std::size_t count = from.size() - i;
     if (by_bytes && from.prefix != 0) prefix = from.prefix.get();
@@ -212,11 +211,11 @@ class page : public page_header {
     }
   }
 
-  // ---- Where keys are ordered by their bytes ----
+  // ---- For keys that are ordered by their bytes ----
 
-  /// Which places may hold keys that are not less, and not greater than `key`, or would: all keys
-  /// before them are less, and all behind them are greater. `key` begins with `shared` bytes of all
-  /// of them.
+  /// Returns the places whose keys have the head of `key`. All keys before them are less than
+  /// `key`, and all keys after them are greater. `shared`: the length of the common prefix of `key`
+  /// and all keys.
   [[nodiscard]] place_range narrow(std::string_view key, std::size_t from,
                                    std::size_t shared) const {
     const std::size_t count = size();
@@ -228,7 +227,8 @@ class page : public page_header {
     if (other > 0) return {count, count};
     return alike(key, from);
   }
-  /// Which places may hold `key`, if it begins as all keys do, or is not here.
+  /// Returns the places that may hold `key`; requires that `key` has the prefix of the page, or is
+  /// not in the page.
   [[nodiscard]] place_range alike(std::string_view key, std::size_t from = 0) const {
     if (!has_slots()) [[unlikely]]
       refuse();
@@ -247,8 +247,8 @@ class page : public page_header {
     while (behind != end && heads_.of[*behind] == wanted) ++behind;
     return {static_cast<std::size_t>(at - slots), static_cast<std::size_t>(behind - slots)};
   }
-  /// It will be searched. Of small items, too, all lines are asked for at once: one after the other
-  /// they take as many times as long.
+  /// Prefetches the page for a search, all lines of small items together: one after the other they
+  /// would take as many times as long.
   void expect() const noexcept {
     constexpr std::size_t wanted = sizeof(page) <= max_expected ? sizeof(page) : offsetof_room();
     for (std::size_t at = 0; at < wanted; at += base::cache_line_size) {
@@ -262,7 +262,7 @@ class page : public page_header {
   static constexpr std::size_t item_align =
       sizeof(Item) % base::cache_line_size == 0 ? base::cache_line_size : alignof(Item);
 
-  page(moment at, std::uint32_t height)
+  page(version at, std::uint32_t height)
       : page_header(at, height), order_(slot_order<Room>::empty()) {}
 
   [[nodiscard]] static constexpr std::size_t offsetof_room() noexcept {
@@ -280,8 +280,8 @@ class page : public page_header {
   [[nodiscard]] Item* slot_at(std::size_t i) {
     return reinterpret_cast<Item*>(room_ + slot_of(i) * sizeof(Item));
   }
-  /// Are all slots that it names its own, so that they need not be looked at one by one? Eight at
-  /// a time: of a byte less than Room plus this, the highest bit is not set.
+  /// Returns true if all places name slots of the page, so that single places need no check. Tests
+  /// eight bytes at a time: a byte less than Room, plus 128 - Room, has no highest bit.
   [[nodiscard]] bool has_slots() const noexcept {
     const slot_order<Room>& order = order_;
     if constexpr (Room < 128 && sizeof order % sizeof(std::uint64_t) == 0) {
@@ -308,7 +308,7 @@ class page : public page_header {
   /// The key at place `i` is new.
   void note_head(std::size_t i, std::size_t shared) {
     if constexpr (has_heads) {
-      if (i < First) {  // the one that was there counts now
+      if (i < First) {  // the key that was there is used now
         if (size() > First) note_head(First, 0);
         return;
       }

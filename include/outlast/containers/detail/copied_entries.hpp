@@ -1,4 +1,4 @@
-// What an iterator has copied of a tree.
+// The entries of a tree that an iterator has copied.
 #pragma once
 
 #include <outlast/containers/detail/stored.hpp>
@@ -19,18 +19,14 @@ class copied_entries {
     all_.clear();
     bytes_ = 0;
   }
-  void add(containers::detail::view_of<Key> key, containers::detail::view_of<Value> value) {
+  void add(view_of<Key> key, view_of<Value> value) {
     all_.emplace_back(key, value);
     bytes_ += bytes_of(all_.back().first) + bytes_of(all_.back().second);
   }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  [[nodiscard]] containers::detail::view_of<Key> key(std::size_t i) const {
-    return all_.at(i).first;
-  }
-  [[nodiscard]] containers::detail::view_of<Value> value(std::size_t i) const {
-    return all_.at(i).second;
-  }
+  [[nodiscard]] view_of<Key> key(std::size_t i) const { return all_.at(i).first; }
+  [[nodiscard]] view_of<Value> value(std::size_t i) const { return all_.at(i).second; }
 
  private:
   template <class T>
@@ -42,7 +38,7 @@ class copied_entries {
   std::vector<std::pair<Key, Value>> all_;
   std::size_t bytes_ = 0;
 };
-/// Of byte strings: one behind the other, so that none of them needs memory of its own.
+/// Entries of byte strings, one after the other, so that none needs memory of its own.
 template <>
 class copied_entries<std::string, std::string> {
  public:

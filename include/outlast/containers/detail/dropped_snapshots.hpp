@@ -1,4 +1,4 @@
-// Snapshots of a tree whose handles are gone, until an update has closed them.
+// Snapshots of a tree whose handles are destroyed, until an update has closed them.
 #pragma once
 
 #include <outlast/base/fork_locks.hpp>
@@ -14,16 +14,16 @@
 
 namespace outlast::containers::detail {
 
-/// Keeps these snapshots. Updates close the oldest first: no block is handed on to a snapshot that
-/// is closed next.
+/// Updates close the oldest snapshot first, so that no block passes to a snapshot that is closed
+/// next.
 /// Thread-safety: all members may be called concurrently.
 template <class Snapshot>
 class dropped_snapshots {
  public:
-  /// A snapshot with a handle. Allocated before it is opened: to drop it takes no memory.
+  /// A snapshot with a handle. It is allocated before it is opened, so that a drop needs no memory.
   struct held {
     Snapshot which;
-    bool is_closed = false;  ///< only what it keeps is left
+    bool is_closed = false;  ///< only its blocks are left
     held* low = nullptr;     // in the heap
     held* high = nullptr;
   };
@@ -52,16 +52,16 @@ class dropped_snapshots {
     return owned(std::exchange(latest_, nullptr));
   }
 
-  /// May there be some, or are there some that others are closing?
+  /// Returns true if there can be dropped snapshots, or some that other threads are closing.
   [[nodiscard]] bool any() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-  /// How many are open, dropped or not.
+  /// Returns the number of open snapshots, dropped or not.
   [[nodiscard]] std::size_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
-  /// Counts updates that have given something back.
+  /// Returns the number of updates that have freed blocks.
   [[nodiscard]] std::uint64_t rounds() const noexcept {
     return rounds_.load(std::memory_order_relaxed);
   }
 
-  /// Some of the oldest, to be closed by an update. What is not done is dropped again.
+  /// Some of the oldest snapshots, which an update closes. The rest is dropped again.
   class closing {
    public:
     static constexpr std::size_t most = 16;
@@ -73,7 +73,7 @@ class dropped_snapshots {
       std::size_t count = 0;
       std::array<one, most> of{};
     };
-    /// How far an update came: how many are done, and whether the next one is closed.
+    /// The progress of an update: the number of snapshots done, and whether the next is closed.
     struct progress {
       std::size_t done = 0;
       bool is_next_closed = false;
@@ -117,7 +117,7 @@ class dropped_snapshots {
   };
 
  private:
-  /// In the child of a fork, where the mutex may be held for ever.
+  /// Returns true in the child of a fork, where the mutex may be locked for ever.
   [[nodiscard]] bool is_parents() const noexcept { return made_in_ != base::forks_until_now(); }
 
   void bring_back(owned one) noexcept {
@@ -130,7 +130,7 @@ class dropped_snapshots {
     }
     oldest_ = merged(oldest_, older);
   }
-  /// The oldest. Null: there is none.
+  /// Removes and returns the oldest snapshot; nullptr if there is none.
   [[nodiscard]] owned take_one() noexcept {
     if (is_parents()) return nullptr;
     const std::lock_guard lock(mutex_);
@@ -141,7 +141,7 @@ class dropped_snapshots {
     }
     return owned(taken);
   }
-  /// Two skew heaps as one.
+  /// Merges two skew heaps.
   [[nodiscard]] static held* merged(held* a, held* b) noexcept {
     held* root = nullptr;
     held** to = &root;

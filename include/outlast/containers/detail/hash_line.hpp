@@ -1,5 +1,5 @@
-// The lines of a hash map: a few entries each, or pointers to them, so that a key is mostly found,
-// added and removed in one line.
+// The lines of a hash map, with a few entries each, or pointers to them. Most keys are found, added
+// and removed in one line.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -41,7 +41,7 @@ class slot_of_entry {
   Entry entry_;
 };
 
-/// One in a block of its own, where it stays.
+/// An entry in a block of its own, which never moves.
 template <class Entry>
 class slot_of_pointer {
  public:
@@ -60,7 +60,7 @@ class slot_of_pointer {
   tx::pointer<Entry> to_;
 };
 
-/// Up to three trivially copyable words are an entry that lies in its line.
+/// Entries of up to three trivially copyable words are inside their line.
 template <class Key, class Value>
 using hash_slot =
     std::conditional_t<std::is_trivially_copyable_v<Key> && std::is_trivially_copyable_v<Value> &&
@@ -68,10 +68,10 @@ using hash_slot =
                        slot_of_entry<hash_entry<Key, Value>>,
                        slot_of_pointer<hash_entry<Key, Value>>>;
 
-/// Part of a hash, never 0: tells most other keys apart without a look at them.
+/// Part of a hash, never 0. Most other keys have another tag, so that they need not be read.
 using hash_tag = std::uint8_t;
 
-/// A line with places for some entries, and the link to another one for those that find none.
+/// A line with places for some entries, and a link to the next line of its chain.
 /// On media: docs/formats/tx.md.
 template <class Slot>
 class alignas(base::cache_line_size) hash_line {
@@ -81,32 +81,32 @@ class alignas(base::cache_line_size) hash_line {
  public:
   static constexpr std::size_t places = std::min<std::size_t>(8, room_bytes / sizeof(Slot));
 
-  /// Empty, and the last of its chain.
+  /// An empty line, the last of its chain.
   hash_line() {}
 
   [[nodiscard]] hash_line* next() const noexcept { return next_; }
   void set_next(hash_line* to) { next_ = to; }
 
-  /// 0: place `i` is free.
+  /// Returns the tag of place `i`; 0 if the place is free.
   [[nodiscard]] hash_tag tag(std::size_t i) const noexcept { return tags_.get()[i]; }
   [[nodiscard]] Slot& slot(std::size_t i) noexcept { return *std::launder(address_of(i)); }
   [[nodiscard]] std::size_t count() const noexcept {
     return places - static_cast<std::size_t>(
                         std::count(tags_->begin(), tags_->begin() + places, hash_tag{0}));
   }
-  /// A free place; `places` if there is none.
+  /// Returns a free place; `places` if there is none.
   [[nodiscard]] std::size_t hole() const noexcept {
     return static_cast<std::size_t>(std::find(tags_->begin(), tags_->begin() + places, 0) -
                                     tags_->begin());
   }
 
-  /// A slot made of `arguments` in the free place `i`.
+  /// Constructs a slot from `arguments` in the free place `i`.
   template <class... Arguments>
   void fill(std::size_t i, hash_tag tag, const Arguments&... arguments) {
     ::new (address_of(i)) Slot(arguments...);
     set_tag(i, tag);
   }
-  /// Place `i` is free. What its slot had is another one's, or released.
+  /// Frees place `i`. Requires: its blocks are released, or belong to another slot.
   void clear(std::size_t i) { set_tag(i, 0); }
 
  private:

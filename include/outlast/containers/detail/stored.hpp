@@ -1,4 +1,4 @@
-// A key or value of a sequential structure, as it lies in a replica and as it is read there.
+// A key or value of a container, as it is stored in a replica and as it is read there.
 #pragma once
 
 #include <outlast/containers/byte_string.hpp>
@@ -10,28 +10,28 @@
 
 namespace outlast::containers::detail {
 
-/// Of a trivially copyable type: a field. In all members but take() a string does more.
+/// A value of a trivially copyable type, as a field. Strings have the same members.
 template <class T>
 class stored {
  public:
   using view = const T&;
-  using copy = T;  ///< of a view; of a string, a view itself
+  using copy = T;  ///< of a view; for strings, a view itself
 
   stored() = default;
   explicit stored(view value) : value_(value) {}
 
   [[nodiscard]] view get() const noexcept { return value_.get(); }
   void set(view value) { value_ = value; }
-  /// Becomes what `from` is; that is not used any more.
+  /// Moves the value of `from` here. `from` must not be used any more.
   void take(stored& from) { value_ = from.get(); }
-  /// Before what owns it is freed.
+  /// Frees the blocks of the value. Must be called before its owner is freed.
   void release() const noexcept {}
 
  private:
   tx::field<T> value_;
 };
 
-/// Bytes of any number.
+/// A byte string of any length.
 template <>
 class stored<std::string> {
  public:

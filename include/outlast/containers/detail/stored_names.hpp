@@ -1,4 +1,4 @@
-// The names under which pools know the containers: those that they had in version 0.1.
+// The names of the containers that pools store: those of version 0.1.
 #pragma once
 
 #include <outlast/base/stored_name.hpp>

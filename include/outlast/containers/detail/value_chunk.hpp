@@ -19,13 +19,13 @@ class value_chunk {
   static constexpr std::size_t places =
       std::max<std::size_t>(1, (base::cache_line_size - link_bytes) / sizeof(T));
 
-  /// With places that hold anything.
+  /// A chunk whose places hold anything.
   explicit value_chunk(value_chunk* next = nullptr) : next_(next) {}
 
   [[nodiscard]] value_chunk* next() const noexcept { return next_; }
   void set_next(value_chunk* to) { next_ = to; }
 
-  /// What set() has put there.
+  /// Returns the value that set() has stored.
   [[nodiscard]] const T& at(std::size_t i) const noexcept {
     return std::launder(reinterpret_cast<const tx::field<T>*>(room_ + i * sizeof(T)))->get();
   }

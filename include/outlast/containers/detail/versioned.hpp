@@ -17,12 +17,12 @@
 
 namespace outlast::containers::detail {
 
-/// Bytes of a replica.
+/// The bytes of a replica.
 struct bytes_of_replica {
   const std::byte* begin;
   const std::byte* end;
 
-  /// Do `size` bytes at `at` lie in it?
+  /// Returns true if the `size` bytes at `at` are in it.
   [[nodiscard]] bool hold(const void* at, std::size_t size) const noexcept {
     const auto* const first = static_cast<const std::byte*>(at);
     return first >= begin && first < end && size <= static_cast<std::size_t>(end - first);
@@ -33,7 +33,7 @@ struct bytes_of_replica {
   }
 };
 
-/// Those of the running transaction's where objects may lie.
+/// The bytes of the running transaction's replica that may contain objects.
 [[nodiscard]] inline bytes_of_replica pages_of_replica() {
   const tx::transaction& in = tx::running();
   const auto& header = *reinterpret_cast<const tx::detail::heap_header*>(in.replica());
@@ -41,8 +41,9 @@ struct bytes_of_replica {
   return {in.replica() + first, in.replica() + in.bytes()};
 }
 
-/// A key or value of which snapshots may see an earlier one. Trivially copyable: it lies in its
-/// page, which is copied before it is changed. A copy is the same one: it has the same block.
+/// A key or value of which snapshots may see an earlier version. It is trivially copyable, and
+/// inside its page, which is copied before it is changed. A copy is the same value, with the same
+/// block.
 template <class T>
 class versioned {
  public:
@@ -51,20 +52,21 @@ class versioned {
 
   [[nodiscard]] view_of<T> get() const noexcept { return value_.get(); }
   void set(versions&, view_of<T> value) { value_ = value; }
-  /// Its place is used no more.
+  /// Retires the block of the value, which is removed.
   void retire(versions&) const noexcept {}
-  /// Its place is empty: it is another one's now.
+  /// Empties the place. Another place has the block now.
   void clear() const noexcept {}
   [[nodiscard]] std::size_t blocks() const noexcept { return 0; }
-  /// Does it lie in the replica, though it may be damaged?
+  /// Returns true if the value, which may be damaged, is inside the replica.
   [[nodiscard]] bool lies_in(const bytes_of_replica&) const noexcept { return true; }
 
  private:
   tx::field<T> value_;
 };
 
-/// Bytes of any number, up to 16 of them inside. Others are in a block that says when it was born,
-/// and that is retired when other bytes replace them. On media: docs/formats/tx.md.
+/// A byte string of any length. Up to 16 bytes are inside the object. Longer strings are in a block
+/// with the version in which it was created, which is retired when the string is replaced. On
+/// media: docs/formats/tx.md.
 template <>
 class versioned<std::string> {
  public:
@@ -78,11 +80,11 @@ class versioned<std::string> {
     return *this;
   }
 
-  /// Throws corruption where its block does not lie in the replica.
+  /// Returns the bytes. Throws corruption if the block is outside the replica.
   [[nodiscard]] std::string_view get() const {
     return {reinterpret_cast<const char*>(is_inside() ? inside_ : bytes_of(found())), size_};
   }
-  /// `to` may be a part of it.
+  /// Replaces the bytes by `to`, which may be a part of them.
   void set(versions& in, std::string_view to) {
     if (is_inside()) return put(in, to);
     block* const before = found();
@@ -105,14 +107,14 @@ class versioned<std::string> {
 
  private:
   struct block {
-    tx::field<moment> born;  // its bytes are behind it
+    tx::field<version> born;  // then its bytes
   };
 
   [[nodiscard]] static const std::byte* bytes_of(const block* of) noexcept {
     return reinterpret_cast<const std::byte*>(of + 1);
   }
   [[nodiscard]] bool is_inside() const noexcept { return size_ <= inside_bytes; }
-  /// Its block.
+  /// Returns the block.
   [[nodiscard]] block* found() const {
     block* const at = outside_;
     const std::size_t room = tx::detail::room_at(tx::running(), at);
@@ -121,7 +123,7 @@ class versioned<std::string> {
     return at;
   }
 
-  /// Forgets what was here.
+  /// Stores `text` without regard to the bytes before.
   void put(versions& in, std::string_view text) {
     if (text.size() <= inside_bytes) {
       std::array<char, inside_bytes> kept;
@@ -153,7 +155,7 @@ class versioned<std::string> {
 
 static_assert(sizeof(versioned<std::string>) == 24);
 
-/// A key or value as its caller gave it, while pages change in which it may lie.
+/// A key or value of the caller, while pages change that may contain it.
 template <class T>
 class steady {
  public:
@@ -163,7 +165,7 @@ class steady {
  private:
   T value_;
 };
-/// Of strings only those lie in a page that fit into it.
+/// Only strings that fit into the object are inside a page.
 template <>
 class steady<std::string> {
  public:

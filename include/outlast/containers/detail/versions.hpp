@@ -1,8 +1,9 @@
-// Which blocks of a structure snapshots still see.
+// Multi-version concurrency control: the blocks of a structure that snapshots still see.
 //
-// Time is a number that each new snapshot increases. A block is born at a time; when the structure
-// has no use for it any more, a snapshot that was opened since then may see it. It is kept by the
-// newest of those then, and handed on to an older one when that closes, until none sees it.
+// Each new snapshot increases a version number. A block has the version in which it was created,
+// its `born`. When the structure retires a block, snapshots opened since that version see it. The
+// newest of these keeps the block. When that snapshot closes, the block passes to the next older
+// one, until no snapshot sees it.
 #pragma once
 
 #include <outlast/tx/field.hpp>
@@ -15,22 +16,23 @@
 
 namespace outlast::containers::detail {
 
-/// A moment of a structure. Snapshots see what was born at theirs or before.
-using moment = std::uint64_t;
+/// A version of a structure. A snapshot sees blocks that were born in its version or before.
+using version = std::uint64_t;
 
-/// The snapshots of one moment, and the blocks that they alone, or older ones with them, see.
+/// The snapshots of one version, and the blocks that only these and older snapshots see.
 class holder {
  public:
-  holder(moment at, holder* older) : at_(at), open_(1), older_(older) {}
+  holder(version at, holder* older) : at_(at), open_(1), older_(older) {}
 
-  [[nodiscard]] moment at() const noexcept { return at_; }
+  [[nodiscard]] version at() const noexcept { return at_; }
 
-  /// What `link` leads to: null, or a holder of a moment before `newer`. So no list is a circle.
-  [[nodiscard]] static holder* before(const tx::pointer<holder>& link, moment newer) {
+  /// Returns the target of `link`: nullptr, or a holder of a version before `newer`. So no list is
+  /// a circle. Throws corruption for any other target.
+  [[nodiscard]] static holder* before(const tx::pointer<holder>& link, version newer) {
     holder* const found = link;
     if (found == nullptr) return nullptr;
-    if (tx::detail::room_at(tx::running(), found) < sizeof(holder) || found->at_ >= newer)
-        [[unlikely]]
+    const bool is_inside = tx::detail::room_at(tx::running(), found) >= sizeof(holder);
+    if (!is_inside || found->at_ >= newer) [[unlikely]]
       refuse();
     return found;
   }
@@ -45,7 +47,7 @@ class holder {
   /// On media: docs/formats/tx.md.
   struct kept {
     tx::pointer<std::byte> block;
-    tx::field<moment> born;
+    tx::field<version> born;
   };
   struct chunk {
     static constexpr std::size_t room = 15;
@@ -69,7 +71,7 @@ class holder {
     return found;
   }
 
-  void keep(std::byte* block, moment born) {
+  void keep(std::byte* block, version born) {
     chunk* to = last();
     if (to == nullptr || to->count == chunk::room) {
       chunk* const made = tx::alloc<chunk>();
@@ -87,7 +89,8 @@ class holder {
     return all;
   }
 
-  /// Bytes of what is kept and of where that is written, as they were rounded up.
+  /// Returns the bytes of the kept blocks, and of the holder and its chunks, as they were rounded
+  /// up.
   [[nodiscard]] std::size_t bytes() const {
     const tx::heap in(tx::running());
     std::size_t all = in.bytes_of(this);
@@ -101,16 +104,16 @@ class holder {
     return all;
   }
 
-  /// Frees what the last chunk keeps, but for what `to`, an older snapshot, sees; null: there is
-  /// none. That is handed on. Needs no memory: an operation that makes room has to succeed where
-  /// there is none. All chunks of `to` but its last are full.
+  /// Frees the blocks of the last chunk, except for those that `to`, an older snapshot, sees, which
+  /// pass to `to`. nullptr means no such snapshot. Allocates no memory: an operation that makes
+  /// room must succeed without any. Requires: all chunks of `to` except its last are full.
   void hand_on_chunk(chunk* from, holder* to) {
     last_ = from->next.get();
     std::uint64_t left = 0;
     for (std::uint64_t i = 0; i < from->count; ++i) {
       const kept& taken = from->of.at(i);
       std::byte* const block = taken.block;
-      const moment born = taken.born;
+      const version born = taken.born;
       if (to == nullptr || born > to->at_) {
         tx::free_found(block);
       } else if (chunk* const there = to->last(); there != nullptr && there->count < chunk::room) {
@@ -127,42 +130,43 @@ class holder {
     to->last_ = from;
   }
 
-  static void place(chunk& in, std::uint64_t at, std::byte* block, moment born) {
+  static void place(chunk& in, std::uint64_t at, std::byte* block, version born) {
     kept& to = in.of.at(at);
     to.block = block;
     to.born = born;
   }
 
-  tx::field<moment> at_;
+  tx::field<version> at_;
   tx::field<std::uint64_t> open_;  // snapshots
   tx::pointer<holder> older_;
-  tx::pointer<chunk> last_;  // what is kept
+  tx::pointer<chunk> last_;  // of kept blocks
 };
 
-/// The snapshots of a structure, and what is kept for them. On media: docs/formats/tx.md.
+/// The snapshots of a structure, and the blocks that are kept for them. On media:
+/// docs/formats/tx.md.
 ///
 /// Invariants:
-///   I1  the holders are in the order of their moments, and all of these are before now().
-///   I2  a kept block is seen by its holder, if that is open, and by no newer one.
-///   I3  seen_ is the moment of the newest holder that is open.
-/// A closed holder that keeps nothing is passed once: the closing of the next newer holder removes
-/// it from the list, or sweep() does. So the cost of a change or a release() does not depend on the
+///   I1  the holders are in the order of their versions, which are all before now().
+///   I2  the holder of a kept block sees it, if the holder is open, and no newer holder does.
+///   I3  seen_ is the version of the newest open holder.
+/// A closed holder that keeps no blocks is visited once: the closing of the next newer holder, or
+/// sweep(), removes it from the list. So the cost of a change or a release() does not depend on the
 /// number of snapshots.
-/// Sequential; a member of an object of a transaction manager.
+/// Sequential code, a member of an object of a transaction manager.
 class versions {
  public:
-  /// What is written from here on is born then.
-  [[nodiscard]] moment now() const noexcept { return now_; }
-  /// Does a snapshot see what was born at `born`, and is not replaced yet?
-  [[nodiscard]] bool is_seen(moment born) const noexcept { return born <= seen_; }
-  /// The structure is changed at now().
+  /// Returns the version in which new blocks are born.
+  [[nodiscard]] version now() const noexcept { return now_; }
+  /// Returns true if a snapshot sees a block of version `born` that is not retired yet.
+  [[nodiscard]] bool is_seen(version born) const noexcept { return born <= seen_; }
+  /// Notes a change of the structure in version now().
   void change() {
     if (!changed_) changed_ = true;
   }
-  /// Has nothing changed since the snapshots of `at` were opened?
-  [[nodiscard]] bool is_latest(moment at) const noexcept { return !changed_ && at + 1 == now_; }
+  /// Returns true if nothing has changed since the snapshots of `at` were opened.
+  [[nodiscard]] bool is_latest(version at) const noexcept { return !changed_ && at + 1 == now_; }
 
-  /// A snapshot of now. What is written from here on is born later. Throws out_of_space.
+  /// Opens a snapshot, and begins a new version if something has changed. Throws out_of_space.
   [[nodiscard]] holder* open() {
     holder* newest = holder::before(newest_, now_);
     if (newest != nullptr && newest->open_ != 0 && is_latest(newest->at_)) {
@@ -176,7 +180,7 @@ class versions {
     seen_ = newest->at_.get();
     return newest;
   }
-  /// What it held is given back by reap().
+  /// Closes a snapshot. reap() frees its blocks.
   void close(holder& of) {
     --of.open_;
     if (of.open_ != 0) return;
@@ -185,9 +189,9 @@ class versions {
     const holder* const newest = newest_open();
     seen_ = newest == nullptr ? 0 : newest->at_.get();
   }
-  /// Closes one, unless it `is_closed` by a call that answered false, and frees what it alone has
-  /// kept; takes from `limit` what that cost in blocks, up to 14 more than there were. False if
-  /// some are left: nobody else may free these then. Throws out_of_space.
+  /// Closes a snapshot, unless it `is_closed` by a call that returned false, and frees the blocks
+  /// that only it has kept. Subtracts their number from `limit`, and can exceed that by 14. Returns
+  /// false if some are left: only the caller may free these. Throws out_of_space.
   bool release(holder& of, bool is_closed, std::size_t& limit) {
     if (!is_closed) {
       limit -= std::min<std::size_t>(limit, 1);
@@ -198,12 +202,12 @@ class versions {
     drop_unused_newest();
     return true;
   }
-  /// Takes the holders out of the list that nobody uses and that keep nothing, if there are more
-  /// than `spare` of them.
+  /// Removes the closed holders that keep no blocks from the list, if there are more than `spare`
+  /// of them.
   void sweep(std::size_t spare) {
     if (closed_ <= spare) return;
     tx::pointer<holder>* link = &newest_;
-    moment newer = now_;
+    version newer = now_;
     while (holder* const each = holder::before(*link, newer)) {
       newer = each->at_;
       if (is_unused(*each)) {
@@ -213,7 +217,8 @@ class versions {
       }
     }
   }
-  /// Closes all. Gives the one holder that keeps what all of them have kept; null: that is nothing.
+  /// Closes all snapshots. Returns one holder that keeps the blocks of all; nullptr if there are no
+  /// such blocks.
   holder* close_all() {
     std::size_t left = tx::running().bytes() / sizeof(holder);
     holder* const newest = holder::before(newest_, now_);
@@ -238,21 +243,21 @@ class versions {
     drop_unused_newest();
     return newest_;
   }
-  /// Are there holders that nobody uses?
+  /// Returns true if there are closed holders.
   [[nodiscard]] bool any_closed() const noexcept { return closed_ != 0; }
   [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
-  /// Do all lists lie in the replica, and run in no circle? Of those that may be damaged.
+  /// Returns true if all lists are inside the replica, without circles. They may be damaged.
   [[nodiscard]] bool is_sound() const;
-  /// Blocks that are kept, and those in which that is written. Visits these.
+  /// Returns the number of kept blocks, and of holders and chunks. Visits the latter.
   [[nodiscard]] std::size_t blocks() const noexcept {
     std::size_t all = 0;
     for (const holder* each = newest_; each != nullptr; each = each->older_) all += each->blocks();
     return all;
   }
 
-  /// The structure has no use for `block` any more: frees it, or keeps it while a snapshot sees it.
+  /// Retires `block`: frees it, or keeps it while a snapshot sees it.
   /// Throws out_of_space.
-  void retire(void* block, moment born) {
+  void retire(void* block, version born) {
     if (!is_seen(born)) return tx::free_found(block);
     holder* const by = newest_open();
     if (by == nullptr) [[unlikely]]
@@ -260,10 +265,10 @@ class versions {
     by->keep(static_cast<std::byte*>(block), born);
   }
 
-  /// Bytes of these, as they were rounded up. Visits them.
+  /// Returns the bytes of these, as they were rounded up. Visits them.
   [[nodiscard]] std::size_t bytes() const {
     std::size_t all = 0;
-    moment newer = now_;
+    version newer = now_;
     for (const holder* each = holder::before(newest_, newer); each != nullptr;
          each = holder::before(each->older_, newer)) {
       newer = each->at_;
@@ -272,11 +277,12 @@ class versions {
     return all;
   }
 
-  /// Frees what closed snapshots alone have kept, or hands it on; at most 14 blocks more than
-  /// `limit`. True if there may be more. Visits all that are open. Throws out_of_space.
+  /// Frees the blocks that only closed snapshots keep, or passes them on; at most 14 blocks more
+  /// than `limit`. Returns true if there may be more. Visits all open snapshots. Throws
+  /// out_of_space.
   bool reap(std::size_t limit) {
     tx::pointer<holder>* link = &newest_;
-    moment newer = now_;
+    version newer = now_;
     while (closed_ != 0) {
       holder* const each = holder::before(*link, newer);
       if (each == nullptr) return false;
@@ -291,7 +297,7 @@ class versions {
     return false;
   }
 
-  /// A place in what is kept, of the running operation.
+  /// A position in the kept blocks, of the running operation.
   struct mark {
     const void* chunk = nullptr;
     std::uint64_t count = 0;
@@ -300,7 +306,7 @@ class versions {
     const holder::chunk* const last = newest_chunk();
     return last == nullptr ? mark{} : mark{last, last->count};
   }
-  /// How many blocks have been retired since then that a snapshot sees.
+  /// Returns the number of blocks that were retired since `then` and that a snapshot sees.
   [[nodiscard]] std::size_t kept_since(const mark& then) const {
     std::size_t all = 0;
     for (const holder::chunk* each = newest_chunk(); each != nullptr; each = each->next) {
@@ -324,7 +330,7 @@ class versions {
   [[nodiscard]] static bool is_unused(const holder& each) noexcept {
     return each.open_ == 0 && each.last_ == nullptr;
   }
-  /// `link` leads to `each`, which nobody uses.
+  /// Removes `each`, a closed holder, from the list. `link` leads to it.
   void remove(tx::pointer<holder>& link, holder& each) {
     link = each.older_.get();
     if (closed_ == 0) [[unlikely]]
@@ -338,7 +344,7 @@ class versions {
       remove(newest_, *each);
     }
   }
-  /// The next older one that is open; null: there is none.
+  /// Returns the next older open holder; nullptr if there is none.
   [[nodiscard]] holder* below(holder& of) {
     holder* each = holder::before(of.older_, of.at_);
     while (each != nullptr && is_unused(*each)) {
@@ -348,8 +354,8 @@ class versions {
     while (each != nullptr && each->open_ == 0) each = holder::before(each->older_, each->at_);
     return each;
   }
-  /// Nobody uses it: frees what it keeps, but for what an older snapshot sees. False if that is
-  /// more than `limit` blocks.
+  /// Frees the blocks of a closed holder, except for those that an older snapshot sees. Returns
+  /// false if there are more than `limit` blocks.
   bool hand_on(holder& of, std::size_t& limit) {
     holder* const to = below(of);
     while (holder::chunk* const from = of.last()) {
@@ -361,7 +367,7 @@ class versions {
     }
     return true;
   }
-  /// The last in a list, of which none may be longer than `left`.
+  /// Returns the last chunk of a list. Throws corruption if the list is longer than `left`.
   [[nodiscard]] static holder::chunk* end_of(holder::chunk* first, std::size_t& left) {
     holder::chunk* end = first;
     while (end != nullptr && end->next != nullptr) {
@@ -373,9 +379,9 @@ class versions {
     return end;
   }
 
-  tx::field<moment> now_{1};
+  tx::field<version> now_{1};
   tx::pointer<holder> newest_;
-  tx::field<moment> seen_;           // of the newest open snapshot; 0: none is open
+  tx::field<version> seen_;          // of the newest open snapshot; 0: none is open
   tx::field<std::uint64_t> closed_;  // holders that no snapshot uses
   tx::field<bool> changed_;          // since the newest holder was made
 };
@@ -389,7 +395,7 @@ inline bool versions::is_sound() const {
     --left;
     return true;
   };
-  moment newer = now_;
+  version newer = now_;
   for (const holder* each = newest_; each != nullptr; each = each->older_) {
     if (!lies_there(each, sizeof(holder)) || each->at_ >= newer) return false;
     newer = each->at_;

@@ -1,4 +1,4 @@
-// Definitions of bplus_tree.hpp: what is read of a moment.
+// Definitions of bplus_tree.hpp: reads of one version.
 #pragma once
 
 #include <outlast/containers/bplus_tree.hpp>
@@ -8,7 +8,7 @@
 
 namespace outlast::containers {
 
-/// The keys and values of one moment of a tree. Valid inside of the transaction.
+/// The keys and values of one version of a tree. Valid inside the transaction.
 template <class Key, class Value, class Less, std::size_t Fanout>
 class bplus_tree<Key, Value, Less, Fanout>::content {
  public:
@@ -23,16 +23,16 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     if (found == nullptr) return std::nullopt;
     return found->value();
   }
-  /// The key itself, as it is kept: an order may take others for equal.
+  /// Returns the entry with the stored key: an order may treat other keys as equal.
   [[nodiscard]] std::optional<entry> find_entry(key_view key) const {
     const auto* const found = find(key);
     if (found == nullptr) return std::nullopt;
     return entry{found->key(), found->value()};
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// Calls `visit(key, value, times)` for keys from `from` on and before `to`, in ascending order,
-  /// each of which stands for `times` of them: for all, where they are few. Else some pages of each
-  /// height are visited, evenly among those that the range has.
+  /// Samples the keys from `from` on and before `to`: calls `visit(key, value, times)` in ascending
+  /// order, where each key represents `times` keys. Visits all keys if they are few. Otherwise
+  /// visits some pages of each height, evenly distributed over the range.
   template <class Visit>
   void visit_some(key_view from, key_view to, Visit&& visit) const {
     if (root_ == nullptr || !order_(from, to)) return;
@@ -56,7 +56,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
       for (; i < end; ++i) visit(here.item(i).key(), here.item(i).value(), each.times);
     }
   }
-  /// The first key that is not less than `key`.
+  /// Returns the first entry whose key is not less than `key`.
   [[nodiscard]] std::optional<entry> lower_bound(key_view key) const {
     std::optional<entry> found;
     ascend_from(key, [&](key_view at, value_view value) {
@@ -66,7 +66,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     return found;
   }
 
-  /// Calls `visit(key, value)` in ascending order.
+  /// Calls `visit(key, value)` for each key in ascending order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     ascend([&](key_view key, value_view value) {
@@ -74,7 +74,8 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
       return true;
     });
   }
-  /// The same while it answers true; of all keys, of those from `key` on, of those behind it.
+  /// The same while `visit` returns true: for all keys, for those from `key` on, and for those
+  /// after `key`.
   template <class Visit>
   void ascend(Visit&& visit) const {
     walk_up_all(nullptr, visit);
@@ -89,7 +90,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     const bound from{key, true};
     walk_up_all(&from, visit);
   }
-  /// The same in descending order; of all keys, of those up to `key`, of those before it.
+  /// The same in descending order: for all keys, for those up to `key`, and for those before `key`.
   template <class Visit>
   void descend(Visit&& visit) const {
     walk_down_all(nullptr, visit);
@@ -108,7 +109,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
  private:
   friend bplus_tree;
 
-  /// Before a key, or beyond it.
+  /// A bound before a key, or after it.
   struct bound {
     key_view key;
     bool beyond;
@@ -126,12 +127,12 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     return i == last.size() ? nullptr : &last.item(i);
   }
 
-  /// A page that stands for so many of its height.
+  /// A page that represents so many of its height.
   struct seen_page {
     const header* page;
     double times;
   };
-  /// The outermost, which a range may have a part of, and at most so many between them.
+  /// The maximum number of pages visited between the first and the last page of a range.
   static constexpr std::size_t max_between = 64;
   static std::vector<seen_page> some_of(const std::vector<seen_page>& pages) {
     if (pages.size() <= max_between + 2) return pages;
@@ -195,7 +196,7 @@ class bplus_tree<Key, Value, Less, Fanout>::content {
     return true;
   }
 
-  static constexpr std::size_t ahead = 6;  // entries that are on their way while one is visited
+  static constexpr std::size_t ahead = 6;  // entries that are prefetched while one is visited
 
   const header* root_;
   std::size_t count_;

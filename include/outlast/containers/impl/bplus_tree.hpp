@@ -1,5 +1,6 @@
-// How a B+-tree changes. Pages are made fit for what will come to them before they are entered, so
-// that nothing has to be done on a way up, and no page knows the one above it.
+// Definitions of bplus_tree.hpp: changes and checks. Pages are split or merged on the way down,
+// before they are entered. So there is no work on the way up, and pages have no link to their
+// parent.
 #pragma once
 
 #include <outlast/containers/bplus_tree.hpp>
@@ -14,7 +15,7 @@ namespace outlast::containers {
 
 // ---- Keys and values ----
 
-/// The key has the value; true if it is new.
+/// Sets the value of a key. Returns true if the key is new.
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::enter(key_view key, value_view value, Less order) {
   versions_.change();
@@ -43,7 +44,7 @@ bool bplus_tree<Key, Value, Less, Fanout>::enter(key_view key, value_view value,
   return true;
 }
 
-/// Of an empty tree.
+/// Makes the first leaf of an empty tree.
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::enter_first(key_view key, value_view value, Less order) {
   leaf* const first = leaf::make(versions_, 0);
@@ -53,7 +54,7 @@ bool bplus_tree<Key, Value, Less, Fanout>::enter_first(key_view key, value_view 
   return true;
 }
 
-/// The leaf of `key`, with room for one more. The way to it is owned.
+/// Returns the leaf of `key`, with room for one more item. No snapshot sees the pages on the path.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::split_way_to(key_view key, Less order) -> leaf& {
   header* at = root_at(root_.get());
@@ -69,7 +70,7 @@ auto bplus_tree<Key, Value, Less, Fanout>::split_way_to(key_view key, Less order
   return as_leaf(at);
 }
 
-/// Removes a key that is there.
+/// Removes a key that exists.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
   versions_.change();
@@ -85,7 +86,7 @@ void bplus_tree<Key, Value, Less, Fanout>::remove(key_view key, Less order) {
   root_ = nullptr;
 }
 
-/// The leaf of `key`; all pages on the way have an item more than they need.
+/// Returns the leaf of `key`. All pages on the path have one item more than the minimum.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) -> leaf& {
   header* at = own_root(order);
@@ -106,7 +107,7 @@ auto bplus_tree<Key, Value, Less, Fanout>::own_way_to(key_view key, Less order) 
 
 // ---- Pages ----
 
-/// A new root above one that is full.
+/// Makes a new root above one that is full.
 template <class Key, class Value, class Less, std::size_t Fanout>
 auto bplus_tree<Key, Value, Less, Fanout>::raise(Less order) -> header* {
   inner* const made = inner::make(versions_, root_->level + 1);
@@ -116,7 +117,7 @@ auto bplus_tree<Key, Value, Less, Fanout>::raise(Less order) -> header* {
   return made;
 }
 
-/// Some items of the child at place `i`, which is full and owned, go to a new one behind it.
+/// Splits the child at place `i`, which is full, and which no snapshot sees.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Less order) {
   header* const child = child_at(above, i);
@@ -134,7 +135,7 @@ void bplus_tree<Key, Value, Less, Fanout>::split(inner& above, std::size_t i, Le
   }
 }
 
-/// The children at places `i` and `i` + 1 become one, or equally large.
+/// Merges the children at places `i` and `i` + 1, or makes them equally large.
 template <class Key, class Value, class Less, std::size_t Fanout>
 void bplus_tree<Key, Value, Less, Fanout>::combine(inner& above, std::size_t i, Less order) {
   header* const low = own_child(above, i, order);
@@ -221,7 +222,7 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::blocks_below(const header* at)
   return all;
 }
 
-/// Where the keys of a page have to lie.
+/// The bounds of the keys of a page.
 template <class Key, class Value, class Less, std::size_t Fanout>
 struct bplus_tree<Key, Value, Less, Fanout>::range {
   std::optional<detail::copy_of<Key>> from;
@@ -262,7 +263,7 @@ std::string bplus_tree<Key, Value, Less, Fanout>::check(Less order) const {
   return wrong;
 }
 
-/// Is the page one, with strings that lie in the replica? Of pages that may be damaged.
+/// Returns true if the page, which may be damaged, is a page with strings inside the replica.
 template <class Key, class Value, class Less, std::size_t Fanout>
 bool bplus_tree<Key, Value, Less, Fanout>::can_be_read(const header* at) {
   const detail::bytes_of_replica in = detail::pages_of_replica();
@@ -281,7 +282,7 @@ bool bplus_tree<Key, Value, Less, Fanout>::can_be_read(const header* at) {
   return true;
 }
 
-/// The number of keys below `at`. `seen`: a snapshot sees the page above.
+/// Returns the number of keys below `at`. `seen`: a snapshot sees the page above.
 template <class Key, class Value, class Less, std::size_t Fanout>
 std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, const range& keys,
                                                               bool seen, Less order,
@@ -314,7 +315,7 @@ std::size_t bplus_tree<Key, Value, Less, Fanout>::check_below(const header* at, 
     const header* const child = here.item(i).child;
     if (can_be_read(child) && child->level + 1 != at->level) {
       wrong = "I2: a page at another height";
-      return found;  // it may lead in a circle
+      return found;  // the links may be a circle
     }
     found += check_below(child, below, is_seen, order, wrong);
   }

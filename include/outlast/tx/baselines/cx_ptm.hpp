@@ -1,14 +1,14 @@
-// The wait-free engine that repeats operations: a queue gives them an order, and each replica runs
-// all of them.
+// The wait-free engine that replays operations: a queue orders them, and each replica runs all of
+// them. [Cor20]
 //
-// When to use: operations that are short to run and write much; then running one again costs less
-// than logging what it wrote. When not to: operations that search for long, since each runs once in
-// every replica that is in use; tx::redo repeats their writes alone.
+// When to use: operations that are short and write much. To run such an operation again costs less
+// than to log its writes. When not to: operations that search for long, since each one runs once in
+// every replica in use; tx::redo_opt replays only their writes.
 //
-// The protocol: docs/papers/universal-constructions.md. A thread that wants an update puts it into
-// the queue, takes a replica that nobody uses, runs there all operations that it has not seen up to
-// its own, flushes the lines that were written, and lets the durable word name that replica unless
-// it names one that has seen as much.
+// The protocol, CX: docs/papers/universal-constructions.md. A thread appends its update to the
+// queue, and takes a replica that no thread uses. There it runs all operations that the replica has
+// missed, up to its own, and flushes the lines that they wrote. It then moves the durable word to
+// that replica, unless the word names a replica that has missed no more.
 #pragma once
 
 #include <outlast/domain/native.hpp>
@@ -18,6 +18,8 @@
 #include <outlast/tx/baselines/detail/cx_session.hpp>
 #include <outlast/tx/detail/attached_manager.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
+#include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
 
@@ -33,8 +35,8 @@ namespace outlast::tx {
 
 namespace detail {
 
-/// Stores are noted by line: an operation can be taken back, and each line that was written since
-/// the replica was flushed last is flushed once.
+/// Stores are noted by line. So an operation can be undone, and each line that was written since
+/// the last flush of the replica is flushed once.
 template <domain::persistence_domain D>
 class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
   using base_type = cx_session<cx_ptm_session<D>, D>;
@@ -57,8 +59,8 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
     return cx_effect::whole;
   }
 
-  /// Of the operation that ran last. Before the replica counts as one that has seen it: so the
-  /// pages that lead to a replica's number are noted, whichever replica that is.
+  /// Notes the pages that the last operation wrote, before the number of the replica includes it.
+  /// So all pages up to the number of a replica are noted, for every replica.
   void note_changes(const replica_type& in, std::uint64_t number) {
     in.unflushed.for_each_of_operation([&](line_number line) { changed_.note(line, number); });
   }
@@ -89,42 +91,55 @@ class cx_ptm_session final : public cx_session<cx_ptm_session<D>, D> {
 
 }  // namespace detail
 
-/// Wait-free transactions that are run once in each replica. [Cor20]
+/// Wait-free transactions that run once in each replica. [Cor20]
 ///
-/// Thread-safety: all members may be called concurrently. An update is copied: other threads may
-/// run the copy, several at a time, also when its caller has returned; its captures are copyable,
-/// and are destroyed when nobody runs it and 1024 later updates have taken its place. A read runs
-/// once, on its caller's thread.
-/// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the operations
-/// themselves and the growth of the file. With fewer an update blocks: it waits until a replica is
-/// free. Durable at return: what update() and read() answered, and what that depends on.
-/// Rule R2 of manager.hpp is meant: replicas in which an operation does not do the same differ from
-/// then on. Whether it throws is decided once, by its first run.
-/// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024
-/// operations with their captures, and of each replica the lines that it has not flushed.
+/// Thread-safety: all members may be called concurrently. An update is copied. Several threads may
+/// run the copy concurrently, also after the caller has returned. Its captures must be copyable.
+/// They are destroyed once no thread runs the copy, and after 1024 later updates. A read runs once,
+/// on the caller's thread.
+/// Progress: with options.replicas >= 2 N for N threads all members are wait-free, apart from the
+/// operations themselves and the growth of the file. With fewer replicas an update waits until one
+/// is free.
+/// Durability: when update() or read() returns, its result and all updates on which it depends are
+/// durable.
+/// Requires: rule R2 of manager.hpp. Replicas differ for ever after an operation that does not do
+/// the same in each. The first run of an operation decides whether it throws.
+/// Space: the data, times the maximum number of replicas in use at one time. Memory: the last 1024
+/// operations with their captures, and the lines of each replica that are not flushed.
 template <domain::persistence_domain D = domain::native>
-class cx_ptm : public detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
-                                               detail::engine_kind::cx_ptm> {
-  using base_type = detail::attached_manager<cx_ptm<D>, detail::cx_ptm_session<D>, D,
-                                             detail::engine_kind::cx_ptm>;
-
+class cx_ptm : public detail::manager_calls<cx_ptm<D>> {
  public:
+  using pool_type = basic_pool<D>;
+  using domain_type = D;
+
+  /// The name of the engine, for reports.
+  [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_ptm"; }
+
   static constexpr bool runs_after_return = true;
 
-  /// Attaches the manager `name` of `pool`; creates it, empty, if there is none. `name`: at most 44
-  /// bytes. After a reopening an update that first takes a replica writes what differs. Throws
-  /// error{root_type_mismatch} if another engine owns it, error{header_damaged, newer_version,
-  /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space.
+  /// Attaches the manager `name` of `pool`, and creates an empty one if there is none. `name`: at
+  /// most 44 bytes. After a reopening, the first update in each replica writes the lines that
+  /// differ. Throws error{root_type_mismatch} if another engine owns the manager,
+  /// error{header_damaged, newer_version, already_open, already_exists, bad_argument, refused,
+  /// too_small}, corruption, out_of_space.
   cx_ptm(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
-      : base_type(pool, name, wanted) {}
+      : session_(pool, name, wanted, true, detail::engine_kind::cx_ptm) {}
 
  private:
   friend class detail::manager_calls<cx_ptm<D>>;
 
   template <class Result, class F>
   Result run_update(F&& f) {
-    return this->session().template run_update<Result>(std::forward<F>(f));
+    return session_->template run_update<Result>(std::forward<F>(f));
   }
+  template <class Result, class F>
+  Result run_read(F&& f) {
+    return session_->read(f);
+  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
+  [[nodiscard]] std::string where() const { return session_.where(); }
+
+  detail::attached_session<detail::cx_ptm_session<D>, D> session_;
 };
 
 static_assert(transaction_manager<cx_ptm<>>);

@@ -1,18 +1,18 @@
-// The wait-free engine for objects of any class: sequential code that knows nothing of it.
+// The wait-free engine for objects of any class, with unchanged sequential code. [Cor20]
 //
 //   using names = std::map<int, int, std::less<int>,
 //                          outlast::tx::replica_allocator<std::pair<const int, int>>>;
 //   outlast::tx::cx_puc<names> all(pool, "names");
 //   bool added = all.update([=](names& m) { return m.emplace(key, value).second; });
 //
-// When to use: a class that is there already, with plain members and plain pointers, and objects up
-// to some thousand lines. When not to: larger ones, since each update flushes all that is in use;
-// for tx::cx_ptm members are fields, and it flushes what was written.
+// When to use: an existing class with plain members and plain pointers, and objects of up to some
+// thousand lines. When not to: larger objects, since each update flushes all memory in use;
+// tx::cx_ptm, whose members are fields, flushes only lines that were written.
 //
-// The protocol: docs/papers/universal-constructions.md. It is that of cx_ptm, but nobody notes what
-// an operation writes. So all that is in use in a replica is flushed before a durable word names
-// it; a replica in which an operation has failed is made again as a copy, by the class's copy
-// constructor, as is one that has missed too much.
+// The protocol, CX: docs/papers/universal-constructions.md. It is that of cx_ptm, without a write
+// set. So all memory in use in a replica is flushed before a durable word names the replica. After
+// a failed operation, or too many missed ones, a replica is replaced by a copy, which the class's
+// copy constructor makes.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -25,6 +25,7 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/detail/cx_session.hpp>
+#include <outlast/tx/detail/attached_session.hpp>
 #include <outlast/tx/heap.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>
@@ -35,7 +36,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -46,11 +46,10 @@
 
 namespace outlast::tx {
 
-/// Memory for containers of the standard library, and their like, in the replica on which the
-/// running operation works. All are equal.
+/// An allocator for containers of the standard library and similar classes, with memory in the
+/// replica on which the running operation works. All allocators are equal.
 ///
-/// Thread-safety: the engine's. Outside of operations, and in reads, allocate() throws
-/// error{refused}.
+/// Thread-safety: the engine's. Outside operations, and in reads, allocate() throws error{refused}.
 template <class T>
 class replica_allocator {
  public:
@@ -76,8 +75,8 @@ class replica_allocator {
 
 namespace detail {
 
-/// Lets stores that went past `D` go through it, where that is more than an instruction: what a
-/// crash keeps of them is then simulated.
+/// Repeats stores that bypassed `D` through `D`, if its stores are more than instructions: the
+/// simulator then decides what a crash keeps of them.
 template <domain::persistence_domain D>
 class unseen_stores {
   static constexpr bool are_seen = std::is_base_of_v<domain::hardware_access, D>;
@@ -86,9 +85,9 @@ class unseen_stores {
   unseen_stores(std::byte* memory, std::size_t bytes) : memory_(memory) {
     if constexpr (!are_seen) before_.assign(memory, memory + bytes);
   }
-  /// All that were made since the construction.
+  /// Repeats all stores since the construction.
   void pass_on() {
-    // None is left in the memory when the first one goes its way, where a crash may look at it.
+    // Restores the memory first: a crash may happen at each of the stores.
     const std::vector<std::byte> after(memory_, memory_ + before_.size());
     std::copy(before_.begin(), before_.end(), memory_);
     for (std::size_t at = 0; at < before_.size(); at += base::cache_line_size) {
@@ -115,7 +114,7 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
     this->provide(this->used(this->word_now().replica()).pages_end);
   }
 
-  /// The object of the replica; null if there is none yet.
+  /// Returns the object of the replica; nullptr if there is none yet.
   [[nodiscard]] static T* object_in(std::byte* replica) noexcept {
     const root_entry* const entry = reinterpret_cast<heap_header*>(replica)->roots;
     return entry == nullptr ? nullptr : reinterpret_cast<T*>(entry->object.get());
@@ -124,13 +123,13 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
     return reinterpret_cast<heap_header*>(replica)->roots->fingerprint;
   }
   [[nodiscard]] static std::uint64_t fingerprint() {
-    // Asked for in the constructor as well: copies are made without ordinary memory.
+    // The constructor calls it too: copies must not allocate ordinary memory.
     static const std::uint64_t known =
         base::hash_bytes(base::stored_name<T>() + "," + std::to_string(sizeof(T)));
     return known;
   }
 
-  /// The object T(args...), in the running operation, whose replica has none yet.
+  /// Creates the object T(args...) in the running operation. Requires: its replica has none yet.
   template <class... Args>
   static void make_object(Args&&... args) {
     void* const block = heap(running()).allocate(sizeof(T), alignof(T));
@@ -182,25 +181,26 @@ class cx_puc_session final : public cx_session<cx_puc_session<T, D>, D> {
 
 }  // namespace detail
 
-/// A `T` whose operations are durable, atomic and wait-free, whatever class that is. [Cor20]
+/// A `T`, of any class, whose operations are durable, atomic and wait-free. [Cor20]
 ///
-/// `T` takes its memory from a tx::replica_allocator, or from tx::alloc_bytes() and tx::free(); it
-/// is default constructible, and its copy is a whole one. It may hold plain pointers into its
-/// replica, but none to anything else, and no virtual functions. So the pool must be mapped where
-/// it was, at every opening. Its const functions change nothing, mutable members neither.
+/// Requires: `T` takes its memory from a tx::replica_allocator, or from tx::alloc_bytes() and
+/// tx::free(). It is default constructible, and its copy is a deep one. It has no virtual
+/// functions, and no pointers except into its replica. So the pool must be mapped at the same
+/// address at every opening. Its const functions change no member, not even mutable ones.
 ///
-/// Thread-safety: all members may be called concurrently. An update is copied: other threads may
-/// run the copy, several at a time, also when its caller has returned; its captures are copyable,
-/// and are destroyed when nobody runs it and 1024 later updates have taken its place. A read runs
-/// once, on its caller's thread.
-/// Progress: with options.replicas >= 2 N for N threads all is wait-free, apart from the operations
-/// themselves, T's copy constructor, and the growth of the file. With fewer an update blocks: it
-/// waits until a replica is free. In a region so full that it depends on the order of blocks
-/// whether an operation finds room, an update may wait for the thread that found some; and for
-/// ordinary memory, if T's copy constructor lacks that.
-/// Durable at return: what update() and read() answered, and what that depends on.
-/// Rules R1, R2 and R4 of manager.hpp hold; an operation that throws need not leave T whole.
-/// Space: the data, times the replicas that were ever needed at a time. Memory: the last 1024
+/// Thread-safety: all members may be called concurrently. An update is copied. Several threads may
+/// run the copy concurrently, also after the caller has returned. Its captures must be copyable.
+/// They are destroyed once no thread runs the copy, and after 1024 later updates. A read runs once,
+/// on the caller's thread.
+/// Progress: with options.replicas >= 2 N for N threads all members are wait-free, apart from the
+/// operations themselves, T's copy constructor, and the growth of the file. With fewer replicas an
+/// update waits until one is free. In a nearly full region, where the order of blocks decides
+/// whether an operation finds room, an update may wait for the thread that found room. If T's copy
+/// constructor lacks ordinary memory, an update waits for that.
+/// Durability: when update() or read() returns, its result and all updates on which it depends are
+/// durable.
+/// Rules R1, R2 and R4 of manager.hpp apply. An operation that throws need not leave T consistent.
+/// Space: the data, times the maximum number of replicas in use at one time. Memory: the last 1024
 /// operations with their captures.
 template <class T, domain::persistence_domain D = domain::native>
 class cx_puc {
@@ -215,31 +215,23 @@ class cx_puc {
   using domain_type = D;
   using value_type = T;
 
-  /// For reports.
+  /// The name of the engine, for reports.
   [[nodiscard]] static constexpr std::string_view engine_name() noexcept { return "cx_puc"; }
 
-  /// Attaches the object `name` of `pool`; creates it as T() if there is none. `name`: at most 44
-  /// bytes. After a reopening an update that first takes another replica makes it anew. Throws
-  /// error{root_type_mismatch} if another engine owns it or it is no T, error{address_taken} if the
-  /// pool is mapped elsewhere than where it was created, error{header_damaged, newer_version,
-  /// already_open, already_exists, bad_argument, refused, too_small}, corruption, out_of_space, and
-  /// what T() throws.
+  /// Attaches the object `name` of `pool`, and creates it as T() if there is none. `name`: at most
+  /// 44 bytes. After a reopening, the first update in each other replica copies it. Throws
+  /// error{root_type_mismatch} if another engine owns the object or it is no T,
+  /// error{address_taken} if the pool is mapped at another address than when it was created,
+  /// error{header_damaged, newer_version, already_open, already_exists, bad_argument, refused,
+  /// too_small}, corruption, out_of_space, and the exceptions of T().
   cx_puc(pool_type& pool, std::string_view name, const options& wanted = {})
-      : session_(attach(pool, name, wanted)) {
-    try {
-      make_or_find();
-    } catch (...) {
-      session_->release();
-      throw;
-    }
+      : session_(pool, name, wanted, false) {
+    make_or_find();
   }
-  ~cx_puc() { session_->release(); }
-  cx_puc(const cx_puc&) = delete;
-  cx_puc& operator=(const cx_puc&) = delete;
 
-  /// Runs f(T&) as one step of a single order of all operations; its result is trivially copyable,
-  /// or there is none. What it throws reaches the caller, and it has not happened. A call inside of
-  /// an operation of the same object is part of it. Throws std::bad_alloc without effect,
+  /// Runs f(T&) as an operation. Operations are linearizable. The result is trivially copyable or
+  /// void. An exception of f reaches the caller, and the operation has no effect. A call inside an
+  /// operation of the same object is part of that. Throws std::bad_alloc without effect,
   /// error{io_failure, refused}.
   template <std::invocable<T&> F>
   auto update(F&& f) {
@@ -252,7 +244,7 @@ class cx_puc {
           return f(object_of(in));
         });
   }
-  /// The same for f(const T&), which changes nothing.
+  /// Runs f(const T&), which changes nothing, as an operation.
   template <std::invocable<const T&> F>
   auto read(F&& f) {
     using result = std::remove_cvref_t<std::invoke_result_t<F&, const T&>>;
@@ -266,17 +258,6 @@ class cx_puc {
   }
 
  private:
-  static std::shared_ptr<session> attach(pool_type& pool, std::string_view name,
-                                         const options& wanted) {
-    return roots::validated(
-        pool.template service<roots::root_sessions<D>>().template attach<session>(
-            name, {"transactions", 0x74786d67'0001, false},
-            [&](auto& in, const auto& root) {
-              return std::make_shared<session>(in, root, std::string(name), wanted);
-            }),
-        [&](const session& found) { found.require_made_as(wanted); });
-  }
-
   void make_or_find() {
     const auto known = [](transaction& in) {
       return session::object_in(in.replica()) == nullptr ? 0
@@ -299,11 +280,9 @@ class cx_puc {
     return *session::object_in(in.replica());
   }
 
-  [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const detail::replica_session<D>*>(session_.get());
-  }
+  [[nodiscard]] const void* id() const noexcept { return session_.id(); }
 
-  std::shared_ptr<session> session_;
+  detail::attached_session<session, D> session_;
 };
 
 }  // namespace outlast::tx

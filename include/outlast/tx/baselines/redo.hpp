@@ -1,5 +1,5 @@
-// The engines from which redo_opt is made by one step more: redo, redo_timed. To compare with; the
-// differences are listed in redo_opt.hpp. [Cor20]
+// The engines redo and redo_timed, from which redo_opt differs by one step each: baselines for
+// comparison. redo_opt.hpp lists the differences. [Cor20]
 #pragma once
 
 #include <outlast/domain/native.hpp>
@@ -12,8 +12,8 @@
 
 namespace outlast::tx {
 
-/// redo_opt without its last two steps: an update takes the replica that misses least, and a line
-/// that is repeated or taken back is flushed each time that it is written. [Cor20]
+/// redo_opt without its last two steps: an update takes the freshest replica, and a line that is
+/// replayed or undone is flushed each time that it is written. [Cor20]
 ///
 /// Thread-safety, progress, durability: as redo_opt's.
 template <domain::persistence_domain D = domain::native>
@@ -21,14 +21,14 @@ class redo : public detail::redo_manager<redo<D>, D, detail::engine_kind::redo> 
   using base_type = detail::redo_manager<redo<D>, D, detail::engine_kind::redo>;
 
  public:
-  /// As redo_opt's.
+  /// See redo_opt.
   redo(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
       : base_type(pool, name, wanted) {}
 };
 
-/// The same, but an update keeps to the first two replicas for as long as 64 rounds of backoff
-/// last: they stay up to date, others need not be written, and operations that wait are run
-/// together. [Cor20]
+/// redo, except that an update uses only the first two replicas for up to 64 rounds of backoff.
+/// These stay up to date, the others are not written, and waiting operations form one batch.
+/// [Cor20]
 ///
 /// Thread-safety, progress, durability: as redo_opt's.
 template <domain::persistence_domain D = domain::native>
@@ -36,7 +36,7 @@ class redo_timed : public detail::redo_manager<redo_timed<D>, D, detail::engine_
   using base_type = detail::redo_manager<redo_timed<D>, D, detail::engine_kind::redo_timed>;
 
  public:
-  /// As redo_opt's.
+  /// See redo_opt.
   redo_timed(basic_pool<D>& pool, std::string_view name, const options& wanted = {})
       : base_type(pool, name, wanted) {}
 };

@@ -1,5 +1,5 @@
-// Which pages of the replicas were written since when: what a replica that has missed too much has
-// to copy.
+// The last commit that wrote each page of the replicas. A replica that has missed too many commits
+// copies the pages that changed.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -15,30 +15,30 @@
 
 namespace outlast::tx::detail {
 
-/// For each page of a replica the number of the last transition, or operation, that wrote to it, as
-/// far as that is known: 0 since the opening.
+/// For each page of a replica, the number of the last commit or operation since the opening that
+/// wrote to it; 0 if none did.
 ///
 /// Thread-safety: all members may be called concurrently. Memory: 8 bytes for a page, from the
 /// system when it is first noted; at most 16 MiB, since pages of large replicas are larger.
 template <domain::persistence_domain D>
 class changed_pages {
  public:
-  /// Of replicas of `bytes` bytes. Throws std::bad_alloc.
+  /// For replicas of `bytes` bytes. Throws std::bad_alloc.
   explicit changed_pages(std::size_t bytes)
       : page_shift_(shift_for(bytes)), last_((bytes >> page_shift_) + 1) {}
 
-  /// Transition `number` writes `line`. The same again is none. Lock-free.
+  /// Notes that commit `number` writes `line`. Idempotent. Lock-free.
   void note(line_number line, std::uint64_t number) {
     last_[line * base::cache_line_size >> page_shift_].raise_to(number, std::memory_order_relaxed);
   }
 
-  /// Calls `visit(begin, end)` for the bytes from `begin` to `end` that lie in pages which a
-  /// transition after `number` has written; neighbours at once. What is noted meanwhile is visited
-  /// or not. Wait-free, apart from the calls.
+  /// Calls `visit(begin, end)` for the bytes from `begin` to `end` that are in pages which a commit
+  /// after `number` has written; once for adjacent pages. Pages that are noted during the call may
+  /// be visited. Wait-free, apart from the calls.
   template <class Visit>
   void for_each_after(std::uint64_t number, std::size_t begin, std::size_t end,
                       Visit&& visit) const {
-    std::size_t first = begin;  // of the bytes that are to be visited
+    std::size_t first = begin;  // of the bytes to visit
     for (std::size_t at = begin; at < end;) {
       const std::size_t page = at >> page_shift_;
       const std::size_t next = std::min(end, (page + 1) << page_shift_);

@@ -1,4 +1,4 @@
-// Vectors whose bytes are counted, and go back to the system where they are many.
+// Vectors whose memory is counted. Large blocks are returned to the system when they are freed.
 #pragma once
 
 #include <outlast/base/anonymous_memory.hpp>
@@ -11,7 +11,7 @@
 
 namespace outlast::tx::detail {
 
-/// How many bytes vectors hold.
+/// The number of bytes that vectors have allocated.
 /// Thread-safety: all members may be called concurrently.
 class byte_count {
  public:
@@ -23,8 +23,8 @@ class byte_count {
   std::atomic<std::size_t> bytes_{0};
 };
 
-/// Counts in a byte_count that outlives it, if it has one. Large blocks are the system's own: an
-/// allocator of the process would keep them.
+/// Counts bytes in a byte_count, if it has one, which must outlive it. Maps large blocks from the
+/// system: the process's allocator would keep their memory.
 template <class T>
 class counted_allocator {
   static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -69,7 +69,7 @@ class counted_allocator {
 template <class T>
 using counted_vector = std::vector<T, counted_allocator<T>>;
 
-/// Empties it, and gives its memory back.
+/// Empties the vector, and frees its memory.
 template <class T>
 void give_back(counted_vector<T>& all) noexcept {
   counted_vector<T>(all.get_allocator()).swap(all);

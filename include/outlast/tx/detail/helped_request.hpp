@@ -1,4 +1,4 @@
-// Operations that any thread may run, also after their caller has gone, and what they answer.
+// Operations for helping: any thread may run them, also after their caller has returned.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -18,13 +18,13 @@
 
 namespace outlast::tx::detail {
 
-/// What an operation answered: the bytes of its result, or its exception.
-/// Thread-safety: of whoever ran the operation, until it is handed to the caller.
+/// The outcome of an operation: the bytes of its result, or its exception.
+/// Thread-safety: used by the thread that ran the operation, and then by the caller.
 class outcome {
  public:
   std::exception_ptr failure;
-  std::uint64_t commit = 0;  ///< of which it was a part, where these have numbers
-  std::size_t lines = 0;     ///< that it was the first of its batch to write, the same
+  std::uint64_t commit = 0;  ///< of which the operation was a part, if commits have numbers
+  std::size_t lines = 0;     ///< that the operation was the first of its batch to write
 
   void clear() noexcept {
     failure = nullptr;
@@ -55,7 +55,7 @@ class outcome {
   std::unique_ptr<std::byte[]> large_;
 };
 
-/// An operation in the engine's memory. Whoever wants to run it protects it by a hazard.
+/// An operation in the engine's memory. A thread must protect it by a hazard pointer to run it.
 class shared_operation {
  public:
   shared_operation() = default;
@@ -68,13 +68,13 @@ class shared_operation {
   virtual void run(transaction& in, outcome& out) const noexcept = 0;
 };
 
-/// An operation that is run when a batch finds it.
+/// An operation that batches find and run.
 template <domain::persistence_domain D>
 class helped_request : public shared_operation {
  public:
-  /// Counts its caller's operations; set before the request is published.
+  /// The number of the operation among those of its caller. Set before the request is published.
   std::uint64_t number = 0;
-  /// Once the operation has happened and is durable. The caller's.
+  /// Set once the operation is durable. The caller owns the outcome then.
   domain::volatile_word<D, outcome*> answer;
 };
 

@@ -1,4 +1,4 @@
-// The word that names the replica that counts, as threads see it and as it is on media.
+// The durable word of engines whose replicas are on media.
 #pragma once
 
 #include <outlast/domain/concept.hpp>
@@ -12,40 +12,48 @@
 
 namespace outlast::tx::detail {
 
-/// Where memory is the media, threads move the word on media itself: its lines are durable before
-/// that, and whoever sees it makes it durable before he acts upon it. Under a log, threads move a
-/// word of their own; its lines and the one on media go to the log as one batch, with one wait for
-/// the device, and who only reads keeps to what is durable.
+/// Names the current replica. See durable_word.
+///
+/// If memory is the media, threads move the word on media itself. A thread that acts upon a word
+/// makes it durable first: helping. On a domain with a journal, threads move a word in memory. The
+/// lines of the replica and the word on media go to the journal as one batch, with one device sync,
+/// and readers follow only durable words.
 ///
 /// Invariants:
 ///   I1  the word on media names a replica every line of which is durable.
 ///   I2  numbers grow.
-/// Thread-safety: all members may be called concurrently. Progress: wait-free where memory is the
-/// media; under a log, make_durable() waits for others and for the device.
+/// Thread-safety: all members may be called concurrently. Progress: wait-free if memory is the
+/// media; with a journal, make_durable() waits for other threads and for the device.
 template <domain::persistence_domain D>
 class published_word {
   static constexpr bool runs_ahead = domain::logs_lines<D>;
 
  public:
-  /// Durable at return, as it is found. Throws error{io_failure}.
+  /// Makes the word that it finds durable. Throws error{io_failure}.
   explicit published_word(std::atomic<std::uint64_t>& on_media)
       : on_media_(on_media), newest_(D::load(on_media, std::memory_order_acquire)) {
     domain::persist_before_return<D>(&on_media_, sizeof(std::uint64_t));
     durable_.store(newest_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
 
-  /// What the next transition starts from.
+  /// The word from which the next commit starts.
   [[nodiscard]] replica_word now() const {
     return replica_word(D::load(word(), std::memory_order_seq_cst));
   }
-  /// What an announced reader may follow if it is still so, and then once make_durable() has
-  /// returned. Every answer that was given is in it.
+  /// The word that an announced reader may follow, if it is unchanged then, and after
+  /// await_readable(). It includes all acknowledged commits.
   [[nodiscard]] replica_word readable() const {
     if constexpr (!runs_ahead) return now();
     return replica_word(durable_.load(std::memory_order_seq_cst));
   }
 
-  /// From `seen` to `wanted`; false if it is something else, which `seen` then receives.
+  /// Waits until a crash cannot take back what a reader of `seen` finds.
+  void await_readable(replica_word seen, domain::site where = domain::site::current()) {
+    make_durable(seen, where);
+  }
+
+  /// Moves the word from `seen` to `wanted`. If it is something else, returns false and stores that
+  /// in `seen`.
   [[nodiscard]] bool move(replica_word& seen, replica_word wanted,
                           domain::site where = domain::site::current()) {
     std::uint64_t expected = seen.bits();
@@ -55,7 +63,7 @@ class published_word {
     seen = replica_word(expected);
     return false;
   }
-  /// `seen`, or a later value, is durable at return. Throws error{io_failure}.
+  /// Returns once `seen`, or a later value, is durable. Throws error{io_failure}.
   void make_durable(replica_word seen, domain::site where = domain::site::current()) {
     if (durable_.load(std::memory_order_acquire) >= seen.bits()) return;
     if constexpr (runs_ahead) {
@@ -65,6 +73,29 @@ class published_word {
     }
     durable_.raise_to(seen.bits(), std::memory_order_seq_cst);
   }
+
+  /// Returns true once `now`, which does not name replica `i`, is durable: a crash goes back to no
+  /// other word, and so the replica may be overwritten.
+  [[nodiscard]] bool may_overwrite(unsigned /*i*/, replica_word now,
+                                   domain::site where = domain::site::current()) {
+    make_durable(now, where);
+    return true;
+  }
+
+  // A commit needs no record: its lines are durable before the word moves.
+  template <class State>
+  void place(State&, const State&) const noexcept {}
+  template <class State>
+  [[nodiscard]] bool has_room_for(const State&) const noexcept {
+    return true;
+  }
+  /// Makes the commit `state` durable.
+  template <class State, class UnlessDone, class IsWriting>
+  void before_answers(const State& state, UnlessDone&&, IsWriting&&,
+                      domain::site where = domain::site::current()) {
+    make_durable(replica_word(state.number, state.replica), where);
+  }
+  [[nodiscard]] std::uint64_t kept_number() const { return now().number(); }
 
  private:
   [[nodiscard]] std::atomic<std::uint64_t>& word() const noexcept {
@@ -76,8 +107,9 @@ class published_word {
   }
 
   std::atomic<std::uint64_t>& on_media_;
-  mutable std::atomic<std::uint64_t> newest_;                     // under a log
-  alignas(128) domain::volatile_word<D, std::uint64_t> durable_;  // bits of a word that is
+  mutable std::atomic<std::uint64_t> newest_;  // used with a journal
+  /// Bits of the newest word that is known to be durable.
+  alignas(128) domain::volatile_word<D, std::uint64_t> durable_;
 };
 
 }  // namespace outlast::tx::detail

@@ -1,4 +1,4 @@
-// What a transaction manager leaves in the pool beside its replicas.
+// The record of a transaction manager in the pool.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -13,7 +13,7 @@
 
 namespace outlast::tx::detail {
 
-/// Which engine a region belongs to. The values are part of the format.
+/// The engine that owns a manager. The values are part of the format.
 enum class engine_kind : std::uint32_t {
   left_right = 1,
   cx_puc = 2,
@@ -36,7 +36,7 @@ enum class engine_kind : std::uint32_t {
 }
 
 /// The object of a manager's root. On media: docs/formats/tx.md. The first line never changes once
-/// the root is published; the second one is the engine's.
+/// the root is published. The second one belongs to the engine.
 struct alignas(base::cache_line_size) manager_record {
   static constexpr std::uint64_t right_magic = 0x31585454'534c4f6fULL;
   static constexpr std::uint32_t known_version = 5;
@@ -47,7 +47,7 @@ struct alignas(base::cache_line_size) manager_record {
   std::uint32_t replicas;
   std::uint32_t page_bytes;
   std::uint64_t replica_bytes;
-  std::uint64_t one_on_media;  ///< 1: files need not have space but for the replica that counts
+  std::uint64_t one_on_media;  ///< 1: only the current replica needs space in the file
   std::uint64_t reserved[2];
   std::uint64_t checksum;  ///< XXH3-64 of the 56 bytes before it
 
@@ -65,26 +65,27 @@ static_assert(sizeof(manager_record) == 128 && offsetof(manager_record, checksum
 /// `engine`.
 inline void require_record(const manager_record& record, engine_kind engine,
                            const std::string& path, const std::string& name) {
-  const std::string who = "the transactions '" + name + "'";
+  const std::string subject = "the transactions '" + name + "'";
   if (record.magic != manager_record::right_magic) {
     throw error(errc::header_damaged, path,
-                who + " have a header without its magic number; restore a backup");
+                subject + " have a header without its magic number; restore a backup");
   }
   if (record.version != manager_record::known_version) {
     throw error(errc::newer_version, path,
-                who + " were written in format " + std::to_string(record.version) +
-                    ", and this library knows format " +
+                subject + " were written in format " + std::to_string(record.version) +
+                    ", and this library supports format " +
                     std::to_string(manager_record::known_version) +
-                    "; open them with the one that wrote them");
+                    "; open them with the library that wrote them");
   }
   if (record.checksum != checksum_of(record)) {
     throw error(errc::header_damaged, path,
-                who + " have a header whose checksum does not match; restore a backup");
+                subject + " have a header whose checksum does not match; restore a backup");
   }
   if (record.engine != engine) {
     throw error(errc::root_type_mismatch, path,
-                who + " belong to the engine " + std::string(name_of(record.engine)) + ", not to " +
-                    std::string(name_of(engine)) + "; open them with that, or choose another name");
+                subject + " belong to the engine " + std::string(name_of(record.engine)) +
+                    ", not to " + std::string(name_of(engine)) +
+                    "; open them with that, or choose another name");
   }
 }
 

@@ -1,9 +1,17 @@
-// The wait-free engine: see redo.hpp, and docs/papers/universal-constructions.md for its protocol.
+// The in-memory state of the wait-free redo engines, and their commit protocol. [Cor20]
+//
+// The engines are described in redo_opt.hpp, and the protocol in
+// docs/papers/universal-constructions.md. Its mechanisms, by their standard names: helping (a
+// thread runs the announced requests of all threads as one batch), group commit (a batch needs one
+// fence or sync), hazard pointers (reclamation of requests and states), a leader hint.
+//
+// Where bodies are: this file has the steps of the protocol, with their orderings, in the order in
+// which a commit takes them. impl/redo_session.hpp has (a) loops over requests, logs and replicas
+// that these steps call, out of class so that compilers get no inline hint for them, and (b) the
+// bodies that only opening, a commit log, and lack of space need.
 #pragma once
 
 #include <outlast/base/error.hpp>
-#include <outlast/base/per_thread.hpp>
-#include <outlast/base/periodic_thread.hpp>
 #include <outlast/domain/backoff.hpp>
 #include <outlast/domain/hardware_access.hpp>
 #include <outlast/domain/persist.hpp>
@@ -11,10 +19,14 @@
 #include <outlast/hw/flush.hpp>
 #include <outlast/pool/pool.hpp>
 #include <outlast/tx/detail/changed_pages.hpp>
+#include <outlast/tx/detail/commit_ring.hpp>
+#include <outlast/tx/detail/durable_word.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
+#include <outlast/tx/detail/log_threads.hpp>
 #include <outlast/tx/detail/logged_word.hpp>
 #include <outlast/tx/detail/published_word.hpp>
 #include <outlast/tx/detail/redo_state.hpp>
+#include <outlast/tx/detail/redo_threads.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/detail/replica_word.hpp>
 #include <outlast/tx/options.hpp>
@@ -34,17 +46,18 @@
 
 namespace outlast::tx::detail {
 
-/// Behind a log replicas lie in ordinary memory: see logged_word.
+/// On a domain with a journal the replicas are in ordinary memory: see logged_word.
 ///
 /// Invariants:
 ///   I1  the durable word names a replica every line of which is durable.
-///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
-///   I3  a replica that is not stale holds what the state of its number led to; its lines that may
-///       not be durable are in its `unflushed`, or its owner has flushed them, and waits before it
-///       gives it up.
-///   I4  before the word leaves a state, that is settled: the word was durable, the state is in the
-///       ring, its pages are noted as changed, and the callers of its operations have their
-///       answers. With a window it need not have been durable, but survives a kill.
+///   I2  no thread writes a replica that the durable word names, on the media or in a cache.
+///   I3  a replica that is not stale holds the outcome of the commit with its number; its lines
+///       that may not be durable are in its `unflushed`, or its owner has flushed them, and fences
+///       before it releases the replica.
+///   I4  before the word leaves a state, that state is settled: the word was durable, the state is
+///       in the ring, its pages are noted as changed, and the callers of its operations have their
+///       answers. With a bound on unsynced time the word need not have been durable, but survives
+///       the death of the process.
 template <domain::persistence_domain D>
 class redo_session final : public replica_session<D> {
   using base_type = replica_session<D>;
@@ -52,9 +65,10 @@ class redo_session final : public replica_session<D> {
   using state_type = redo_state<D>;
   using replica_type = redo_replica<D>;
   using request = helped_request<D>;
-  using replica_lock = replica_lock<replica_type>;
+  using replica_lock = detail::replica_lock<replica_type>;
   static constexpr bool is_logged = domain::logs_lines<D>;
   using word_type = std::conditional_t<is_logged, logged_word<D, state_type>, published_word<D>>;
+  static_assert(durable_word<word_type, state_type>);
   using owned_ptr = std::unique_ptr<outcome>;
 
  public:
@@ -65,8 +79,7 @@ class redo_session final : public replica_session<D> {
                   is_logged ? replica_place::memory : replica_place::media),
         steps_(steps_of(engine)),
         replicas_(this->replicas()),
-        ring_size_(this->bytes() <= short_ring_bytes ? short_ring : long_ring),
-        ring_(std::make_unique<std::atomic<remembered>[]>(ring_size_)),
+        ring_(this->bytes()),
         changed_(this->bytes()),
         // (P1) persisted-before (P5): a word that a killed process left in a cache becomes durable
         // before the replica that an older one names is written.
@@ -88,37 +101,35 @@ class redo_session final : public replica_session<D> {
       replicas_[i].number.store(found.number(), std::memory_order_relaxed);
     }
     replicas_[found.replica()].head.store(first.get(), std::memory_order_relaxed);
-    place_in_ring(found.number()).store(as_remembered(first.release()), std::memory_order_relaxed);
+    ring_.begin(std::move(first));
   }
   ~redo_session() override {
-    homes_.stop();
-    syncs_.stop();
-    // A thread that was stopped between its transition and the ring's entry left a state behind.
-    participants_.for_each([this](participant& each) {
-      if (each.won != nullptr && !is_kept(each.won)) delete each.won;
+    log_threads_.stop();
+    // A thread that stopped between its commit and append() left a state that no other object owns.
+    threads_.for_each([this](participant& each) {
+      if (each.won == nullptr || ring_.holds(each.won) || threads_.has_retired(each.won)) return;
+      delete each.won;
     });
-    for (std::size_t i = 0; i < ring_size_; ++i) {
-      delete state_in(ring_[i].load(std::memory_order_relaxed));
-    }
   }
 
-  /// Runs `wanted` as an operation, and gives what it answered. Wait-free with enough replicas.
+  /// Runs `wanted` as an operation, and returns its outcome. Wait-free with enough replicas.
   owned_ptr update(std::unique_ptr<request> wanted) {
-    participant& me = participants_.local();
-    prepare(me);
+    participant& me = threads_.local();
+    require_intact();
+    threads_.prepare(me);
     const request& mine = publish(me, std::move(wanted));
     domain::backoff<D> until_free;
     leave_it_to_leader(me, mine, until_free);
     unsigned rounds = 0;
     replica_lock owned;
     try {
-      // (2) acquire; synchronizes-with (1): the answer is there, and durable.
+      // (2) acquire; synchronizes-with (1): the answer exists, and is durable.
       while (mine.answer.load(std::memory_order_acquire) == nullptr) {
         if (!advance(me, owned, rounds++)) wait_a_while(mine, until_free);
       }
       give_up(owned);
     } catch (...) {
-      // A device failed: nobody knows what is durable.
+      // A device failed. It is unknown which commits are durable.
       broken_.store(1, std::memory_order_relaxed);
       withdraw(me);
       throw;
@@ -127,26 +138,26 @@ class redo_session final : public replica_session<D> {
     me.last_commit = out->commit;
     me.retired_lines += out->lines;
     withdraw(me);
-    // Another thread's transition has overtaken it. There may be no next one for long.
+    // The commit of another thread was faster. The next update may be far away.
     if (me.next_state != nullptr && me.next_state->log.is_large()) me.next_state->log.clear();
     return out;
   }
 
-  /// What has happened by now is durable at return. Throws error{io_failure}, std::bad_alloc.
+  /// Makes all acknowledged commits durable. Throws error{io_failure}, std::bad_alloc.
   void sync();
 
-  /// Starts what `wanted` asks for. Throws error{refused} if the session has begun otherwise.
+  /// Starts the threads that `wanted` requires. Throws error{refused} if the session was created
+  /// with other options.
   void configure(const options& wanted);
-  /// 0: nothing waits.
-  [[nodiscard]] std::chrono::microseconds max_unsynced_time() const noexcept {
-    return max_unsynced_time_;
-  }
+  /// The bound on unsynced time. 0: commits are durable when they are acknowledged.
+  [[nodiscard]] std::chrono::microseconds max_unsynced_time() const noexcept { return max_unsynced_time_; }
 
-  /// Bytes that remembered transitions, and what updates need besides, take in ordinary memory.
+  /// The bytes of ordinary memory for the last commits, and for updates.
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
-    return held_.now() + sizeof(*this) + ring_size_ * sizeof(ring_[0]);
+    return held_.now() + sizeof(*this) + ring_.bytes();
   }
-  /// What replicas take there, behind a log, and what that keeps; otherwise 0. As replica_memory().
+  /// The bytes of replicas in ordinary memory, and of the journal in front of the base image; 0 if
+  /// the replicas are in the pool. `pages_end`: as in replica_memory().
   [[nodiscard]] std::size_t memory_behind_log(std::size_t pages_end) const {
     if constexpr (is_logged) {
       return this->replica_memory(pages_end) + D::counters(&this->state()).memory_bytes;
@@ -156,21 +167,18 @@ class redo_session final : public replica_session<D> {
 
   // ---- For verification ----
 
-  /// Of the calling thread's last update; 0 if there was none since it asked last.
+  /// Returns the commit of the calling thread's last update, and forgets it; 0: there is none.
   [[nodiscard]] std::uint64_t take_last_commit() {
-    return std::exchange(participants_.local().last_commit, 0);
+    return std::exchange(threads_.local().last_commit, 0);
   }
-  /// Up to which a crash of the machine now would keep transitions, or more.
-  [[nodiscard]] std::uint64_t durable_commit() const {
-    if constexpr (is_logged) return word_.durable_number();
-    return word_.now().number();
-  }
+  /// A crash of the machine now would keep the commits up to this one, or more.
+  [[nodiscard]] std::uint64_t durable_commit() const { return word_.kept_number(); }
 
-  /// Runs f(transaction&) on a replica that nobody writes, once, on the calling thread. Wait-free,
-  /// apart from f.
+  /// Runs f(transaction&) on a replica that no thread writes, once, on the calling thread.
+  /// Wait-free, apart from f.
   template <class F>
   decltype(auto) read(F&& f) {
-    participant& me = participants_.local();
+    participant& me = threads_.local();
     reading_scope at(me);
     transaction reader = this->reading(choose(me));
     const running_scope now(reader);
@@ -179,43 +187,31 @@ class redo_session final : public replica_session<D> {
 
   [[nodiscard]] bool before_close() override {
     this->stop_growing();
-    homes_.stop();
-    syncs_.stop();
+    log_threads_.stop();
     if (is_broken()) return false;
-    go_home(true);
+    write_back(true);
     if constexpr (is_logged) this->give_back_space();
     return true;
   }
   void forbid() noexcept override {
-    participants_.forbid();
+    threads_.forbid();
     this->abandon_growing();
-    homes_.abandon();
-    syncs_.abandon();
+    log_threads_.abandon();
   }
 
  private:
-  static constexpr std::size_t short_ring_bytes = std::size_t{64} << 10;
-  static constexpr std::size_t short_ring = 4;  // small replicas are copied as fast
-  static constexpr std::size_t long_ring = 128;
-  // In the simulator rare things are made frequent.
-  /// Transitions of so many lines count in the ring, and so many it remembers besides the newest:
-  /// about 16 MiB, and at most 8 MiB of small ones.
-  static constexpr std::size_t min_counted = domain::has_real_threads<D> ? 256 : 4;
-  static constexpr std::int64_t max_remembered = domain::has_real_threads<D> ? 96 << 10 : 8;
-  static constexpr std::size_t max_spare_lines = 4 * write_set::max_kept_lines;
+  // In the simulator small limits make rare cases frequent.
   static constexpr unsigned tries_alone = domain::has_real_threads<D> ? 4 : 0;
-  static constexpr unsigned waits_at_once = domain::has_real_threads<D> ? 16 : 1;
+  static constexpr unsigned looks_per_wait = domain::has_real_threads<D> ? 16 : 1;
   static constexpr unsigned backoff_rounds = 64;
   static constexpr unsigned rounds_for_close = domain::has_real_threads<D> ? 4 : 0;
   static constexpr unsigned rounds_for_leader = 32;
   static constexpr unsigned rounds_for_absent_leader = 2;
   static constexpr std::uint64_t close_commits = 16;
   static constexpr std::size_t max_flushed_late = domain::has_real_threads<D> ? 8 : 4;
-  static constexpr std::size_t max_spare_states = 16;
-  static constexpr std::size_t max_asked_for = 32;
-  static constexpr std::chrono::seconds looks_for_rest_every{1};
+  static constexpr std::size_t max_prefetched = 32;
 
-  /// The replica that a thread reads is given back at the end.
+  /// Releases the replica that a thread reads at the end.
   class reading_scope {
    public:
     explicit reading_scope(participant& me) noexcept : me_(me) {}
@@ -234,21 +230,6 @@ class redo_session final : public replica_session<D> {
 
   static constexpr domain::site nowhere = domain::site::none();
 
-  /// In a place of the ring: a state, or, odd, the number of one that was too large to be kept. So
-  /// a place's number never falls, and who comes late with an older state sees that.
-  using remembered = std::uint64_t;
-  [[nodiscard]] static remembered as_remembered(const state_type* state) noexcept {
-    return reinterpret_cast<std::uintptr_t>(state);
-  }
-  [[nodiscard]] static remembered as_forgotten(std::uint64_t n) noexcept { return n << 1 | 1; }
-  /// Null: there is none.
-  [[nodiscard]] static state_type* state_in(remembered what) noexcept {
-    return what % 2 != 0 ? nullptr : reinterpret_cast<state_type*>(what);
-  }
-
-  [[nodiscard]] std::atomic<remembered>& place_in_ring(std::uint64_t number) const noexcept {
-    return ring_[number % ring_size_];
-  }
   [[nodiscard]] bool is_broken() const { return broken_.load(std::memory_order_relaxed) != 0; }
 
   [[nodiscard]] static word_type word_of(redo_session& of, const options& wanted);
@@ -258,32 +239,28 @@ class redo_session final : public replica_session<D> {
                 "the device failed in an earlier transaction; open the pool again");
   }
 
-  // ---- The caller's side ----
-
-  /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
-  void prepare(participant& me);
-  /// An attempt retires two states at most.
-  [[nodiscard]] static bool can_retire(participant& me);
+  // ---- The caller of an update ----
 
   const request& publish(participant& me, std::unique_ptr<request> wanted) {
     wanted->number = ++me.operations;
     request* const published = wanted.release();
-    // (8) full barrier; synchronizes-with (7): who looks at the durable word afterwards is told.
+    // (8) full barrier; synchronizes-with (7): a thread that reads the durable word afterwards
+    // finds the request.
     D::announce(me.wanted, published);
     return *published;
   }
 
-  /// The request is over. Those who still run it keep it.
+  /// Ends the request. Threads that still run it protect it.
   void withdraw(participant& me) {
     request* const over = me.wanted.load(std::memory_order_relaxed);
     D::announce(me.wanted, nullptr);
     me.retired_requests.emplace_back(over);
-    reclaim(me);
+    threads_.reclaim(me);
   }
 
-  /// Who made the last transition has in his caches what the next one needs. If he is at work, or
-  /// soon back with an operation, this one becomes a part of that: it waits a little, and looks at
-  /// nothing that he writes meanwhile but for its answer.
+  /// Waits briefly for the thread that committed last to include this request. That thread has the
+  /// working set in its cache. It must be active, or soon return with another operation; meanwhile
+  /// this thread polls only the answer of its own request.
   void leave_it_to_leader(const participant& me, const request& mine,
                           domain::backoff<D>& until_free) const;
 
@@ -292,9 +269,10 @@ class redo_session final : public replica_session<D> {
     return leader_.load(std::memory_order_acquire);
   }
 
-  /// Others are at work, and may do this one, too. What they write is left alone meanwhile.
+  /// Waits while other threads work, which may run this request too. Reads nothing that they write,
+  /// except for the answer.
   static void wait_a_while(const request& mine, domain::backoff<D>& until_free) {
-    for (unsigned left = waits_at_once; left > 0; --left) {
+    for (unsigned left = looks_per_wait; left > 0; --left) {
       until_free.wait();
       if (mine.answer.load(std::memory_order_acquire) != nullptr) return;
     }
@@ -302,7 +280,8 @@ class redo_session final : public replica_session<D> {
 
   // ---- Readers ----
 
-  /// The replica to read. Wait-free: after some tries the next transition but one chooses it.
+  /// Returns the replica to read. Wait-free: after some tries one of the next two commits grants
+  /// its replica to the reader.
   [[nodiscard]] unsigned choose(participant& me) {
     for (unsigned left = tries_alone; left > 0; --left) {
       if (try_to_read(me)) return reads(me);
@@ -326,26 +305,27 @@ class redo_session final : public replica_session<D> {
     return static_cast<unsigned>(me.reads.load(std::memory_order_relaxed) - 1);
   }
 
-  /// Announces the replica that counts; false if that is another one by then.
+  /// Announces that the thread reads the current replica. Returns false if another replica has
+  /// become current.
   [[nodiscard]] bool try_to_read(participant& me) {
     const redo_word seen = word_.readable();
     // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
     D::announce(me.reads, std::uint64_t{seen.replica()} + 1);
     if (word_.readable().bits() != seen.bits()) return false;
-    if constexpr (!is_logged) word_.make_durable(seen);
+    word_.await_readable(seen);
     return true;
   }
 
-  // ---- Transitions ----
+  // ---- Commits ----
 
-  /// One attempt to move the durable word. False if there is no replica, or no memory, to do it
-  /// with: others have to go on first.
+  /// Makes one attempt to move the durable word. Returns false if no replica is free, or if there
+  /// is no memory: other threads have to make progress first.
   [[nodiscard]] bool advance(participant& me, replica_lock& owned, unsigned round) {
-    if (!can_retire(me)) return false;
+    if (!me.can_retire()) return false;
     redo_word now(0);
     state_type* const base = protect_current(me, now);
     if (base == nullptr) return true;
-    settle(me, *base, now);
+    settle(me, *base);
     if (me.wanted.load(std::memory_order_relaxed)->answer.load(std::memory_order_acquire) !=
         nullptr) {
       return true;
@@ -362,43 +342,26 @@ class redo_session final : public replica_session<D> {
     return true;
   }
 
-  /// The state survives a kill at return, behind a log.
-  void record(participant& me, const state_type& state);
-  /// A thread may be writing the record of a transition up to `number`.
-  [[nodiscard]] bool is_recording(std::uint64_t number);
-  /// The home follows, so that there is room for records. `everything`: nothing happens any more.
-  void go_home(bool everything);
-  /// By the thread that has the home follow: what it finds to do now and then, which is to free
-  /// memory once nothing happens for a while; and its work.
-  [[nodiscard]] base::periodic_thread::outlook look_for_rest();
-  void work_at_home();
-  /// By the threads that do `work` again and again. False: never again.
-  template <class Work>
-  [[nodiscard]] static bool try_to(Work&& work);
-
-  /// The state that the word names; null if that changed in between.
+  /// Returns the state that the word names, protected; nullptr if the word changed meanwhile.
   [[nodiscard]] state_type* protect_current(participant& me, redo_word& now) {
     now = word_.now();
     // (16) acquire; synchronizes-with (15).
     state_type* const head = replicas_[now.replica()].head.load(std::memory_order_acquire);
-    D::announce(me.hazards[0], static_cast<const void*>(head));
+    me.hazards.announce(participant::chosen, head);
     return word_.now().bits() == now.bits() ? head : nullptr;
   }
 
-  /// Keeps I4. `state` is protected.
-  void settle(participant& me, state_type& state, redo_word word) {
+  /// Completes the commit `state`, which is protected, on behalf of its owner: I4. Any thread may,
+  /// which is the helping that makes updates wait-free.
+  void settle(participant& me, state_type& state) {
     // (18) acquire; synchronizes-with (17).
     if (state.settled.load(std::memory_order_acquire) != 0) return;
-    // (P3) persisted-before (P4): nobody is told what a crash could take back.
-    if constexpr (is_logged) {
-      record(me, state);
-    } else {
-      word_.make_durable(word);
-    }
+    // (P3) persisted-before (P4): no caller gets an answer that a crash could take back.
+    keep(me, state);
     note_changes(state);
-    append(me, state);
-    state.told.store(1, std::memory_order_relaxed);
-    for (const auto& each : state.answers) tell(me, each);
+    ring_.append(me, state);
+    state.acknowledged.store(1, std::memory_order_relaxed);
+    for (const auto& each : state.answers) acknowledge(me, each);
     for (const auto& each : state.grants) {
       // (11) release; synchronizes-with (12).
       each.to->granted.raise_to(redo_word(each.number, state.replica).bits(),
@@ -408,30 +371,47 @@ class redo_session final : public replica_session<D> {
     state.settled.store(1, std::memory_order_release);
   }
 
-  /// Whoever copies what a replica has missed finds the pages by this. Again is the same.
+  /// Makes `state` survive what its callers were promised.
+  void keep(participant& me, const state_type& state) {
+    const auto unless_settled = [&](auto&& write) {
+      // A full barrier, as in logged_word::await_records(): either that reads this announcement, or
+      // this thread reads that the state is settled.
+      D::announce(me.records, state.number);
+      if (state.settled.load(std::memory_order_seq_cst) == 0) write();
+      D::store(me.records, 0, std::memory_order_release, nowhere);
+    };
+    word_.before_answers(state, unless_settled, is_recording());
+    if constexpr (is_logged) write_back_if_due(state);
+  }
+  /// A function of a number: true if a thread may be writing the record of a commit up to that one.
+  [[nodiscard]] auto is_recording() {
+    return [this](std::uint64_t number) {
+      bool any = false;
+      threads_.for_each([&](participant& each) {
+        const std::uint64_t writes = D::load(each.records, std::memory_order_seq_cst);
+        any = any || (writes != 0 && writes <= number);
+      });
+      return any;
+    };
+  }
+
+  /// Records the pages changed by this commit, for later partial copies. Idempotent.
   void note_changes(const state_type& state) {
     state.log.for_each([&](line_number line) { changed_.note(line, state.number); });
   }
 
-  void append(participant& me, state_type& state);
-  static void retire(participant& me, state_type* state) {
-    me.retired_lines += state->in_ring;
-    me.retired_states.emplace_back(state);
-  }
-  /// `newest` has taken the place of a state that counted `gone`. The word named it, so that no
-  /// older one is what a transition starts from.
-  void keep_ring_small(participant& me, const state_type& newest, std::uint32_t gone);
-
-  void tell(participant& me, const typename state_type::answer& each) {
-    D::announce(me.hazards[1], static_cast<const void*>(each.request));
+  void acknowledge(participant& me, const typename state_type::answer& each) {
+    me.hazards.announce(participant::visited, each.request);
     if (D::load(each.to->wanted, std::memory_order_seq_cst) != each.request) return;
     if (each.request->number != each.number) return;
     // (1) release; synchronizes-with (2). (P4) The caller may return.
     each.request->answer.store(each.out, std::memory_order_release);
   }
 
-  /// A replica that nobody reads and no word names, preferably one that misses little. In the first
-  /// rounds none that misses much: a close one will soon be free.
+  // ---- Replicas ----
+
+  /// Takes a replica that no thread reads and no word names, preferably one that has missed few
+  /// commits. In the first rounds takes none that has missed many: a better one will soon be free.
   [[nodiscard]] bool take_some(replica_lock& owned, unsigned round);
   [[nodiscard]] bool is_close(unsigned i, redo_word now) const {
     const replica_type& it = replicas_[i];
@@ -447,20 +427,16 @@ class redo_session final : public replica_session<D> {
     if (!mine.try_begin(it, i)) return false;
     const redo_word now = word_.now();
     if (now.replica() == i) return false;
-    if constexpr (is_logged) {
-      if (word_.readable().replica() == i) return false;
-    } else {
-      // (P5) persisted-before any store to the replica: the word that names another one. I2.
-      word_.make_durable(now);
-    }
+    // (P5) persisted-before any store to the replica: the word that names another one. I2.
+    if (!word_.may_overwrite(i, now)) return false;
     if (is_read(i)) return false;
     owned.take_over(mine);
     return true;
   }
-  /// After the word named another one, durably.
+  /// Returns true if a thread reads replica `i`. Requires: the word names another one, durably.
   [[nodiscard]] bool is_read(unsigned i) {
     bool read = false;
-    participants_.for_each([&](participant& each) {
+    threads_.for_each([&](participant& each) {
       // (13) acquire; synchronizes-with (14, 6).
       read = read || D::load(each.reads, std::memory_order_seq_cst) == i + 1;
     });
@@ -471,21 +447,19 @@ class redo_session final : public replica_session<D> {
     return read;
   }
 
-  /// So that nothing in a batch, but the operations themselves, can run out of memory. Needs none
-  /// unless a thread has come since prepare().
+  /// Provides all memory that a batch needs, except for that of its operations. Allocates none
+  /// unless a thread has come since prepare(). Returns false if there is none.
   [[nodiscard]] bool make_room(state_type& next, const state_type& base);
 
-  // ---- The owner's side ----
-
-  /// False if the word changed while that mattered.
+  /// Brings the replica to the state `base`. Returns false if the word changed before it could.
   [[nodiscard]] bool bring_up_to_date(participant& me, replica_lock& owned, state_type& base,
                                       redo_word now) {
     const bool is_known = owned->stale.load(std::memory_order_relaxed) == 0;
-    if (is_known && repeat_logs(me, owned, base)) return true;
+    if (is_known && replay_logs(me, owned, base)) return true;
     D::announce(me.reads, std::uint64_t{now.replica()} + 1);
     const reading_scope at(me);
     if (word_.now().bits() != now.bits()) return false;
-    owned->stale.store(1, std::memory_order_relaxed);  // until the copy is whole
+    owned->stale.store(1, std::memory_order_relaxed);  // until the copy is complete
     if (is_known) {
       this->copy_changed(now.replica(), owned.index(), changed_,
                          owned->number.load(std::memory_order_relaxed));
@@ -497,22 +471,22 @@ class redo_session final : public replica_session<D> {
     return true;
   }
 
-  /// False if the ring does not hold them any more.
-  [[nodiscard]] bool repeat_logs(participant& me, replica_lock& owned, state_type& base);
-  [[nodiscard]] state_type* protect_number(participant& me, std::uint64_t number);
+  /// Replays the logs of the commits that the replica has missed. Returns false if the ring does
+  /// not have all of them any more.
+  [[nodiscard]] bool replay_logs(participant& me, replica_lock& owned, state_type& base);
 
-  /// The line is durable before the word names the replica, whoever lets it do that: I3.
+  /// Writes a line that becomes durable before the word names the replica: I3.
   void write_line(replica_lock& owned, line_number line, const line_image& content, bool late) {
     D::write(this->line_at(owned.index(), line), content.data(), content.size());
     if constexpr (is_logged) return;
     if (late && flush_later(*owned, line)) return;
     this->flush_line(owned.index(), line);
   }
-  /// Many lines are flushed while the next are written: few of them will meet the next batch's.
+  /// Many lines are flushed while the next ones are written: the next batch will write few of them.
   [[nodiscard]] bool flushes_late(const write_set& log) const noexcept {
     return steps_.flushes_late && log.size() <= max_flushed_late;
   }
-  /// False if there is no memory to remember the line in.
+  /// Returns false if there is no memory to remember the line.
   [[nodiscard]] static bool flush_later(replica_type& owned, line_number line) {
     try {
       owned.unflushed.add(line);
@@ -522,12 +496,14 @@ class redo_session final : public replica_session<D> {
     }
   }
 
-  /// The next owner does not wait for what this one has flushed.
+  /// Releases the replica. The next owner does not wait for flushes of this one.
   void give_up(replica_lock& owned) {
     if (!owned) return;
     this->stage_lines();
     owned.release();
   }
+
+  // ---- Batches ----
 
   /// The request that has written most lines.
   struct largest_request {
@@ -536,32 +512,25 @@ class redo_session final : public replica_session<D> {
     std::size_t lines = 0;
   };
 
-  /// Runs all requests that wait and are not done in `base`.
+  /// Runs all announced requests that are not applied in `base`.
   void run_batch(participant& me, replica_lock& owned, const state_type& base) {
     const largest_request largest = run_requests(me, owned, base, [](auto&) { return true; });
-    if constexpr (is_logged) {
-      if (!word_.has_room_for(*me.next_state)) run_what_fits(me, owned, base, largest);
-    }
+    if (!word_.has_room_for(*me.next_state)) run_what_fits(me, owned, base, largest);
   }
-  /// Instead, where the pool's log has no room for all that they write: what is too large by itself
-  /// is answered so.
+  /// Runs a smaller batch, because the pool's journal has no room for all. A request that is too
+  /// large alone fails with out_of_space.
   void run_what_fits(participant& me, replica_lock& owned, const state_type& base,
                      const largest_request& largest);
 
-  /// Runs those of the `wanted` participants.
+  /// Runs the requests of the `wanted` participants.
   template <class Wanted>
   largest_request run_requests(participant& me, replica_lock& owned, const state_type& base,
                                Wanted&& wanted);
 
-  [[nodiscard]] static std::uint32_t lines_in_ring(const write_set& log) noexcept {
-    constexpr std::size_t most = ~std::uint32_t{0};
-    return log.room() < min_counted ? 0 : static_cast<std::uint32_t>(std::min(most, log.room()));
-  }
-
-  /// The next batch repeats these lines in the replica `i`, if it is free by then: they are on
-  /// their way while this one is decided.
-  void ask_for_lines(unsigned i, const write_set& log) const noexcept {
-    if (log.size() > max_asked_for) return;
+  /// Prefetches the lines of the batch in replica `i`, where the next batch replays them if the
+  /// replica is free by then.
+  void prefetch_lines(unsigned i, const write_set& log) const noexcept {
+    if (log.size() > max_prefetched) return;
     log.for_each([&](line_number line) { hw::prefetch_for_write(this->line_at(i, line)); });
   }
 
@@ -576,15 +545,15 @@ class redo_session final : public replica_session<D> {
     };
     answer(me, of, ~std::uint64_t{0}, run);
   }
-  /// Has `run` answer the request of `of`, if its number is not above `last`.
+  /// Has `run` answer the request of `of`, unless it is applied or its number is above `last`.
   template <class Run>
   void answer(participant& me, participant& of, std::uint64_t last, Run&& run) {
     state_type& next = *me.next_state;
     // (7) acquire; synchronizes-with (8).
     request* const wanted = D::load(of.wanted, std::memory_order_seq_cst);
     if (wanted == nullptr) return;
-    if (&of != &me) {  // nobody else frees one's own
-      D::announce(me.hazards[1], static_cast<const void*>(wanted));
+    if (&of != &me) {  // no other thread frees the thread's own request
+      me.hazards.announce(participant::visited, wanted);
       if (D::load(of.wanted, std::memory_order_seq_cst) != wanted) return;
     }
     std::uint64_t& applied = next.marks[of.slot].applied;
@@ -598,7 +567,8 @@ class redo_session final : public replica_session<D> {
     next.answers.push_back({&of, wanted, wanted->number, out});
   }
 
-  /// A read that was overtaken gets this replica: it is not taken until that is over.
+  /// Grants this replica to a read that updates have overtaken: until the read ends, no thread
+  /// takes the replica.
   void grant_read(participant& each, state_type& next, replica_type& owned) {
     // (9) acquire; synchronizes-with (10).
     const std::uint64_t number = D::load(each.helped, std::memory_order_seq_cst);
@@ -614,8 +584,8 @@ class redo_session final : public replica_session<D> {
   }
 
   void flush_all(replica_lock& owned, const write_set& written) {
-    if constexpr (is_logged) return;  // the log gets it from the state
-    // (P6) persisted-before (P7): what was repeated, taken back, copied and run.
+    if constexpr (is_logged) return;  // the commit log gets the lines from the state
+    // (P6) persisted-before (P7): lines that were replayed, taken back, copied and run.
     owned->unflushed.for_each([&](line_number line) { this->flush_line(owned.index(), line); });
     written.for_each([&](line_number line) {
       if (!owned->unflushed.contains(line)) this->flush_line(owned.index(), line);
@@ -624,10 +594,10 @@ class redo_session final : public replica_session<D> {
     owned->unflushed.clear();
   }
 
-  /// The batch becomes the next state, or never happened.
+  /// Makes the batch the next commit. If another thread was faster, takes the batch back.
   void decide(participant& me, replica_lock& owned, redo_word now) {
     state_type& next = *me.next_state;
-    D::announce(me.hazards[0], static_cast<const void*>(&next));
+    me.hazards.announce(participant::chosen, &next);
     // (15) release; synchronizes-with (16).
     owned->head.store(&next, std::memory_order_release);
     const redo_word wanted(next.number, owned.index());
@@ -640,54 +610,31 @@ class redo_session final : public replica_session<D> {
     owned.release();
     // (21) release; synchronizes-with (22).
     if (leader() != &me) leader_.store(&me, std::memory_order_release);
-    settle(me, next, wanted);
+    settle(me, next);
     me.won = nullptr;
   }
 
   void take_back(participant& me, replica_lock& owned);
 
-  // ---- Reclamation ----
+  // ---- With a commit log ----
 
-  [[nodiscard]] bool is_protected(const void* object);
-
-  /// Frees what nobody holds: at most two objects per thread are held.
-  void reclaim(participant& me);
-  [[nodiscard]] static bool has_spare_room(participant& me, std::uint32_t lines);
-  static void release_hazards(participant& me) {
-    for (auto& hazard : me.hazards) D::store(hazard, nullptr, std::memory_order_release, nowhere);
-  }
-  /// Kept where the session's destructor finds it.
-  [[nodiscard]] bool is_kept(const state_type* state);
-  [[nodiscard]] std::size_t reclaim_at() const {
-    return 2 + 4 * std::size_t{slots_.load(std::memory_order_relaxed)};
-  }
+  /// Has the base image brought up to date if the log is half full.
+  void write_back_if_due(const state_type& newest);
+  /// Brings the base image up to date. `everything`: no thread commits from now on.
+  void write_back(bool everything);
 
   byte_count held_;  // by states; ends last
   const redo_steps steps_;
   std::vector<replica_type> replicas_;
-  const std::size_t ring_size_;
-  std::unique_ptr<std::atomic<remembered>[]> ring_;
-  std::atomic<std::int64_t> remembered_lines_{0};  // by states that count in the ring
-  changed_pages<D> changed_;                       // by transitions
-  std::atomic<std::uint32_t> slots_{0};  // of threads that ever took part: all are below it
+  commit_ring<D> ring_;
+  changed_pages<D> changed_;  // by commits
   word_type word_;
   std::chrono::microseconds max_unsynced_time_{0};
-  domain::volatile_word<D, std::uint64_t> hastened_at_;  // where the record ends whose writer did
   domain::volatile_word<D, std::uint32_t> broken_;
-  std::uint64_t last_seen_ = 0;  // transitions, by the thread of homes_
-  std::uint64_t last_rest_ = 0;
-  bool rests_ = false;
-  /// Who has made the last transition; a hint. Read by all, and seldom written.
+  /// The leader hint: the thread that committed last. Read by all threads, and seldom written.
   alignas(128) std::atomic<const participant*> leader_{nullptr};
-  base::per_thread<participant> participants_{[this](std::uint32_t slot) {
-    auto made = std::make_unique<participant>(slot);
-    std::uint32_t slots = slots_.load(std::memory_order_relaxed);
-    while (slots <= slot && !slots_.compare_exchange_weak(slots, slot + 1)) {
-    }
-    return made;
-  }};
-  base::periodic_thread syncs_;
-  base::periodic_thread homes_;  // end first
+  redo_threads<D> threads_{&held_};
+  log_threads<D> log_threads_;  // ends first
 };
 
 }  // namespace outlast::tx::detail

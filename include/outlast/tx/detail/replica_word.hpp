@@ -1,4 +1,4 @@
-// The durable word of the wait-free engines, and how a thread keeps a replica for itself.
+// The content of the durable word of the wait-free engines, and the lock of a replica.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace outlast::tx::detail {
 
-/// The durable word: which replica counts, and a number that only grows.
+/// The content of the durable word: the current replica, and a number that only grows.
 class replica_word {
  public:
   static constexpr unsigned replica_bits = 16;
@@ -26,7 +26,7 @@ class replica_word {
   std::uint64_t bits_;
 };
 
-/// A replica of which the holder is the owner, by its word `owner`; or none.
+/// Exclusive use of a replica, by its word `owner`; or of none.
 /// Thread-safety: used by the thread that owns.
 template <class Replica>
 class replica_lock {
@@ -36,14 +36,14 @@ class replica_lock {
   replica_lock(const replica_lock&) = delete;
   replica_lock& operator=(const replica_lock&) = delete;
 
-  /// False if somebody else is the owner. The holder has none yet.
+  /// Locks the replica. Returns false if another thread owns it. Requires: this lock has none.
   [[nodiscard]] bool try_begin(Replica& of, unsigned index) noexcept {
     // (1) acquire; synchronizes-with (2).
     if (of.owner.exchange(1, std::memory_order_seq_cst) != 0) return false;
     begin(of, index);
     return true;
   }
-  /// The holder is the owner already.
+  /// Adopts a replica that the thread owns already.
   void begin(Replica& of, unsigned index) noexcept {
     of_ = &of;
     index_ = index;
@@ -57,7 +57,7 @@ class replica_lock {
     if (of_ != nullptr) of_->owner.store(0, std::memory_order_release);
     of_ = nullptr;
   }
-  /// Somebody else is the owner now.
+  /// Leaves the replica to another owner.
   void pass_on() noexcept { of_ = nullptr; }
 
   [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
@@ -70,8 +70,8 @@ class replica_lock {
   unsigned index_ = 0;
 };
 
-/// Which of the first `count` replicas to try: the one that misses least of those that are free,
-/// and neither `current` nor `refused`.
+/// Returns the freshest of the first `count` replicas that are free, and are neither `current` nor
+/// `refused`.
 template <class Replica>
 [[nodiscard]] unsigned freshest_free(const std::vector<Replica>& replicas, unsigned count,
                                      unsigned current, unsigned refused) {

@@ -1,4 +1,4 @@
-// Operations whose results somebody waits for.
+// Operations whose callers wait for their results.
 #pragma once
 
 #include <outlast/tx/transaction.hpp>
@@ -9,7 +9,7 @@
 
 namespace outlast::tx::detail {
 
-/// An operation whose result somebody waits for.
+/// An operation whose caller waits for its result.
 class any_request {
  public:
   /// Runs the operation, keeping its result or exception.
@@ -21,7 +21,7 @@ class any_request {
   ~any_request() = default;
 };
 
-/// A request that calls `F` and keeps its result. What it wrote is taken back if it throws.
+/// A request that calls `F` and keeps its result. Undoes its writes if it throws.
 template <class Result, class F>
 class request_of final : public any_request {
  public:
@@ -42,7 +42,7 @@ class request_of final : public any_request {
     if (this->failure != nullptr) in.undo_operation();
   }
 
-  /// Once it has run and not failed.
+  /// Returns the result. Requires: the request has run, and has not failed.
   Result result() const {
     if constexpr (!std::is_void_v<Result>) return *result_;
   }

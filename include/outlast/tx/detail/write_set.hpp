@@ -1,4 +1,4 @@
-// What a transaction has written: its lines, and what they held before.
+// The write set of a batch: the lines that it wrote, with their contents before and after.
 #pragma once
 
 #include <outlast/base/cache_line.hpp>
@@ -21,21 +21,21 @@ using line_number = std::uint64_t;
 /// The content of a line.
 using line_image = std::array<std::byte, base::cache_line_size>;
 
-/// The lines that a batch of operations has written in one replica, each once, and for each
-/// operation what they held before it.
+/// The lines that a batch of operations has written in one replica, each once, and their contents
+/// before each operation: an undo log.
 ///
-/// Lines, not stores: whatever the types and lengths of what was stored, a line that is copied as a
-/// whole is right; stores to one line are aggregated, and so are its flushes.
+/// It logs lines, not stores. A copy of a whole line is right for stores of any type and size, and
+/// several stores to a line need one copy and one flush.
 /// Thread-safety: used by one thread at a time.
 class write_set {
  public:
-  /// Images: besides, what each line held before the batch, and what it holds after it.
+  /// `images`: also the content of each line before the batch, and after it.
   enum class keeps { lines, images };
 
-  /// Of sets with room for more lines no memory is kept for the next batch: about 1 MiB.
+  /// The maximum room for which the memory is kept for the next batch: about 1 MiB.
   static constexpr std::size_t max_kept_lines = 8192;
 
-  /// What it takes is counted in `count`, if that is given and outlives it.
+  /// Counts its memory in `count`, if it is not nullptr. `count` must outlive the set.
   explicit write_set(keeps kept = keeps::lines, byte_count* count = nullptr,
                      std::size_t max_kept = max_kept_lines) noexcept
       : max_kept_(max_kept),
@@ -46,12 +46,12 @@ class write_set {
         slots_(counted_allocator<std::uint32_t>(count)),
         journal_(counted_allocator<saved_line>(count)) {}
 
-  /// Forgets everything; keeps the memory, unless it is large.
+  /// Removes all lines. Keeps the memory, unless that is large.
   void clear() noexcept {
     if (is_large()) [[unlikely]]
       return give_everything_back();
     if (lines_.size() * 8 < slots_.size()) {
-      // The newest first: the way to a line's place leads over those of older ones.
+      // The newest first: probing for a line passes the slots of older ones.
       for (auto each = lines_.rbegin(); each != lines_.rend(); ++each) {
         slots_[place_of(each->line)] = 0;
       }
@@ -64,25 +64,26 @@ class write_set {
     begin_operation();
   }
 
-  /// For how many lines it has room.
+  /// Returns the number of lines for which there is memory.
   [[nodiscard]] std::size_t room() const noexcept { return lines_.capacity(); }
   [[nodiscard]] bool is_large() const noexcept { return room() > max_kept_; }
-  /// Of a large set that was sealed: nothing will be undone, and no line be added. Others may read
-  /// its lines and what they hold after it meanwhile.
+  /// Frees the memory for undo, of a large set that is sealed: no line is undone or added any more.
+  /// Other threads may concurrently read its lines and their contents after the batch.
   [[gnu::cold, gnu::noinline]] void keep_only_afters() noexcept {
     give_back(befores_);
     give_back(slots_);
     give_back(journal_);
   }
 
-  /// What is written from here on can be undone alone.
+  /// Begins an operation. Its writes can be undone separately.
   void begin_operation() noexcept {
     journal_.clear();
     first_of_operation_ = lines_.size();
     ++operation_;
   }
 
-  /// `line`, which holds `content`, is about to be written. Throws std::bad_alloc without effect.
+  /// Notes that `line`, with this `content`, is about to be written. Throws std::bad_alloc without
+  /// effect.
   void touch(line_number line, const std::byte* content) {
     if (slots_.size() < 2 * (lines_.size() + 1)) grow();
     if (journal_.size() == journal_.capacity()) journal_.reserve(2 * journal_.size() + 8);
@@ -100,8 +101,7 @@ class write_set {
     journal_.push_back({line, image_at(content)});
   }
 
-  /// Adds `line` without its content: nothing of it can be undone. Throws std::bad_alloc without
-  /// effect.
+  /// Adds `line` without its content: it cannot be undone. Throws std::bad_alloc without effect.
   void add(line_number line) {
     if (slots_.size() < 2 * (lines_.size() + 1)) grow();
     const std::size_t place = place_of(line);
@@ -110,20 +110,20 @@ class write_set {
     slots_[place] = static_cast<std::uint32_t>(lines_.size());
   }
 
-  /// The batch is over: `content_of(line)` is what its lines hold after it.
+  /// Ends the batch. content_of(line) returns the address of the content of a line after it.
   template <class ContentOf>
   void seal(ContentOf&& content_of) noexcept {
     for (std::size_t i = 0; i < befores_.size(); ++i) {
       afters_.push_back(image_at(content_of(lines_[i].line)));
     }
   }
-  /// Calls `visit(line, image)` with what each line held before the batch.
+  /// Calls `visit(line, image)` with the content of each line before the batch.
   template <class Visit>
   void for_each_before(Visit&& visit) const {
     for (std::size_t i = 0; i < befores_.size(); ++i) visit(lines_[i].line, befores_[i]);
   }
-  /// Calls `visit(line, image)` with what each line holds after the batch; it was sealed. A few
-  /// calls before, `expect(line)`.
+  /// Calls `visit(line, image)` with the content of each line after the batch, and `expect(line)` a
+  /// few calls before, to prefetch. Requires: the set is sealed.
   template <class Expect, class Visit>
   void for_each_after(Expect&& expect, Visit&& visit) const {
     constexpr std::size_t ahead = 8;
@@ -134,10 +134,10 @@ class write_set {
     }
   }
 
-  /// The same images, in the order of for_each().
+  /// Returns the contents of the lines after the batch, in the order of for_each().
   [[nodiscard]] std::span<const line_image> afters() const noexcept { return afters_; }
 
-  /// Calls `restore(line, content)` for what the current operation has changed.
+  /// Undoes the current operation: calls `restore(line, content)` for each line that it wrote.
   template <class Restore>
   void undo_operation(Restore&& restore) {
     for (const saved_line& each : journal_) restore(each.line, each.content);
@@ -147,8 +147,8 @@ class write_set {
     begin_operation();
   }
 
-  /// Calls `visit(line)` for each line that the current operation has written, of a set that keeps
-  /// no images.
+  /// Calls `visit(line)` for each line that the current operation wrote. Requires: the set keeps no
+  /// images.
   template <class Visit>
   void for_each_of_operation(Visit&& visit) const {
     for (const saved_line& each : journal_) visit(each.line);
@@ -169,7 +169,7 @@ class write_set {
  private:
   struct entry {
     line_number line;
-    std::uint64_t operation;  // that has saved what the line held before it
+    std::uint64_t operation;  // that saved the content of the line before it
   };
   struct saved_line {
     line_number line;
@@ -182,14 +182,14 @@ class write_set {
     return image;
   }
 
-  /// So that neither touch() nor seal() can fail half way.
+  /// Reserves memory, so that touch() and seal() cannot fail half way.
   void reserve_images() {
     const std::size_t more = 2 * befores_.size() + 8;
     afters_.reserve(more);
     befores_.reserve(more);
   }
 
-  /// Where the line's number stands, or would.
+  /// Returns the slot of the line, or the free slot for it.
   [[nodiscard]] std::size_t place_of(line_number line) const noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = base::mix64(line) & mask;
@@ -216,11 +216,11 @@ class write_set {
   std::size_t max_kept_;
   bool keeps_images_;
   counted_vector<entry> lines_;
-  counted_vector<line_image> befores_;   // of lines_, if it keeps them
-  counted_vector<line_image> afters_;    // the same, once it is sealed
+  counted_vector<line_image> befores_;   // of lines_, if the set keeps images
+  counted_vector<line_image> afters_;    // of lines_, once the set is sealed
   counted_vector<std::uint32_t> slots_;  // numbers of lines_, from 1; 0: free
-  /// Of the current operation: what lines held before it, but for those from first_of_operation_
-  /// whose images say so.
+  /// The contents of lines before the current operation, except for lines from first_of_operation_
+  /// on, which are in befores_.
   counted_vector<saved_line> journal_;
   std::size_t first_of_operation_ = 0;
   std::uint64_t operation_ = 1;

@@ -1,12 +1,12 @@
-// Which operation comes after which: the turn queue of CX, whose links are a ring. [Cor20]
+// The turn queue of CX, which orders operations; its links are a ring. [Cor20]
 #pragma once
 
 #include <outlast/base/per_thread.hpp>
 #include <outlast/domain/concept.hpp>
 #include <outlast/domain/volatile_word.hpp>
+#include <outlast/reclaim/hazards.hpp>
 #include <outlast/tx/detail/helped_request.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace outlast::tx::detail {
 
-/// An operation in the engine's memory, and its place in the order of all.
+/// An operation in the engine's memory, and its place in the order of all operations.
 template <domain::persistence_domain D>
 class cx_node : public shared_operation {
  public:
@@ -28,17 +28,17 @@ class cx_node : public shared_operation {
     if (kept != &no_memory()) delete kept;
   }
 
-  /// The answer of an operation for whose answer there was no memory: it has no effect.
+  /// The outcome of an operation for whose outcome there was no memory: it has no effect.
   [[nodiscard]] static const outcome& no_memory() { return no_memory_; }
 
   std::uint32_t slot = 0;  ///< its caller's; set before it is published
   domain::volatile_word<D, std::uint64_t> number{unknown};
-  /// What the first run of it has answered: each later run, in another replica, does the same.
+  /// The outcome of its first run. Each later run, in another replica, has the same.
   domain::volatile_word<D, const outcome*> answer;
-  cx_node* next_retired = nullptr;  ///< of the thread that has retired it
+  cx_node* next_retired = nullptr;  ///< in the list of the thread that has retired it
 
  private:
-  // Made before main: no fork() of another thread finds it half made.
+  // Constructed before main: no fork() of another thread finds it half constructed.
   inline static const outcome no_memory_ = [] {
     outcome made;
     made.failure = std::make_exception_ptr(std::bad_alloc());
@@ -46,11 +46,11 @@ class cx_node : public shared_operation {
   }();
 };
 
-/// A thread, and whoever inherits its slot.
+/// A thread, or a later thread that inherits its slot.
 template <domain::persistence_domain D>
 struct alignas(128) cx_participant {
   using node = cx_node<D>;
-  /// What it may dereference: its own node, and two that come along.
+  /// Hazard pointers: the thread's own node, and two that it passes.
   static constexpr std::size_t hazard_count = 3;
   static constexpr std::uint64_t idle = ~std::uint64_t{0};
 
@@ -62,41 +62,41 @@ struct alignas(128) cx_participant {
   cx_participant& operator=(const cx_participant&) = delete;
 
   const std::uint32_t slot;
-  std::atomic<node*> waits{nullptr};    // wants a place in the order
+  std::atomic<node*> waits{nullptr};    // has no place in the order yet
   std::atomic<std::uint64_t> reads{0};  // 0, or 1 + the replica that it is about to read
-  // A read that updates have overtaken; see cx_session.
-  domain::volatile_word<D, std::uint64_t> asks{idle};
-  std::array<std::atomic<const void*>, hazard_count> hazards{};
+  domain::volatile_word<D, std::uint64_t> asks{
+      idle};  // a read that updates have overtaken; see cx_session
+  reclaim::hazards<D, hazard_count> hazards;
 
-  // The thread's own:
+  // Used by the thread alone:
   std::unique_ptr<outcome> spare;
-  outcome repeated;  // of an operation whose answer is known
+  outcome repeated;  // of an operation whose outcome is known
   std::uint32_t served_last = 0;
   node* retired = nullptr;
   std::size_t retired_count = 0;
   std::size_t reclaim_at = 8;
 };
 
-/// The order of all operations. Each thread has at most one that is not over.
+/// The order of all operations. Each thread has at most one operation that is not over.
 ///
-/// Places of a ring stand for the links of the paper's queue: the next operation enters the place
-/// of its number by an exchange, which only one wins. Whose turn that is follows from the last
-/// operation's thread, so everybody helps the same one, and after as many operations as there are
-/// threads it is anybody's. The operation that the place held before is over; who still runs it
-/// has protected it.
+/// The places of a ring replace the links of the paper's queue. The next operation enters the place
+/// of its number by a compare-and-swap. The thread of the last operation decides whose turn is
+/// next, so all threads help the same operation, and each waiting operation gets its turn after at
+/// most one operation of each other thread. The operation that the place held before is over. A
+/// thread that still runs it protects it by a hazard pointer.
 ///
 /// Invariants:
 ///   I1  before an operation's successor enters, its thread does not announce it any more.
 ///   I2  an operation up to number last() has its number.
 /// Thread-safety: all members may be called concurrently, with the caller's own participant.
-/// Wait-free, but for memory from the system.
+/// Progress: wait-free, except for memory from the system.
 template <domain::persistence_domain D>
 class cx_queue {
  public:
   using node = cx_node<D>;
   using participant = cx_participant<D>;
 
-  /// Operations up to `last` are over. `places`: how many are remembered.
+  /// Operations up to `last` are over. `places`: the number of operations in the ring.
   cx_queue(std::size_t places, std::uint64_t last)
       : places_(places), ring_(std::make_unique<std::atomic<node*>[]>(places)), last_(last) {
     auto first = std::make_unique<nothing>();
@@ -121,21 +121,21 @@ class cx_queue {
   void forbid() noexcept { participants_.forbid(); }
 
   [[nodiscard]] std::size_t places() const noexcept { return places_; }
-  /// The number of the last operation that surely is in order.
+  /// The number of the last operation that is known to have its place in the order.
   [[nodiscard]] std::uint64_t last() const { return last_.load(std::memory_order_seq_cst); }
 
-  /// `mine` wants a place. It stays valid until leave().
+  /// Announces `mine`, which needs a place. It stays valid until leave().
   node& publish(participant& me, std::unique_ptr<node> mine) {
     node* const published = mine.release();
     published->slot = me.slot;
-    D::announce(me.hazards[own], static_cast<const void*>(published));
+    me.hazards.announce(own, published);
     // (1) full barrier; synchronizes-with (2).
     D::announce(me.waits, published);
     return *published;
   }
 
-  /// One step towards a place for whose turn it is. Operations up to `over` are over; none enters
-  /// the place of one that is not.
+  /// Makes one step to give a place to the operation whose turn it is. Operations up to `over` are
+  /// over; none enters the place of one that is not.
   void append_next(participant& me, std::uint64_t over) {
     const std::uint64_t before = last();
     node* tail = nullptr;
@@ -148,21 +148,22 @@ class cx_queue {
     if (entered) number(*there, before + 1);
   }
 
-  /// `mine` is in order: its caller does not wait for that any more.
+  /// Ends the announcement of the caller's operation, which has its place.
   void stop_waiting(participant& me) {
     D::store(me.waits, nullptr, std::memory_order_release, nowhere);
   }
 
-  /// The operation of that number, protected until the next call; null if it is not remembered.
+  /// Returns the operation of that number, protected until the next call; nullptr if the ring does
+  /// not have it.
   [[nodiscard]] node* find(participant& me, std::uint64_t number) {
     node* found = nullptr;
     if (!protect(me, passing, place_of(number), found) || found == nullptr) return nullptr;
     return found->number.load(std::memory_order_acquire) == number ? found : nullptr;
   }
 
-  /// The caller's operation is over, and nothing that it found is used any more.
+  /// Withdraws the hazard pointers of the caller, whose operation is over.
   void leave(participant& me) {
-    for (auto& each : me.hazards) D::store(each, nullptr, std::memory_order_release, nowhere);
+    me.hazards.withdraw();
     if (me.retired_count >= me.reclaim_at) reclaim(me);
   }
 
@@ -170,7 +171,7 @@ class cx_queue {
   static constexpr domain::site nowhere = domain::site::none();
   enum hazard : std::size_t { own, passing, other };
 
-  /// What comes before all operations.
+  /// The node before all operations.
   class nothing final : public node {
     void run(transaction&, outcome&) const noexcept override {}
   };
@@ -179,22 +180,24 @@ class cx_queue {
     return ring_[number % places_];
   }
 
-  /// What `place` holds, protected; false if that changed meanwhile.
+  /// Protects the content of `place`, and stores it in `found`. Returns false if it has changed
+  /// meanwhile.
   [[nodiscard]] static bool protect(participant& me, hazard by, const std::atomic<node*>& place,
                                     node*& found) {
     // (3) acquire; synchronizes-with (4).
     found = D::load(place, std::memory_order_seq_cst);
-    D::announce(me.hazards[by], static_cast<const void*>(found));
+    me.hazards.announce(by, found);
     return D::load(place, std::memory_order_seq_cst) == found;
   }
 
-  /// Of the place of `number`, while that is to come next: else it holds an older one.
+  /// Returns true if `there`, in the place of `number`, has entered for `number`, which is next.
+  /// Otherwise it is an older operation.
   [[nodiscard]] static bool has_entered(const node& there, std::uint64_t number) {
     const std::uint64_t known = there.number.load(std::memory_order_acquire);
     return known == node::unknown || known == number;
   }
 
-  /// Exchanges `there`, which is over, for whose turn it is.
+  /// Replaces `there`, which is over, by the operation whose turn it is.
   void enter(participant& me, const node& tail, node* there, std::uint64_t number) {
     forget(tail);
     node* const next = after(tail.slot);
@@ -210,7 +213,7 @@ class cx_queue {
     ++me.retired_count;
   }
 
-  /// I1: nobody gives `tail` a second place.
+  /// Keeps I1: no thread gives `tail` a second place.
   void forget(const node& tail) {
     participant* const of = participants_.of_slot(tail.slot);
     if (of == nullptr) return;
@@ -220,7 +223,8 @@ class cx_queue {
         D::compare_exchange(of->waits, expected, nullptr, std::memory_order_seq_cst, nowhere));
   }
 
-  /// The next that waits, in the order of slots after `slot`; null if none does.
+  /// Returns the next waiting operation in the order of slots after `slot`; nullptr if there is
+  /// none.
   [[nodiscard]] node* after(std::uint32_t slot) const {
     node* first = nullptr;
     node* next = nullptr;
@@ -241,23 +245,13 @@ class cx_queue {
     static_cast<void>(last_.compare_exchange(expected, number, std::memory_order_seq_cst));
   }
 
-  [[nodiscard]] bool is_protected(const node* it) const {
-    bool held = false;
-    participants_.for_each([&](participant& each) {
-      for (const auto& held_by : each.hazards) {
-        held = held || D::load(held_by, std::memory_order_seq_cst) == it;
-      }
-    });
-    return held;
-  }
-
-  /// Frees what nobody protects. At most three operations per thread stay.
+  /// Frees retired operations that no thread protects. At most three per thread remain.
   void reclaim(participant& me) {
     node* left = std::exchange(me.retired, nullptr);
     me.retired_count = 0;
     while (left != nullptr) {
       node* const it = std::exchange(left, left->next_retired);
-      if (!is_protected(it)) {
+      if (!reclaim::is_protected(participants_, it)) {
         delete it;
         continue;
       }

@@ -1,5 +1,5 @@
-// What the engines of the CX kind share: replicas that repeat operations in the order of a queue.
-// See docs/papers/universal-constructions.md for the protocol.
+// The common base of the CX engines: replicas that run operations in the order of a queue. [Cor20]
+// docs/papers/universal-constructions.md describes the protocol.
 #pragma once
 
 #include <outlast/base/error.hpp>
@@ -29,26 +29,26 @@
 
 namespace outlast::tx::detail {
 
-/// A replica: a Combined of the paper. What is not atomic belongs to the owner.
+/// A replica: a Combined of the paper. Members that are not atomic belong to the owner.
 template <domain::persistence_domain D>
 struct alignas(128) cx_replica {
-  domain::volatile_word<D, std::uint32_t> owner;   // 1: somebody writes it, or is about to
-  domain::volatile_word<D, std::uint64_t> number;  // of the last operation that it has seen
+  domain::volatile_word<D, std::uint32_t> owner;   // 1: a thread writes it, or is about to
+  domain::volatile_word<D, std::uint64_t> number;  // of the last operation that it includes
   domain::volatile_word<D, std::uint32_t> stale;   // 1: it may hold anything
-  write_set unflushed;  // its lines that may not be durable, if they are noted
+  write_set unflushed;  // its lines that may not be durable, if the engine notes them
 };
 
-/// What becomes of an operation in one replica.
+/// The effect of an operation in one replica.
 enum class cx_effect {
-  whole,    ///< it has run, and answered
-  none,     ///< it has failed, and left nothing behind
+  whole,    ///< it has run, and has an outcome
+  none,     ///< it has failed without effect
   unknown,  ///< it has failed, and the replica may hold anything
 };
 
 /// Invariants:
 ///   I1  the durable word names a replica every line of which is durable.
-///   I2  nobody writes a replica that the durable word names, on the media or in a cache.
-///   I3  a replica that is not stale holds what the operations up to its number led to.
+///   I2  no thread writes a replica that the durable word names, on the media or in a cache.
+///   I3  a replica that is not stale has the outcome of the operations up to its number.
 ///   I4  the durable word's number is that of an operation in order; those up to it are over.
 ///
 /// `Engine`, which derives from it, has
@@ -67,7 +67,7 @@ class cx_session : public replica_session<D> {
   using replica_type = cx_replica<D>;
 
  private:
-  using replica_lock = replica_lock<replica_type>;
+  using replica_lock = detail::replica_lock<replica_type>;
 
  public:
   cx_session(basic_pool<D>& in, const attached_root& root, const std::string& name,
@@ -87,8 +87,8 @@ class cx_session : public replica_session<D> {
     }
   }
 
-  /// Runs a copy of `f` as an operation, and answers what it did; durable at return. Wait-free with
-  /// enough replicas, apart from f. Throws what f throws, std::bad_alloc without effect,
+  /// Runs a copy of `f` as an operation, and returns its result. Durable at return. Wait-free with
+  /// enough replicas, apart from f. Throws the exceptions of f, std::bad_alloc without effect,
   /// error{io_failure}.
   template <class Result, class F>
   Result run_update(F&& f) {
@@ -104,8 +104,8 @@ class cx_session : public replica_session<D> {
     if constexpr (!std::is_void_v<Result>) return out.template kept<Result>();
   }
 
-  /// Runs f(transaction&) on a replica that nobody writes, once, on the calling thread. Wait-free
-  /// with enough replicas, apart from f.
+  /// Runs f(transaction&) on a replica that no thread writes, once, on the calling thread.
+  /// Wait-free with enough replicas, apart from f.
   template <class F>
   decltype(auto) read(F&& f) {
     participant& me = queue_.local();
@@ -122,14 +122,14 @@ class cx_session : public replica_session<D> {
   [[nodiscard]] replica_word word_now() const { return word_.now(); }
 
  private:
-  // In the simulator rare things are made frequent.
+  // In the simulator small limits make rare cases frequent.
   static constexpr std::size_t places = domain::has_real_threads<D> ? 1024 : 2;
   [[nodiscard]] static constexpr unsigned tries_alone(const participant& me) noexcept {
     return domain::has_real_threads<D> ? 4 : me.slot % 2;
   }
   static constexpr domain::site nowhere = domain::site::none();
 
-  /// What the thread has protected for its operation is free at the end.
+  /// Withdraws the hazard pointers of the thread at the end.
   class leaving {
    public:
     leaving(cx_queue<D>& queue, participant& me) noexcept : queue_(queue), me_(me) {}
@@ -142,7 +142,7 @@ class cx_session : public replica_session<D> {
     participant& me_;
   };
 
-  /// The replica that a thread reads is given back at the end.
+  /// Releases the replica that a thread reads at the end.
   class reading_scope {
    public:
     reading_scope(cx_session& in, participant& me) noexcept : in_(in), me_(me) {}
@@ -154,7 +154,7 @@ class cx_session : public replica_session<D> {
     reading_scope(const reading_scope&) = delete;
     reading_scope& operator=(const reading_scope&) = delete;
 
-    /// The replica to read. Wait-free: an update that has overtaken it leaves it one.
+    /// Returns the replica to read. Wait-free: an update that overtakes the read leaves it one.
     [[nodiscard]] unsigned choose() {
       for (unsigned left = tries_alone(me_); left > 0; --left) {
         if (in_.try_to_read(me_)) return announced();
@@ -170,10 +170,10 @@ class cx_session : public replica_session<D> {
     }
 
    private:
-    /// A replica that was left to this read is given up at its end.
+    /// Ends the request for a replica. If one was left to this read, adopts it.
     void stop_asking() {
       asks_ = false;
-      // (9) acquire, twice; synchronizes-with (10): what the replica holds is seen.
+      // (9) acquire, twice; synchronizes-with (10): the content of the replica is visible.
       std::uint64_t now = me_.asks.load(std::memory_order_acquire);
       if (replica_word(now).replica() == no_replica &&
           me_.asks.compare_exchange(now, participant::idle, std::memory_order_seq_cst)) {
@@ -193,7 +193,7 @@ class cx_session : public replica_session<D> {
     replica_lock given_;  // a replica that an update has left to this read
   };
 
-  /// What a read publishes that asks for a replica with the operations up to `number`.
+  /// The word by which a read requests a replica with the operations up to `number`.
   [[nodiscard]] static std::uint64_t asking(std::uint64_t number) noexcept {
     return replica_word(number, no_replica).bits();
   }
@@ -207,7 +207,8 @@ class cx_session : public replica_session<D> {
                 "the device failed in an earlier transaction; open the pool again");
   }
 
-  /// Memory that must not be missing later. Throws std::bad_alloc, error{io_failure}.
+  /// Provides the memory that an operation must not lack later. Throws std::bad_alloc,
+  /// error{io_failure}.
   void prepare(participant& me) {
     require_whole();
     if (me.spare == nullptr) me.spare = std::make_unique<outcome>();
@@ -220,7 +221,7 @@ class cx_session : public replica_session<D> {
       append(me, mine);
       complete(me, mine.number.load(std::memory_order_relaxed));
     } catch (...) {
-      // A device failed: nobody knows what is durable.
+      // A device failed. It is unknown which operations are durable.
       broken_.store(1, std::memory_order_relaxed);
       throw;
     }
@@ -237,7 +238,7 @@ class cx_session : public replica_session<D> {
     queue_.stop_waiting(me);
   }
 
-  /// The operations up to `target` have happened, and are durable.
+  /// Returns once the operations up to `target` are durable.
   void complete(participant& me, std::uint64_t target) {
     replica_lock owned;
     domain::backoff<D> until_free;
@@ -245,26 +246,26 @@ class cx_session : public replica_session<D> {
       require_whole();
       if (!advance(me, owned, target)) until_free.wait();
     }
-    // (P3) persisted-before (P4): nobody is told what a crash could take back.
+    // (P3) persisted-before (P4): no caller gets an outcome that a crash could take back.
     word_.make_durable(word_.now());
     // (P4) The caller may return.
   }
 
   // ---- Transitions ----
 
-  /// One attempt to move the durable word to `target`, or beyond it. False if others have to go on
-  /// first.
+  /// Makes one attempt to move the durable word to `target`, or beyond it. Returns false if other
+  /// threads have to make progress first.
   [[nodiscard]] bool advance(participant& me, replica_lock& owned, std::uint64_t target) {
     if (!owned && !take_some(owned)) return false;
     if (!bring_up_to_date(me, owned, target)) return false;
     if (word_.now().number() >= target) return true;
-    // (P6) persisted-before (P7): what was copied, run, and taken back.
+    // (P6) persisted-before (P7): lines that were copied, run, and undone.
     engine().flush_written(owned.index(), *owned);
     decide(me, owned);
     return true;
   }
 
-  /// A replica that nobody reads and no word names. The one that misses least, if it is free.
+  /// Takes a replica that no thread reads and no word names, the freshest one if it is free.
   [[nodiscard]] bool take_some(replica_lock& owned) {
     const unsigned current = word_.now().replica();
     unsigned refused = current;
@@ -291,7 +292,7 @@ class cx_session : public replica_session<D> {
     owned.take_over(mine);
     return true;
   }
-  /// After the word named another one, durably.
+  /// Returns true if a thread reads replica `i`. Requires: the word names another one, durably.
   [[nodiscard]] bool is_read(unsigned i) const {
     bool read = false;
     queue_.for_each([&](participant& each) {
@@ -301,7 +302,8 @@ class cx_session : public replica_session<D> {
     return read;
   }
 
-  /// Announces the replica that counts; false if that is another one by then.
+  /// Announces that the thread reads the current replica. Returns false if another one has become
+  /// current.
   [[nodiscard]] bool try_to_read(participant& me) {
     const replica_word seen = word_.readable();
     // (14) full barrier; synchronizes-with (13): the replica is not taken, or the word has changed.
@@ -311,7 +313,7 @@ class cx_session : public replica_session<D> {
     return true;
   }
 
-  /// The replica becomes the one that counts, unless another one has seen as much.
+  /// Makes the replica the current one, unless the current one includes as many operations.
   void decide(participant& me, replica_lock& owned) {
     const replica_word wanted(owned->number.load(std::memory_order_relaxed), owned.index());
     replica_word now = word_.now();
@@ -326,7 +328,7 @@ class cx_session : public replica_session<D> {
     owned.release();
   }
 
-  /// Leaves the replica to a read that was overtaken, or gives it up. It is whole and durable.
+  /// Leaves the replica, which is durable, to a read that was overtaken, or releases it.
   void give(participant& me, replica_lock& owned) {
     const std::uint64_t number = owned->number.load(std::memory_order_relaxed);
     participant* first = nullptr;
@@ -354,7 +356,8 @@ class cx_session : public replica_session<D> {
 
   // ---- The owner's side ----
 
-  /// Until the replica has seen the operation `target`. False if others have to go on first.
+  /// Runs the operations up to `target` in the replica. Returns false if other threads have to make
+  /// progress first.
   [[nodiscard]] bool bring_up_to_date(participant& me, replica_lock& owned, std::uint64_t target) {
     if (owned->stale.load(std::memory_order_relaxed) == 0 && repeat(me, owned, target)) return true;
     return copy_current(me, owned) && repeat(me, owned, target);
@@ -366,7 +369,7 @@ class cx_session : public replica_session<D> {
     const reading_scope at(*this, me);
     // (12) acquire; synchronizes-with (11).
     if (word_.now().bits() != now.bits()) return false;
-    // Until the copy is whole it may hold anything.
+    // The replica may hold anything until the copy is complete.
     const bool is_known = owned->stale.exchange(1, std::memory_order_relaxed) == 0;
     if (!engine().copy(now.replica(), owned.index(), *owned, is_known)) return false;
     owned->number.store(now.number(), std::memory_order_relaxed);
@@ -374,8 +377,9 @@ class cx_session : public replica_session<D> {
     return true;
   }
 
-  /// Runs the operations that the replica has not seen. False if the queue does not hold them any
-  /// more; or if it is stale now, since one went otherwise here than where it was decided.
+  /// Runs the operations that the replica has missed. Returns false if the queue does not have them
+  /// any more. Also returns false if the replica is stale now, because an operation had another
+  /// effect here than in its first run.
   [[nodiscard]] bool repeat(participant& me, replica_lock& owned, std::uint64_t target) {
     std::uint64_t number = owned->number.load(std::memory_order_relaxed);
     while (number < target) {
@@ -390,8 +394,7 @@ class cx_session : public replica_session<D> {
     return true;
   }
 
-  /// Runs `next`, or does not, as the first run of it has decided. False if the replica may hold
-  /// anything.
+  /// Runs `next`, unless its first run has failed. Returns false if the replica may hold anything.
   [[nodiscard]] bool apply(participant& me, replica_lock& owned, node& next) {
     const outcome* known = next.answer.load(std::memory_order_acquire);
     if (known == nullptr && !has_spare(me)) known = settle(next, &node::no_memory());
@@ -414,7 +417,7 @@ class cx_session : public replica_session<D> {
     if (me.spare == nullptr) me.spare.reset(new (std::nothrow) outcome);
     return me.spare != nullptr;
   }
-  /// The answer of `of`: `mine`, if it is the first.
+  /// Returns the outcome of `of`, which is `mine` if that is the first one.
   [[nodiscard]] static const outcome* settle(node& of, const outcome* mine) {
     const outcome* known = nullptr;
     return of.answer.compare_exchange(known, mine, std::memory_order_seq_cst) ? mine : known;

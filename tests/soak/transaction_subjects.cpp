@@ -1,10 +1,10 @@
 // Transactional structures.
-#include <outlast/tx/baselines/cx_ptm.hpp>
-#include <outlast/tx/left_right.hpp>
-#include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/baselines/puc_map.hpp>
 #include <outlast/containers/hash_map.hpp>
+#include <outlast/containers/managed_map.hpp>
 #include <outlast/containers/red_black_tree.hpp>
+#include <outlast/tx/baselines/cx_ptm.hpp>
+#include <outlast/tx/left_right.hpp>
 #include <tests/soak/families.hpp>
 #include <tests/soak/snapshot_subject.hpp>
 #include <tests/soak/tree_map.hpp>
@@ -26,8 +26,9 @@ void add_transactions(subjects& to, basic_pool<D>& pool, const amounts& how) {
   using tree = containers::red_black_tree<u64, u64>;
   using object = containers::replica_map<u64, u64>;
   add_map<containers::managed_map<tx::left_right<D>, table>>(to, pool, "left-right map", some,
-                                                     megabytes(32, 2));
-  add_map<containers::managed_map<tx::cx_ptm<D>, tree>>(to, pool, "cx-ptm tree", some, megabytes(16, 4));
+                                                             megabytes(32, 2));
+  add_map<containers::managed_map<tx::cx_ptm<D>, tree>>(to, pool, "cx-ptm tree", some,
+                                                        megabytes(16, 4));
   add_map<containers::puc_map<object, D>>(to, pool, "cx-puc map", few, megabytes(4, 4));
 
   tx::options wanted = megabytes(128, 4);

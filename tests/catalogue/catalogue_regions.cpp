@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = pool_format::page_bytes;
 
-/// The size of a region tells the value, below 4095: one page, two, or three.
+/// The size of a region determines the value, below 4095: one page, two, or three.
 std::size_t bytes_of(std::uint64_t value) { return value % 3 * page_bytes + value + 1; }
 unsigned replicas_of(std::uint64_t value) { return 1 + value % 2; }
 constexpr std::uint64_t max_pages = 6;  // of a region with its replica

@@ -68,7 +68,7 @@ class opened_root {
     }
   }
 
-  /// Gives a fresh root its object and a value; it lives from now on.
+  /// Gives a fresh root its object and a value, and makes it live.
   void create(std::uint64_t value) {
     prepare(value);
     pool_.publish_root(root_.index, document_);

@@ -14,7 +14,7 @@ using queue_of = lockfree::michael_scott_queue<Value, Policy, eager_epochs>;
 template <class Value, class Policy>
 using stack_of = lockfree::stack<Value, Policy, eager_epochs>;
 
-/// Enough to take what nobody has added yet, and to fill and empty it.
+/// Enough operations to take before an addition has ended, and to fill and empty the sequence.
 inline constexpr scope two_threads{.threads = 2, .operations = 3, .keys = 1, .prefill = 2};
 /// A third one meets those who help and those who are helped.
 inline constexpr scope three_threads{.threads = 3, .operations = 2, .keys = 1, .prefill = 1};

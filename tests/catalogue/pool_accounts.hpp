@@ -57,7 +57,7 @@ std::string check_owners(Pool& pool) {
   pool.pages().for_each_run([&](std::uint32_t first, pool_format::run_word run) {
     used += run.pages;
     if (owners.contains(run.owner)) return;
-    wrong = "the run of page " + std::to_string(first) + " belongs to nobody";
+    wrong = "the run of page " + std::to_string(first) + " belongs to no root or region";
   });
   const std::uint32_t all = end - pool.pages().first_page();
   const std::uint32_t free = count_free_pages(pool);

@@ -1,5 +1,5 @@
-// The entries of sets whose links do not survive, for every scheme. Erased nodes are free at once:
-// within the few operations of a scenario every block is used again.
+// The entries of sets whose links do not survive, for every scheme. Erased nodes are freed
+// immediately: within the few operations of a scenario every block is used again.
 #pragma once
 
 #include <tests/catalogue/by_its_ends.hpp>
@@ -47,7 +47,7 @@ typename map_subject<Structure>::parts parts_of(const Options& options) {
   return how;
 }
 
-/// An erasure, and somebody who passes it before it is durable, are frequent here.
+/// Erasures, and threads that pass them before they are durable, are frequent here.
 inline constexpr scope one_key = {.threads = 2, .operations = 2, .keys = 1, .prefill = 1};
 
 inline constexpr sets::set_options at_once = {.freed_at_once = 1};

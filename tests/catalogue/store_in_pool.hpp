@@ -1,4 +1,4 @@
-// The store's core in a pool of somebody else's, as scenarios see it: keys and values are numbers,
+// The store's core in a pool of the test, as scenarios see it: keys and values are numbers,
 // and snapshots are open whenever it is changed.
 #pragma once
 
@@ -174,7 +174,7 @@ class store_in_pool {
   std::string wrong_;
 };
 
-/// An opened store under the judge of stores.
+/// An opened store with the checker of stores.
 template <class Store>
 class store_world : public structure_world<Store> {
  protected:

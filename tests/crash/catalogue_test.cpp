@@ -23,7 +23,7 @@
 namespace outlast::test {
 namespace {
 
-/// While it lives: what is never freed is no leak.
+/// During its lifetime, memory that is never freed is no leak.
 #ifdef OUTLAST_FINDS_LEAKS
 using leaks_are_expected = __lsan::ScopedDisabler;
 #else
@@ -59,7 +59,7 @@ class Catalogue : public testing::TestWithParam<std::size_t> {
   }
 
   /// The pool's control plane takes a mutex: its entries have one thread, which has no
-  /// interleavings, and without which nothing goes on.
+  /// interleavings, and without which no other thread continues.
   static bool has_one_thread() { return verify::catalogue()[GetParam()].within.threads == 1; }
 
   static bool blocks() { return verify::catalogue()[GetParam()].blocks; }

@@ -1,5 +1,5 @@
 // A map that is durable two ticks of a clock later [Wen21], in bare memory, with the mistakes that
-// its author may make: the reference for the judge of buffered structures.
+// its author may make: the reference for the checker of buffered structures.
 //
 // Each put or erase leaves a payload, one line that bears the label of its epoch; a payload of an
 // older epoch is never touched again. The tick from e to e + 1 first writes back what epoch e - 1

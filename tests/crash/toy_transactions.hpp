@@ -1,5 +1,5 @@
 // Accounts with a redo log, in bare memory, with the mistakes that its author may make: the
-// reference for the judge of transactions.
+// reference for the checker of transactions.
 //
 // An update writes its new balances to the log, makes the log durable, then its decision, then the
 // balances, then takes the decision back. Recovery repeats a decided update.

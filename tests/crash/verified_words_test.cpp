@@ -94,7 +94,7 @@ class treiber_stack {
       top.emplace(clock, last);
     }
 
-    /// Nodes stay: no block comes back while somebody looks at it.
+    /// Nodes stay: no block is reused while a thread reads it.
     node* make(payload_type* payload, node* below) {
       nodes_.push_back(
           std::make_unique<node>(payload, below, below == nullptr ? 0 : below->number + 1));

@@ -32,14 +32,14 @@ options plain(double seconds) {
   return how;
 }
 
-/// Recovery and judgement of distinct images alone.
+/// Only recovery and check of distinct images.
 options without_second_crash(double seconds) {
   options how = plain(seconds);
   how.nested = 0;
   return how;
 }
 
-/// Every image lives on, and crashes again.
+/// Operations follow on every image, with crashes.
 options with_second_crash(double seconds) {
   options how = plain(seconds);
   how.nested_one_in = 1;

@@ -5,7 +5,7 @@
 //   dax_probe write DOMAIN POOL        puts 1, 2, 3, ... for good; says "durable N" now and then
 //   dax_probe check DOMAIN POOL LEAST  says "found N"; exit status 1 unless that are exactly 1 to
 //                                      N, each with its value, and N is LEAST at least
-//   dax_probe spoil DOMAIN DEVICE      fills the beginning of a DAX device with other bytes
+//   dax_probe corrupt DOMAIN DEVICE    fills the beginning of a DAX device with other bytes
 //
 // DOMAIN is native, file or logged_file. One thread writes: whatever is lost, what is left is a
 // beginning of the sequence. Exit status 3 if the pool is refused, which says why.
@@ -15,6 +15,7 @@
 #include <outlast/domain/logged_file.hpp>
 #include <outlast/domain/native.hpp>
 #include <outlast/lockfree/hash_table.hpp>
+#include <outlast/pool/file/machine.hpp>
 #include <outlast/pool/pool.hpp>
 
 #include <cstdint>
@@ -113,7 +114,8 @@ int corrupt_bytes(const std::string& device) {
 }
 
 int usage() {
-  std::cerr << "usage: dax_probe describe|write|check|spoil native|file|logged_file POOL [LEAST]\n";
+  std::cerr
+      << "usage: dax_probe describe|write|check|corrupt native|file|logged_file POOL [LEAST]\n";
   return 2;
 }
 
@@ -124,7 +126,7 @@ int main(int argc, char** argv) {
   const std::string domain = argv[2];
   const std::uint64_t least = argc > 4 ? std::stoull(argv[4]) : 0;
   try {
-    if (std::string(argv[1]) == "spoil") return corrupt_bytes(argv[3]);
+    if (std::string(argv[1]) == "corrupt") return corrupt_bytes(argv[3]);
     if (domain == "native") return run<outlast::domain::native>(argv[1], argv[3], least);
     if (domain == "file") return run<outlast::domain::file>(argv[1], argv[3], least);
     if (domain == "logged_file") return run<outlast::domain::logged_file>(argv[1], argv[3], least);

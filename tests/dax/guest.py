@@ -213,7 +213,7 @@ def can_virtualize():
 
 
 def blank(path, mebibytes):
-    """A device that nobody has written to."""
+    """A device without data."""
     with open(path, "wb") as file:
         file.truncate(mebibytes * MEBIBYTE)
     return path

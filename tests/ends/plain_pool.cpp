@@ -1,4 +1,4 @@
-// A pool, and words in it that nobody keeps but the test.
+// A pool with words that only the test uses.
 #include <tests/ends/pool_subject.hpp>
 
 #include <outlast/domain/persist.hpp>

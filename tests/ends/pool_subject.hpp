@@ -28,7 +28,7 @@ bool is_refused(Call&& call) {
   return false;
 }
 
-/// A call that has nothing to refuse: it tells of what is no part of the pool's memory.
+/// A call that cannot fail: it returns data outside of the pool's memory.
 template <class Call>
 bool returns(Call&& call) {
   static_cast<void>(call());

@@ -137,7 +137,7 @@ TEST_P(ProcessEnds, lose_nothing) {
   }
   for (const way& each : ways) std::cout << each.name << ": " << each.what_for << '\n';
   for (const reason& each : reasons) std::cout << each.letter << ": " << each.sentence << '\n';
-  std::cout << cells << " processes judged, " << wrong.size() << " wrong\n";
+  std::cout << cells << " processes checked, " << wrong.size() << " wrong\n";
   for (const std::string& each : wrong) ADD_FAILURE() << each;
 }
 

@@ -107,7 +107,7 @@ std::string name_at(void* address) {
   return shortened(name);
 }
 
-/// What stands between a caller and the system and tells nothing.
+/// Functions between a caller and the system that identify no caller.
 bool is_thin(const std::string& name) {
   return name == "unique_fd::reset" || name == "unique_fd::~unique_fd" || name == "retried" ||
          name == "log_device::write" || name == "log_device::sync" ||

@@ -56,8 +56,8 @@ struct witness {
   bool returned;           ///< the operation has returned
   bool acknowledged;       ///< it has returned without an error
   unsigned later_changes;  ///< of `reorder`: how many there were
-  char text[2048];         ///< what the operation answered
-  char wrong[2048];        ///< what the process itself found wrong afterwards
+  char text[2048];         ///< the error of the operation
+  char wrong[2048];        ///< the defect that the process itself found afterwards
 };
 
 /// Follows descriptors and mappings of files below `root` from now on. `kept`: a directory on the

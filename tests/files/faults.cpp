@@ -7,8 +7,8 @@
 namespace outlast::test::files {
 namespace {
 
-/// Errors that the system documents for a call, the likeliest first. None: its result tells nothing
-/// that could be acted upon.
+/// Errors that the system documents for a call, the likeliest first. None: its result has no
+/// meaning that could be acted upon.
 const std::vector<int>& errors_of(const std::string& name) {
   static const std::map<std::string, std::vector<int>> all = {
       {"access", {EACCES, EIO}},
@@ -87,7 +87,7 @@ bool is_sync(const std::string& name) {
   return is_one_of(name, {"fsync", "fdatasync", "msync", "fsync directory"});
 }
 /// A signal's handler may end these with EINTR. Moves of bytes and allocations are made again; of
-/// others the error is told.
+/// others the error is reported.
 bool is_interruptible(const std::string& name) {
   return moves_bytes(name) || is_sync(name) ||
          is_one_of(name, {"fallocate", "ftruncate", "open", "open or create", "open unnamed",
@@ -143,7 +143,7 @@ const std::vector<reason>& all_reasons() {
       {'c', "it changes nothing: as killed before it"},
       {'d', "it changes neither names nor bytes of files, so nothing comes before or after it"},
       {'m', "the file system is in memory: a power cut takes all of it"},
-      {'h', "a hole is made in what nobody uses"},
+      {'h', "a hole is made in unused space"},
       {'n',
        "the operation finds its files by their names: they are in the directory that is there"},
   };

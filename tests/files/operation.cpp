@@ -15,7 +15,7 @@ void put_foreign_file(const std::string& path) { std::ofstream(path) << "theirs"
 std::string check_foreign_file(const std::string& path) {
   std::ifstream in(path);
   const std::string content{std::istreambuf_iterator<char>(in), {}};
-  return content == "theirs" ? "" : "the file of somebody else's, " + path + ", was changed";
+  return content == "theirs" ? "" : "the foreign file " + path + " was changed";
 }
 
 namespace {

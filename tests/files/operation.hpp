@@ -1,4 +1,5 @@
-// What the stand tries: an operation on files, the state before it, and how its end is judged.
+// The interface of tested operations: an operation on files, the state before it, and the check of
+// its end.
 #pragma once
 
 #include <tests/files/calls.hpp>
@@ -10,15 +11,15 @@
 
 namespace outlast::test::files {
 
-/// What is known when a process has ended, or was ended, in an operation.
+/// The known facts after a process has ended, or was killed, in an operation.
 struct end_of_incarnation {
   bool acknowledged = false;  ///< the operation had returned without an error
   bool power_cut = false;     ///< all that was not durable may be gone
   bool unread = false;        ///< something could not be read
 };
 
-/// Each member function runs in a child of the test's process. What it finds wrong it returns as a
-/// sentence; "" is right.
+/// An operation on files. Each member function runs in a child of the test's process. It returns
+/// the first defect as a sentence, or "".
 class operation {
  public:
   operation() = default;
@@ -27,14 +28,15 @@ class operation {
   virtual ~operation() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Can it tell that something went wrong?
+  /// Returns true if the operation reports failures.
   [[nodiscard]] virtual bool reports_failure() const { return true; }
-  /// Has it all its files open before it begins, and finds none of them by a name?
+  /// Returns true if all its files are open before it begins, so that it finds none by a name.
   [[nodiscard]] virtual bool holds_its_files() const { return false; }
-  /// Do its files outlive a power cut?
+  /// Returns true if its files survive a power cut.
   [[nodiscard]] virtual bool loses_power() const { return true; }
 
-  /// The state before, in the empty directory `root`; the process ends afterwards without a word.
+  /// Creates the state before, in the empty directory `root`. The process ends afterwards like a
+  /// killed one.
   virtual void prepare(const std::string& root) = 0;
   /// In the process of the operation, before it.
   virtual void begin(const std::string& /*root*/) {}
@@ -42,9 +44,9 @@ class operation {
   [[nodiscard]] virtual std::string run(const std::string& root) = 0;
   /// The operation once more, in the same process, after one that failed.
   [[nodiscard]] virtual std::string run_again(const std::string& root) { return run(root); }
-  /// Lets go of everything.
+  /// Releases everything.
   virtual void end() {}
-  /// In a new process, after whatever happened.
+  /// Checks the files, in a new process, after the operation has ended in any way.
   [[nodiscard]] virtual std::string check(const std::string& root,
                                           const end_of_incarnation& before) = 0;
 };
@@ -57,7 +59,7 @@ using operations = std::vector<std::unique_ptr<operation>>;
 
 // ---- For operations ----
 
-/// A file of somebody else's, in a directory in which operations work.
+/// Creates a foreign file in a directory in which operations work.
 void put_foreign_file(const std::string& path);
 /// "" if the foreign file is as it was.
 [[nodiscard]] std::string check_foreign_file(const std::string& path);

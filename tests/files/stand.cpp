@@ -214,7 +214,7 @@ class stand {
       if (!again.empty()) return "after '" + text + "' a second call fails: " + again;
       seen_->acknowledged = true;
     } else if (from.must_not_succeed && seen_->reached && what_.reports_failure()) {
-      return "it answers OK though it is not durable";
+      return "it returns OK although it is not durable";
     }
     what_.end();
     const std::vector<std::string> at_last = held_below(root_);
@@ -232,7 +232,7 @@ class stand {
     return in_child(seen_->wrong, [&] { return what_.check(root_, before); });
   }
 
-  /// One life in which the files are moved and others take their names. It may fail.
+  /// Runs the operation while the files are moved and others take their names. It may fail.
   std::string try_moved(const fault& planned) {
     restore();
     ++result.tries;
@@ -249,7 +249,7 @@ class stand {
     return wrong.empty() ? check_foreign_files(root_) : wrong;
   }
 
-  /// One life with one fault. Returns what was wrong.
+  /// Runs the operation with one fault. Returns the first defect.
   std::string try_once(const fault& planned, const choice& from) {
     restore();
     ++result.tries;

@@ -111,7 +111,7 @@ std::string value_of(int i, int version) {
   const std::size_t more = i % 7 == 0 ? 400 : i % 31 == 0 ? 9000 : static_cast<std::size_t>(i % 30);
   return std::to_string(version) + " value of " + key_of(i) + std::string(more, 'v');
 }
-/// What is written to a spoilt store: among it blocks of several pages.
+/// The entries that are written to a corrupted store, including blocks of several pages.
 std::string large_value_of(int i) {
   constexpr std::array<std::size_t, 4> sizes = {600, 5'000, 20'000, 70'000};
   return value_of(i, 9) + std::string(sizes.at(static_cast<std::size_t>(i) % sizes.size()), 'l');
@@ -157,7 +157,7 @@ struct good_store {
   }
 };
 
-/// Where stores are made and spoilt.
+/// The directory in which stores are made and corrupted.
 class workshop {
  public:
   static workshop& instance() {
@@ -312,7 +312,7 @@ good_store workshop::make(bool on_disk, bool is_closed) {
   fill(*store);
   store.reset();
   if (!is_closed) {
-    // What the first life left lies in the pool, what the second one did behind a log in that.
+    // The first incarnation's data is in the pool, the second one's also in its commit log.
     store = open(status, false);
     must(status);
     const db::Snapshot* const then = store->GetSnapshot();

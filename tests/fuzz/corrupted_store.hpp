@@ -1,4 +1,4 @@
-// Stores whose files are spoilt, and what they must bear.
+// Stores with corrupted files, and the calls that they must survive.
 //
 // Few words of a store's files matter to the code that opens and changes it, so an edit names what
 // it changes by its part of the format: spot. The offsets of these are found in the good files.
@@ -49,7 +49,7 @@ struct store_edit {
   std::uint64_t value;
 };
 
-/// A spoilt store.
+/// A corrupted store.
 struct store_recipe {
   std::size_t good = 0;
   bool checked = false;   ///< it is opened with paranoid_checks

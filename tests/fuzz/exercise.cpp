@@ -183,7 +183,7 @@ void look_around(pool& in) {
 }
 
 /// A root that says it was closed properly is taken at its word: its chain is not walked. Where the
-/// file was spoilt that is not the case which is tried here.
+/// file was corrupted that is not the case which is tried here.
 bool may_attach(const pool& in, std::string_view name, bool untouched) {
   const auto roots = in.roots();
   const auto found = std::find_if(roots.begin(), roots.end(),

@@ -1,4 +1,4 @@
-// What every pool file must bear: to be judged, opened, used, closed and opened again.
+// The calls that every pool file must survive: check, opening, use, close and opening again.
 #pragma once
 
 #include <tests/fuzz/recipe.hpp>

@@ -58,7 +58,7 @@ edit decode_edit(std::span<const std::uint8_t> bytes) {
           read_word<std::uint16_t>(bytes.subspan(2)), read_word<std::uint64_t>(bytes.subspan(4))};
 }
 
-/// The file while it is being spoilt.
+/// The file during its corruption.
 class corrupter {
  public:
   explicit corrupter(std::byte* bytes) : bytes_(bytes), tables_(layout_for(seed_bytes)) {}

@@ -1,4 +1,4 @@
-// How a fuzzer's bytes become a spoilt pool.
+// The conversion of a fuzzer's bytes into a corrupted pool.
 //
 // A pool has tens of thousands of bytes, nearly all zero, and checksums in front of everything: a
 // fuzzer that mutates the file itself sees little but "the checksum does not match". So an input is

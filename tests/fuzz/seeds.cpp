@@ -91,7 +91,7 @@ void fill_epochs(pool& target) {
   (void)line.pop();
 }
 
-/// A block too large for a span, a root that nobody published, regions of several kinds.
+/// A block too large for a span, an unpublished root, regions of several kinds.
 void fill_rest(pool& target) {
   fill_list(target);
   (void)target.reserve_region("log", region_kind::log, 5000);

@@ -94,12 +94,12 @@ inline constexpr pool_format::boot_id seed_boot = {1, 2, 3};
 /// One good pool.
 struct seed {
   std::string_view name;
-  bool has_shadow;  ///< the pool reserves address space for volatile twins
+  bool has_shadow;  ///< the pool reserves address space for shadow copies
   bool has_epochs;  ///< it has buffered structures
   std::vector<std::byte> image;
 };
 
-/// Memory at a fixed address, zero-filled, for as long as the object lives.
+/// Zero-filled memory at a fixed address, during the lifetime of the object.
 class mapping {
  public:
   mapping(std::uintptr_t address, std::size_t bytes);

@@ -56,7 +56,7 @@ class shared_page {
   void* at_;
 };
 
-/// A child's life: stores from `first` on, before `end`. Its exit status.
+/// Runs a child on the stores from `first` to before `end`. Returns its exit status.
 int use_all(std::size_t good, std::uint64_t first, std::uint64_t end, shared_counts& counts) {
   constexpr unsigned max_seconds = 60;
   for (std::uint64_t seed = first; seed < end; ++seed) {
@@ -120,7 +120,7 @@ TEST_P(CorruptedStore, ends_nobody_who_uses_it) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0) << "OUTLAST_SPOILT_SEED=" << counts.begun << " OUTLAST_SPOILT_STORES=1";
   }
-  std::cout << "of " << count << " spoilt stores " << counts.opened << " were opened, "
+  std::cout << "of " << count << " corrupted stores " << counts.opened << " were opened, "
             << counts.read << " read and " << counts.written << " written without a complaint, "
             << counts.repaired << " repaired\n";
   if (count < 100) return;  // few tell nothing

@@ -10,7 +10,7 @@
 
 namespace outlast::test {
 
-/// Roots of one family in a pool of their own. The texts are the contents, told by the structures'
+/// Roots of one family in a pool of their own. The texts are the contents, from the structures'
 /// own means; they never change, for pools of them exist.
 struct family {
   std::string_view name;

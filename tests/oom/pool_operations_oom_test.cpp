@@ -307,7 +307,7 @@ TEST(PoolOperationsOom, work_for_several_threads_is_done_by_fewer) {
   EXPECT_GT(row.injected, 4U);
 }
 
-/// A thread whose slot nobody has had before.
+/// A thread with a slot that no thread has used before.
 TEST(PoolOperationsOom, a_thread_registers_or_throws) {
   std::latch over(1);
   std::vector<std::thread> threads;

@@ -96,7 +96,7 @@ file_definition tree(const std::string& name) {
   return define<structure>(name, std::move(how));
 }
 
-/// Nodes of erased keys are used again at once.
+/// Nodes of erased keys are reused immediately.
 template <class Scheme>
 file_definition set_list(const std::string& name) {
   using structure =

@@ -163,7 +163,7 @@ std::string buffered_sequence_checker::disorder(const values& found) const {
     }
     const auto pushed = pushed_in_.find(value);
     if (pushed == pushed_in_.end() && !being_pushed_.contains(value)) {
-      return "nobody pushed " + std::to_string(value) + ", or it lies elsewhere than it did";
+      return std::to_string(value) + " was not pushed, or it has another position than before";
     }
     old = before_.end();
     std::uint64_t& last = last_of[value >> 58];
@@ -206,7 +206,7 @@ std::string buffered_sequence_checker::contradiction(std::uint64_t epoch, const 
     if (!wrong.empty()) return wrong;
   }
   if (missing <= pops_begun_) return {};
-  return std::to_string(missing) + " values are gone that nobody took";
+  return std::to_string(missing) + " values are missing that no pop has taken";
 }
 
 std::string buffered_sequence_checker::compare(std::span<const entry> survivors) {

@@ -88,7 +88,7 @@ class buffered_map_checker final : public checker {
   std::unordered_map<std::uint64_t, operation> pending_;           // by key
 };
 
-/// The judge of buffered queues and stacks of values from value_of_thread(). Operations:
+/// The checker of buffered queues and stacks of values from value_of_thread(). Operations:
 /// sequence_operation. There must be one epoch at whose end the structure held the survivors, in
 /// their order and, in a queue, without a gap, but for what had not returned. Survivors are shown
 /// in the order in which they would be popped.

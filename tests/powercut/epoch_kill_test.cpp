@@ -104,7 +104,7 @@ TEST(EpochKill, a_queue_that_has_values_twice_is_found_out) {
   EXPECT_NE(complaint.find(" twice"), std::string::npos) << complaint;
 }
 
-// ---- The judges themselves ----
+// ---- The checkers themselves ----
 
 operation in_epoch(std::uint64_t epoch, std::uint64_t what, std::uint64_t key,
                    std::uint64_t value) {

@@ -79,7 +79,7 @@ class graph_as_map {
   bool insert(std::uint64_t key, std::uint64_t value) {
     return graph_.add_edge(from(key), to(key), value);
   }
-  /// Keys belong to one thread each: nobody comes in between.
+  /// Keys belong to one thread each, so no other thread changes them.
   void put(std::uint64_t key, std::uint64_t value) {
     if (!graph_.set_edge(from(key), to(key), value)) (void)insert(key, value);
   }

@@ -204,7 +204,7 @@ TYPED_TEST(FailedSync, that_was_reported_to_no_process_is_not_built_upon) {
   EXPECT_GE(killed, 1u);
 }
 
-/// A pool of domain::process, whose close tells that the device has everything.
+/// A pool of domain::process, whose close makes everything durable on the device.
 TEST(FailedClose, is_made_good_by_the_next_one) {
   using processes = basic_pool<domain::process>;
   const scratch_folder folder;

@@ -223,7 +223,7 @@ class stage_manager {
     put_text(shared_.folder, folder.string());
   }
 
-  /// Everything that the next child is told.
+  /// The input of the next child.
   void prepare(order what, std::uint64_t seed) {
     shared_.what = what;
     shared_.seed = seed;

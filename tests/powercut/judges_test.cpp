@@ -32,7 +32,7 @@ std::string compare(map_checker& checker, const std::vector<entry>& survivors) {
   return checker.compare(survivors);
 }
 
-/// Thread 0 pushes 1, 2 and 3; thread 1 is told that it took what comes out first.
+/// Thread 0 pushes 1, 2 and 3; thread 1 has popped the value that comes out first.
 sequence_checker checker_of(sequence_order order) {
   sequence_checker checker(order);
   for (const std::uint64_t value : {1, 2, 3}) checker.returned(0, {push, 0, value});

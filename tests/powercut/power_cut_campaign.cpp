@@ -3,7 +3,7 @@
 //   power_cut_campaign --images 100000       that many images, over all structures
 //   power_cut_campaign --structure hash_table --seed 17 --images 2000
 //
-// The seed is drawn afresh unless it is given. Images are judged in batches with a seed each; a
+// The seed is drawn afresh unless it is given. Images are checked in batches with a seed each; a
 // complaint names the arguments that repeat its batch. Ends with one line of JSON; exit status 1 if
 // anything was lost, 2 if it could not be tried.
 #include <tests/powercut/arguments.hpp>

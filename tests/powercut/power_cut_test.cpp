@@ -227,7 +227,7 @@ cut_result cut_transactions() {
   return cut_power_again_and_again(subject, {.seed = 1, .images = enough_images});
 }
 
-/// What is staged waits for nobody who publishes.
+/// Staged lines do not wait for a thread that publishes.
 struct forgetful_log : domain::lossy_logged_file {
   static constexpr std::string_view name() noexcept { return "forgetful_log"; }
   static void stage(domain::site = domain::site::current()) {}
@@ -279,7 +279,7 @@ struct holey_records : domain::lossy_logged_file {
     if (++calls % 1024 != 0) domain::lossy_logged_file::write_through(to, from, bytes);
   }
 };
-/// The home goes on, and nothing says where its records begin.
+/// The base image advances, and nothing records where its records begin.
 struct records_without_start : domain::lossy_logged_file {
   static constexpr std::string_view name() noexcept { return "records_without_start"; }
   static void publish(std::atomic<std::uint64_t>& word, std::uint64_t value,

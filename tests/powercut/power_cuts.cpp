@@ -22,18 +22,18 @@ using verify::history;
 
 // Frequencies: once in so many.
 constexpr std::uint64_t switches_at_fences = 2;      // fences
-constexpr std::uint64_t freezes = 25;                // fences, in a life
+constexpr std::uint64_t freezes = 25;                // fences, in an incarnation
 constexpr std::uint64_t recovery_freezes = 5;        // fences, in a recovery that is to be cut off
 constexpr std::uint64_t response_freezes = 20;       // operations, when they have returned
 constexpr std::uint64_t odd_freezes = 1'000;         // accesses
 constexpr std::uint64_t write_backs = 16;            // fences
 constexpr std::uint64_t odd_write_backs = 200;       // accesses
 constexpr std::uint64_t recovery_step_freezes = 25;  // the same, in a recovery
-constexpr std::uint64_t step_freezes = 40;   // writes and syncs of a log's domain, in a life
+constexpr std::uint64_t step_freezes = 40;  // writes and syncs of a log's domain, in an incarnation
 constexpr std::uint64_t cut_recoveries = 6;  // images
-constexpr std::uint64_t closings = 2;        // lives
-constexpr std::uint64_t growths = 8;         // lives
-constexpr std::size_t max_cut_points = 32;   // kept of one life
+constexpr std::uint64_t closings = 2;        // incarnations
+constexpr std::uint64_t growths = 8;         // incarnations
+constexpr std::size_t max_cut_points = 32;   // kept of one incarnation
 constexpr unsigned images_per_cut_point = 4;
 constexpr unsigned deepest = 2;  // a recovery of what a cut recovery left is cut too, not further
 
@@ -44,7 +44,7 @@ struct cut_point {
   history seen;
 };
 
-/// Moments of one life; their memory is used again by the next.
+/// The cut points of one incarnation. The next one reuses their memory.
 class album {
  public:
   void clear() noexcept { used_ = 0; }
@@ -149,7 +149,7 @@ class cutter final : public verify::file_observer {
     if (!album_->full()) freeze_last();
   }
 
-  /// The end of a life is always kept.
+  /// Keeps the end of an incarnation, always.
   void freeze_last() {
     cut_point& now = album_->add();
     disk_->freeze(now.disk);
@@ -157,7 +157,7 @@ class cutter final : public verify::file_observer {
     now.seen = seen_;
   }
 
-  // ---- a life ----
+  // ---- an incarnation ----
 
   void run_incarnation() {
     ++result_.incarnations;

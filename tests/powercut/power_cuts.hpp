@@ -47,7 +47,7 @@ struct cut_plan {
   std::uint64_t seed = 1;
   std::uint64_t images = 10'000;
   unsigned threads = 2;
-  unsigned operations = 6;  ///< of each thread, in each life
+  unsigned operations = 6;  ///< of each thread, in each incarnation
   unsigned keys = 4;
   verify::disk_faults faults{};
   /// At close the disk gets the header, with its mark, before anything else. A fault.
@@ -58,7 +58,7 @@ struct cut_plan {
 struct cut_result {
   std::uint64_t incarnations = 0;
   std::uint64_t fences = 0;        ///< places where power could be cut, before and after each fence
-  std::uint64_t images = 0;        ///< opened and judged; within one moment all distinct
+  std::uint64_t images = 0;        ///< opened and checked; distinct for each cut point
   std::uint64_t nested = 0;        ///< of these, left by a recovery that was cut off
   std::uint64_t acknowledged = 0;  ///< operations
   std::string complaint;           ///< empty if nothing was wrong

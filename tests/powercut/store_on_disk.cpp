@@ -42,7 +42,7 @@ class synced_store final : public file_subject {
   }
 
  private:
-  // Reads see at once what waits for the disk.
+  // Reads immediately see changes that wait for the disk.
   verify::transaction_oracle checker_{std::make_shared<verify::store_oracle>(),
                                       verify::reader_promise::may_see_the_lost};
 };

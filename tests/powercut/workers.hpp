@@ -12,15 +12,15 @@
 
 namespace outlast::test::powercut {
 
-/// Runs a body on each of its members, one at a time; another goes on when the running one yields.
-/// Thread-safety: none. Deterministic: the same choices yield the same interleaving.
+/// Runs a body on each of its members, one at a time; another continues when the running one
+/// yields. Thread-safety: none. Deterministic: the same choices yield the same interleaving.
 class workers {
  public:
   workers(unsigned members, verify::random& choices);
 
   /// Returns when every member has done `body(number)`. Throws what the first of them threw.
   void run(const std::function<void(unsigned)>& body);
-  /// Called by a member: another one goes on, if one is left. Does nothing outside of run().
+  /// Called by a member. Another member continues, if one is left. Does nothing outside of run().
   void yield();
 
  private:

@@ -17,7 +17,7 @@ quarters quarters_of(const curve& of, std::size_t period) {
   const std::size_t size = period == 0 ? 0 : of.waves.size() / 4 / period * period;
   if (size == 0) {
     throw std::invalid_argument(of.name + " has " + std::to_string(of.waves.size()) + " waves; " +
-                                std::to_string(4 * period) + " are needed to judge it");
+                                std::to_string(4 * period) + " are needed to check it");
   }
   const std::span<const std::int64_t> all(of.waves);
   const std::size_t first = all.size() - 2 * size;

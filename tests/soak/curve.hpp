@@ -1,4 +1,4 @@
-// Is a curve flat?
+// The check that a curve of a soak is flat.
 //
 // A soak repeats itself with a period. A curve has one number for each wave. Its second half is cut
 // into two quarters of whole periods, and the last one is compared with the one before: the first

@@ -32,7 +32,7 @@ class store_map {
   void put(const std::string& key, const std::string& value) {
     require_ok(in_->Put(options(key), key, value));
   }
-  /// Keys belong to a thread: nobody else inserts between the two.
+  /// Keys belong to a thread, so no other thread inserts between the two.
   bool insert(const std::string& key, const std::string& value) {
     if (get(key)) return false;
     db::WriteBatch both;

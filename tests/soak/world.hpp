@@ -20,7 +20,7 @@ class world {
   [[nodiscard]] virtual subjects& content() = 0;
   /// What pool and store take.
   [[nodiscard]] virtual sample files() = 0;
-  /// What the store tells of itself.
+  /// Returns the properties of the store.
   [[nodiscard]] virtual sample store() = 0;
   /// What survives what, by the pool's own words.
   [[nodiscard]] virtual std::string guarantee() const = 0;

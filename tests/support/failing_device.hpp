@@ -50,7 +50,7 @@ class failing_device final : public pool_detail::log_device {
   int error_number_;
 };
 
-/// Word `word` of the last page but `page` of a pool: nobody else uses it.
+/// Word `word` of the last page but `page` of a pool: no other code uses it.
 template <class Pool>
 std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
   auto& pages = pool.pages();
@@ -59,8 +59,8 @@ std::uint64_t* word_at(Pool& pool, std::uint64_t page, std::size_t word = 0) {
 }
 
 /// Lives in which a word is published that speaks of lines, few three times, then many, so that
-/// some batches find the log too full; each life ends one step later. What is wrong then; "" if
-/// nothing.
+/// some batches find the log too full; each incarnation ends one step later. What is wrong then; ""
+/// if nothing.
 inline std::string complaint_of_published_words(const std::string& path) {
   constexpr std::uint64_t transactions = 8;
   constexpr pool_options small{.size_bytes = 1 << 20, .log_bytes = 16 << 10};
@@ -109,7 +109,7 @@ inline std::string complaint_of_published_words(const std::string& path) {
 }
 
 /// Lives in which words are published with lines that get their content with them, on a log of
-/// `Domain`; each life ends one step later. What is wrong then; "" if nothing.
+/// `Domain`; each incarnation ends one step later. What is wrong then; "" if nothing.
 template <class Domain>
 std::string complaint_of_lines_with_words(const std::string& path) {
   constexpr std::uint64_t transactions = 8;

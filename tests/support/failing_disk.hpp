@@ -79,7 +79,7 @@ class failing_disk {
     heal();
   }
 
-  /// A process opens the file: it is told of an error that nobody was told of yet.
+  /// Opens the file in another process, which receives an error that no process has received yet.
   void opened_again() { reported_ = reported_to_any_; }
 
   /// The cache is gone: the file is what the media hold.
@@ -126,7 +126,7 @@ class failing_disk {
     return !refused;
   }
 
-  /// An open file reports each error once, whoever asks it.
+  /// Syncs. An open file reports each error once, to the first caller.
   int sync(std::size_t begin, std::size_t end) {
     died_ = died_ || (dies_at_ == writes_ + 1 && is_dirty(begin, end));
     if (died_ && dies_at_ != 0) return EIO;

@@ -1,4 +1,4 @@
-// The files of stores, looked at and spoilt from outside.
+// The files of stores, read and corrupted without the library.
 #pragma once
 
 #include <outlast/pool/file/file_identity.hpp>

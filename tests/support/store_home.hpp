@@ -116,7 +116,7 @@ class store_home {
   std::unique_ptr<db::DB> store_;
 };
 
-/// Runs `life` in a process that ends without a word, as a kill ends it. Was it true?
+/// Runs `incarnation` in a process that ends like a killed one. Returns its result.
 template <class Incarnation>
 bool in_a_killed_process(Incarnation&& incarnation) {
   const ::pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// What is in a file, at once: unoptimized, a character at a time is a tenth of a second a mebibyte.
+// Reads a file as a whole: unoptimized, a character at a time is a tenth of a second a mebibyte.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace outlast::test {
 
 /// Each is a mistake that the literature or its published code makes, or nearly makes.
 enum class flit_defect {
-  none,                      ///< the twin that must pass
+  none,                      ///< without a defect: must pass
   tag_lowered_before_fence,  ///< a reader skips its flush while the value may still be lost
   tag_raised_after_store,    ///< a reader sees the value before its tag
   load_ignores_tag,          ///< reads flush nothing

@@ -14,7 +14,7 @@ namespace outlast::test {
 
 /// The first two are what is printed.
 enum class mirror_defect {
-  none,                 ///< the twin that must pass: it begins again where the exchange is lost
+  none,                 ///< without a defect: must pass; begins again where the exchange is lost
   literal,              ///< Figure 4: a lost exchange fails, and only helps before [errata 3b]
   stale_expected,       ///< the same, and `expected` keeps what it was [errata 3.1]
   no_flush,             ///< the persistent pair is not written back after its exchange
@@ -24,7 +24,7 @@ enum class mirror_defect {
   forgets_the_number,   ///< recovery restores the value alone
   settles_first,        ///< written back before it is exchanged [errata 3.7]
   helps_too_soon,       ///< a lost exchange is helped before it is written back [errata 3.7]
-  no_help,              ///< whoever finds the replicas different waits for the owner
+  no_help,              ///< a thread that finds the replicas different waits for the owner
 };
 
 template <mirror_defect Defect>

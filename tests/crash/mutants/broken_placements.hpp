@@ -16,7 +16,7 @@ struct forgetting : Placement {
   }
 };
 
-/// Answers with values that nobody made durable.
+/// Returns values that no thread has made durable.
 struct rash : manual {
   static constexpr bool persists_load(role r) noexcept {
     return r != role::decide && manual::persists_load(r);
@@ -30,7 +30,7 @@ struct unfenced : manual {
   }
 };
 
-/// Stores what deletes a node as if nobody answered from it.
+/// Stores the deletion of a node as if no result depended on it.
 struct forgetful_eraser : manual {
   static constexpr bool persists_store(role r) noexcept {
     return r != role::mark && manual::persists_store(r);

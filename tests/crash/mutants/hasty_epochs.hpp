@@ -5,7 +5,7 @@
 
 namespace outlast::test {
 
-/// Retires at once what should await its unlinking.
+/// Retires nodes immediately that should wait until their unlinking is durable.
 template <domain::persistence_domain D>
 class hasty_epochs : public verify::eager_epochs<D> {
  public:

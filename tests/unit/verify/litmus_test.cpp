@@ -380,7 +380,7 @@ const std::vector<litmus> together{
      {{flushing, {"fine"}}}},
 };
 
-/// When the world may be told: r[0] is the answer.
+/// The earliest moment of a response: r[0] is the result.
 const std::vector<litmus> results{
     {"an_answer_outruns_a_store_that_nobody_waits_for",
      {[](cells& c, registers& r) { set(c.x), D::schedule_point(), r[0] = 1; }},

@@ -334,7 +334,7 @@ TEST(StoreBuffers, are_lost_in_a_crash_and_return_with_what_it_interrupted) {
       [&](unsigned) {
         D::store(word(m), 1, relaxed);
         EXPECT_EQ(m.memory().foreign_store_anywhere(), nullptr)
-            << "a buffered store is no stranger";
+            << "a buffered store does not bypass the domain";
         m.memory().enter({});
         const fault inner = m.run_alone([&] {
           EXPECT_EQ(D::load(word(m), relaxed), 0U);
@@ -345,7 +345,7 @@ TEST(StoreBuffers, are_lost_in_a_crash_and_return_with_what_it_interrupted) {
         m.memory().leave();
         EXPECT_EQ(word(m).load(relaxed), 1U);
         EXPECT_EQ(word(m, 1).load(relaxed), 0U);
-        EXPECT_TRUE(m.memory().dirty_lines().empty()) << "nobody else has seen the store";
+        EXPECT_TRUE(m.memory().dirty_lines().empty()) << "no other thread has seen the store";
       },
       order);
   EXPECT_FALSE(ended) << *ended;

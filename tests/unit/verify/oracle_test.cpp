@@ -72,7 +72,7 @@ TEST(MapOracle, lets_a_pending_operation_explain_an_answer) {
   h.invoke(0, on(map_operation::insert, 1, 10));
   h.respond(h.invoke(1, on(map_operation::get, 1)), {true, 10});
   EXPECT_TRUE(map_explains(h, {1, 10}));
-  EXPECT_FALSE(map_explains(h, {})) << "somebody has seen it, so it must survive";
+  EXPECT_FALSE(map_explains(h, {})) << "a thread has seen it, so it must survive";
 }
 
 TEST(MapOracle, keeps_real_time) {

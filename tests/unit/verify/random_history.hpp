@@ -1,5 +1,5 @@
 // Histories drawn at random that a right structure could have had, and some that none could: what
-// two judges of one specification are compared on.
+// two checkers of one specification are compared on.
 #pragma once
 
 #include <outlast/verify/checkers/oracle.hpp>

@@ -140,7 +140,7 @@ TEST(StackCheck, finds_out_which_pending_take_took_what) {
   left.pop_back();
   EXPECT_TRUE(searching().explains({}, seen, left));  // 16 first, 14 then
   seen.respond(first, {true, 14});
-  EXPECT_FALSE(searching().explains({}, seen, left)) << "nobody took 16 before 15";
+  EXPECT_FALSE(searching().explains({}, seen, left)) << "no thread took 16 before 15";
 }
 
 TEST(StackCheck, refuses_an_empty_answer_while_a_value_must_be_there) {

@@ -34,23 +34,23 @@ constexpr std::array arguments = {
         "had not answered; a replacement is durable before the mark that names it; what the "
         "operation answers is fenced in any case, since late is before the answer"},
     redundancy{
-        "harris_list.hpp:214/1 fence", "found->value.cell.store(value",
+        "harris_list.hpp:216/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
     redundancy{
-        "harris_list.hpp:281 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:283 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "harris_list.hpp:281 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "harris_list.hpp:283 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"harris_list.hpp:263 flush late",
+    redundancy{"harris_list.hpp:265 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"harris_list.hpp:263 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"harris_list.hpp:265 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{"external_tree.hpp:194 flush", "compare_exchange(expected, here.at, role::flag)",
@@ -77,7 +77,7 @@ constexpr std::array arguments = {
     redundancy{"external_tree_recovery.hpp:121 flush", "at = link->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
-    redundancy{"external_tree_recovery.hpp:235 flush", "const edge at = parts_[i].from->load()",
+    redundancy{"external_tree_recovery.hpp:236 flush", "const edge at = parts_[i].from->load()",
                "recovery runs alone: what it loads is what the media hold, or what it stored and "
                "flushed itself"},
     redundancy{"external_tree_recovery.hpp:101 flush", "const edge last = root.load()",
@@ -89,26 +89,26 @@ constexpr std::array arguments = {
                "root.store(edge{}, durable::role::unlink)",
                "before the store: recovery runs alone, and its stores depend on the image alone"},
     redundancy{
-        "external_tree_recovery.hpp:254 fence", "domain::fence<D>();  // for the flushes",
+        "external_tree_recovery.hpp:255 fence", "domain::fence<D>();  // for the flushes",
         "one thread repairs all in the simulator, and free_unlinked() fences before anything "
         "is freed; where several do, each waits here for its own flushes"},
     redundancy{
-        "natarajan_tree.hpp:262 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:264 flush late", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
     redundancy{
-        "natarajan_tree.hpp:262 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+        "natarajan_tree.hpp:264 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
         "creating: the same thread flushes and fences once more, in publish_root, before the "
         "root that names the block is live"},
-    redundancy{"natarajan_tree.hpp:244 flush late",
+    redundancy{"natarajan_tree.hpp:246 flush late",
                "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
-    redundancy{"natarajan_tree.hpp:244 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
+    redundancy{"natarajan_tree.hpp:246 fence", "domain::persist<D>(&stored(), sizeof(root_block))",
                "closing: the same thread then flushes the occupancy of the blocks, the root's own "
                "among them, and fences before the root is marked as saved"},
     redundancy{
-        "skiplist.hpp:326/1 fence", "found->value.cell.store(value",
+        "skiplist.hpp:328/1 fence", "found->value.cell.store(value",
         "before the value: it says something about its node alone, and where the link to the "
         "node is lost the crash has undone an insertion and an update that both had not "
         "answered"},
@@ -124,30 +124,30 @@ constexpr std::array arguments = {
         "whether a node is alive decides where the walk begins, and any start does: the walk "
         "loads the link of the chosen one again"},
     redundancy{
-        "michael_scott_queue.hpp:94/1 fence", "expected, marked, durable::role::mark",
+        "michael_scott_queue.hpp:93/1 fence", "expected, marked, durable::role::mark",
         "before the mark: the node in front is taken, durably, before the head names it; and "
         "where the link to the node is lost, so is a push that had not answered, of a value "
         "that somebody has"},
-    redundancy{"michael_scott_queue.hpp:94 flush", "expected, marked, durable::role::mark",
+    redundancy{"michael_scott_queue.hpp:93 flush", "expected, marked, durable::role::mark",
                "the flush of a failed compare-and-swap: what it found is not used, the pop starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:184 flush", "next, to_fresh, durable::role::link",
+    redundancy{"michael_scott_queue.hpp:183 flush", "next, to_fresh, durable::role::link",
                "the flush of a failed compare-and-swap: what it found is not used, the push starts "
                "over and loads the link again"},
-    redundancy{"michael_scott_queue.hpp:175 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:174 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it; that the link "
                "to the node which it names is durable comes before the tail names it"},
-    redundancy{"michael_scott_queue.hpp:214 flush", "tail().load(durable::role::index)",
+    redundancy{"michael_scott_queue.hpp:213 flush", "tail().load(durable::role::index)",
                "the flush of the tail: no recovery reads what the media hold of it"},
-    redundancy{"michael_scott_queue.hpp:234 flush", "link(to), durable::role::index",
+    redundancy{"michael_scott_queue.hpp:233 flush", "link(to), durable::role::index",
                "the flush after a failed compare-and-swap on the tail: no recovery reads what the "
                "media hold of it"},
     redundancy{
-        "michael_scott_queue.hpp:234/2 flush", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:233/2 flush", "link(to), durable::role::index",
         "the flush of the new tail: no recovery reads what the media hold of it, and a clean "
         "close flushes the root block"},
     redundancy{
-        "michael_scott_queue.hpp:234/2 fence", "link(to), durable::role::index",
+        "michael_scott_queue.hpp:233/2 fence", "link(to), durable::role::index",
         "behind the new tail: no recovery reads what the media hold of it, and a clean close "
         "flushes the root block"},
     redundancy{"sequence_session.hpp:112 fence", "domain::persist<D>(&stored(), sizeof(Block))",
@@ -161,14 +161,14 @@ constexpr std::array arguments = {
                "before the pop: it depends on earlier values of its own word, for which its new "
                "value stands, and on nodes that were durable before they were linked"},
     redundancy{
-        "stack.hpp:141 flush", "top().load(durable::role::expect)",
+        "stack.hpp:140 flush", "top().load(durable::role::expect)",
         "the flush of the load: the push's compare-and-swap is on this very word and flushes "
         "it or fails"},
     redundancy{
-        "stack.hpp:147 flush", "below, link(fresh), durable::role::link",
+        "stack.hpp:146 flush", "below, link(fresh), durable::role::link",
         "the flush of a failed compare-and-swap: what it found goes into the new node and is "
         "compared with this very word once more"},
-    redundancy{"natarajan_tree.hpp:179/1 fence", "found->value.cell.store(value",
+    redundancy{"natarajan_tree.hpp:181/1 fence", "found->value.cell.store(value",
                "before the value: it says something about its leaf alone, and where the way to the "
                "leaf is lost the crash has undone an insertion and an update that both had not "
                "answered"},
@@ -178,24 +178,24 @@ constexpr std::array arguments = {
     redundancy{"fresh_pool.hpp:32 fence", "domain::persist<D>(base, magic_bytes)",
                "formatting answers nothing: opening goes on and marks the pool dirty, with flushes "
                "and fences of the same thread, before anything is answered"},
-    redundancy{"pool_impl.hpp:356 fence", "D::psync();",
+    redundancy{"pool_impl.hpp:354 fence", "D::psync();",
                "closing: it completes what its own thread flushed, and the session of a root ends "
                "with a psync behind its last flush, or nothing of it is trusted"},
     redundancy{"root_directory.hpp:147 fence late", "set(entry.state, pool_format::entry_creating)",
                "the store that it falls behind goes to a page that is still free, or to the "
                "block_size of that page's line, which says nothing before the line's word does"},
-    redundancy{"root_directory.hpp:181 flush",
+    redundancy{"root_directory.hpp:184 flush",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:181 fence",
+    redundancy{"root_directory.hpp:184 fence",
                "domain::persist<D>(&entry, pool_format::line_bytes)",
                "object, check word and state share a line; the state is stored with release, which "
                "stays behind earlier stores to its line, and its own flush covers all three"},
-    redundancy{"root_directory.hpp:204 flush", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:207 flush", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
-    redundancy{"root_directory.hpp:204 fence", "set(entry.occupancy_valid, ",
+    redundancy{"root_directory.hpp:207 fence", "set(entry.occupancy_valid, ",
                "lost, the mark costs a recovery; late, it still comes before what the next "
                "attaching, dropping or creating stores to the same line"},
     redundancy{"region_table.hpp:89 fence late", "set(entries_[index].state, ",

@@ -16,9 +16,8 @@
 #include <outlast/pool/pool.hpp>
 #include <outlast/root/root_session.hpp>
 #include <outlast/tx/baselines/detail/cx_session.hpp>
-#include <outlast/tx/detail/attached_manager.hpp>
-#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/attached_session.hpp>
+#include <outlast/tx/detail/changed_pages.hpp>
 #include <outlast/tx/detail/record.hpp>
 #include <outlast/tx/manager.hpp>
 #include <outlast/tx/options.hpp>

@@ -150,7 +150,9 @@ class redo_session final : public replica_session<D> {
   /// with other options.
   void configure(const options& wanted);
   /// The bound on unsynced time. 0: commits are durable when they are acknowledged.
-  [[nodiscard]] std::chrono::microseconds max_unsynced_time() const noexcept { return max_unsynced_time_; }
+  [[nodiscard]] std::chrono::microseconds max_unsynced_time() const noexcept {
+    return max_unsynced_time_;
+  }
 
   /// The bytes of ordinary memory for the last commits, and for updates.
   [[nodiscard]] std::size_t ring_bytes() const noexcept {

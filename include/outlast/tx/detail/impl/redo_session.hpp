@@ -123,7 +123,8 @@ void redo_session<D>::take_back(participant& me, replica_lock& owned) {
 template <domain::persistence_domain D>
 auto redo_session<D>::word_of(redo_session& of, const options& wanted) -> word_type {
   if constexpr (is_logged) {
-    return word_type(of.state(), of.home_bytes(), of.home(), wanted.max_unsynced_time.count() == 0, &of.held_);
+    return word_type(of.state(), of.home_bytes(), of.home(), wanted.max_unsynced_time.count() == 0,
+                     &of.held_);
   } else {
     return word_type(of.state());
   }
@@ -140,11 +141,12 @@ void redo_session<D>::configure(const options& wanted) {
     }
     max_unsynced_time_ = wanted.max_unsynced_time;
     if (!domain::has_real_threads<D> || word_.is_strict()) return;
-    log_threads_.start(wanted.max_unsynced_time, {.sync = [this] { sync(); },
-                                       .is_synced = [this] { return word_.is_all_durable(); },
-                                       .write_back = [this] { write_back(false); },
-                                       .free_memory = [this] { D::relieve(&this->state()); },
-                                       .newest = [this] { return word_.now().number(); }});
+    log_threads_.start(wanted.max_unsynced_time,
+                       {.sync = [this] { sync(); },
+                        .is_synced = [this] { return word_.is_all_durable(); },
+                        .write_back = [this] { write_back(false); },
+                        .free_memory = [this] { D::relieve(&this->state()); },
+                        .newest = [this] { return word_.now().number(); }});
   }
 }
 

@@ -113,7 +113,7 @@ using found_version = version<made_up, int>;
 std::string judged(std::vector<found_version> found) {
   std::vector<made_up*> outranked;
   std::string names;
-  validate_versions(
+  select_valid_versions(
       std::span(found), [](int one, int other) { return one == other; },
       [](const made_up& one, const made_up& other) { return one.key == other.key; }, outranked,
       [&](const found_version& each) { names += each.stored->name; });

@@ -163,7 +163,7 @@ TEST_F(DamagedHeap, with_a_stride_that_no_class_has_takes_no_block_back) {
   void* const block = allocate(of_slabs);
   for (const std::uint32_t stride : {0U, 1U, 24U, 70'000U, ~0U}) {
     corrupt_bytes(state(page_of(block)).stride, stride);
-    expect_damage("no block in use", [&] {
+    expect_damage("not allocated", [&] {
       const detail::running_scope here(now_);
       free_found(block);
     });
@@ -249,7 +249,7 @@ TEST_F(DamagedHeap, says_who_is_wrong_about_a_block) {
   } catch (const error& refused) {
     EXPECT_EQ(refused.reason(), errc::bad_argument);
   }
-  expect_damage("no block in use", [&] {
+  expect_damage("not allocated", [&] {
     const detail::running_scope here(now_);
     free_found(&outside);
   });

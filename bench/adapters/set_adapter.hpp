@@ -6,6 +6,7 @@
 #include <outlast/algorithm/value_slot.hpp>
 #include <outlast/alloc/arena.hpp>
 #include <outlast/durable/replicas.hpp>
+#include <outlast/root/storable.hpp>
 
 #include <cstdint>
 
@@ -35,7 +36,7 @@ class set_adapter {
   bool contains(std::uint64_t key) const { return set_.contains(key); }
   [[nodiscard]] std::uint64_t count() const {
     std::uint64_t keys = 0;
-    set_.for_each([&](std::uint64_t, lockfree::no_value) { ++keys; });
+    set_.for_each([&](std::uint64_t, roots::no_value) { ++keys; });
     return keys;
   }
   [[nodiscard]] std::uint64_t bytes() { return bytes_of(set_); }

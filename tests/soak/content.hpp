@@ -22,8 +22,8 @@ using u64 = std::uint64_t;
   return of ^ (of >> 31);
 }
 
-/// Waves repeat what they are like after so many: how high they are, who works, how large values
-/// are. A quarter of a run has whole periods, so that quarters can be compared.
+/// The number of waves after which the amounts of data, the working threads and the sizes of values
+/// repeat. A quarter of a run consists of whole periods, so that quarters can be compared.
 constexpr u64 period = 6;
 
 /// The version of a large value has this bit, and the wave that wrote it in its lowest digit.

@@ -14,8 +14,8 @@
 
 namespace outlast::test::soak {
 
-/// Several roles share it. The model: the sum of what is there, and, of a queue, that whoever takes
-/// values takes those of one role in their order.
+/// A sequence that several roles share. The model is the sum of its values. Of a queue, each role
+/// must also take the values of every other role in the order in which they were added.
 template <class Sequence, bool in_order>
 class sequence_subject final : public subject {
   using value = typename Sequence::value_type;

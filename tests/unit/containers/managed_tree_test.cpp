@@ -300,11 +300,11 @@ TEST(ManagedTree, hands_on_what_is_kept_where_there_is_no_room) {
 
 // ---- Thousands of snapshots ----
 
-/// A link of the list of holders leads nowhere as long as one of these is there: whoever follows it
-/// throws. So nothing between visits what is behind it.
+/// Cuts a link of the list of holders while it exists: an operation that follows the link throws. A
+/// test thus shows that its operations do not visit the holders after the cut.
 class severed_list {
  public:
-  /// Behind the newest `passed` holders.
+  /// Cuts the list after the newest `passed` holders.
   severed_list(numbers& in, std::size_t passed) : in_(in) {
     at_ = in.manager().update(in.named(), [passed](auto& tree) {
       std::byte* at = link_in(reinterpret_cast<std::byte*>(&tree), newest_at);

@@ -135,7 +135,7 @@ class StoreOnDisk : public testing::Test {
 
   test::store_place place_{"disk"};
   std::size_t before_ = 0;
-  std::size_t copy_ = 0;  // of the data, as they lie in memory
+  std::size_t copy_ = 0;  // bytes of one copy of the data
   std::unique_ptr<DB> store_;
   std::string value_ = std::string(1000, 'v');
 };

@@ -93,19 +93,6 @@ class root_session {
   std::atomic<bool> in_use_{true};
 };
 
-/// Returns the attached `session` if `judge(*session)` returns. Throws what `judge` throws; then no
-/// handle uses the session.
-template <class Session, class Judge>
-[[nodiscard]] std::shared_ptr<Session> validated(std::shared_ptr<Session> session, Judge&& judge) {
-  try {
-    judge(*session);
-  } catch (...) {
-    session->release();
-    throw;
-  }
-  return session;
-}
-
 /// All sessions of a pool: a service of the pool. Thread-safety: attach() may be called
 /// concurrently.
 template <domain::persistence_domain D>

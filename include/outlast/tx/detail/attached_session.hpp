@@ -2,52 +2,38 @@
 #pragma once
 
 #include <outlast/pool/pool.hpp>
-#include <outlast/root/root_session.hpp>
+#include <outlast/root/attached.hpp>
 #include <outlast/tx/detail/replica_session.hpp>
 #include <outlast/tx/options.hpp>
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 namespace outlast::tx::detail {
 
-/// Attaches a session when it is constructed, and releases it when it is destroyed, which writes
-/// nothing. `Session` derives from replica_session<D>, and is made as Session(pool, root, name,
-/// arguments..., options).
+/// The root of a transaction manager, attached as long as the handle exists. `Session` derives from
+/// replica_session<D>, and is made as Session(pool, root, name, arguments..., options).
 ///
 /// Thread-safety: constant members may be called concurrently.
 template <class Session, domain::persistence_domain D>
-class attached_session {
+class attached_session : public roots::attached<Session> {
  public:
-  /// `is_relocatable`: the pool may be mapped at another address than when it was created.
+  /// `is_relocatable`: the pool may be mapped at another address than when it was created. Throws
+  /// error{bad_argument} if the manager was created with other options than `wanted`.
   template <class... Arguments>
   attached_session(basic_pool<D>& pool, std::string_view name, const options& wanted,
                    bool is_relocatable, Arguments... arguments)
-      : session_(roots::validated(
-            pool.template service<roots::root_sessions<D>>().template attach<Session>(
-                name, {"transactions", 0x74786d67'0001, is_relocatable},
-                [&](auto& in, const auto& root) {
-                  return std::make_shared<Session>(in, root, std::string(name), arguments...,
-                                                   wanted);
-                }),
-            [&](const Session& found) { found.require_made_as(wanted); })) {}
-  ~attached_session() { session_->release(); }
-  attached_session(const attached_session&) = delete;
-  attached_session& operator=(const attached_session&) = delete;
-
-  [[nodiscard]] Session& operator*() const noexcept { return *session_; }
-  [[nodiscard]] Session* operator->() const noexcept { return session_.get(); }
+      : roots::attached<Session>(pool, name, {"transactions", 0x74786d67'0001, is_relocatable},
+                                 std::string(name), arguments..., wanted) {
+    (*this)->require_made_as(wanted);
+  }
 
   /// The engine as its transactions name it.
   [[nodiscard]] const void* id() const noexcept {
-    return static_cast<const replica_session<D>*>(session_.get());
+    return static_cast<const replica_session<D>*>(&**this);
   }
   /// The path of the pool.
-  [[nodiscard]] std::string where() const { return session_->pool().path(); }
-
- private:
-  std::shared_ptr<Session> session_;
+  [[nodiscard]] std::string where() const { return (*this)->pool().path(); }
 };
 
 }  // namespace outlast::tx::detail

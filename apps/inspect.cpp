@@ -56,7 +56,7 @@ struct usage {
   std::uint64_t pages[4] = {};
   std::uint64_t free_runs = 0;
   std::uint64_t largest_free_pages = 0;
-  std::map<std::uint16_t, owned> of_owner;
+  std::map<std::uint32_t, owned> of_owner;
 
   void add_free(std::uint64_t free_pages) {
     if (free_pages == 0) return;
@@ -87,7 +87,8 @@ usage count_pages(const file_view& view, const parsed_header& header) {
   std::uint64_t free_pages = 0;
   while (page < end) {
     const run_word run = run_word::unpack(lines[page].word.load(relaxed));
-    const bool sound = run.kind != run_kind::free && run.kind <= run_kind::region && run.pages != 0;
+    const bool sound = run.kind != run_kind::free && run.pages != 0 &&
+                       (header.fixed.format_version >= 2 || !run.has_long_owner());
     if (!sound) {
       ++free_pages;
       ++page;
@@ -141,7 +142,7 @@ ordered_json describe_roots(const file_view& view, const parsed_header& header, 
     const root_entry& entry = entries[i];
     const std::uint64_t state = entry.state.load(relaxed);
     if (state == entry_free) continue;
-    const auto found = used.of_owner.find(static_cast<std::uint16_t>(i));
+    const auto found = used.of_owner.find(i);
     const owned of = found == used.of_owner.end() ? owned{} : found->second;
     const bool is_known = entry.occupancy_valid.load(relaxed) == occupancy_saved;
     roots.push_back({{"index", i},

@@ -121,9 +121,9 @@ class image_check {
     } else {
       check_live_root(entry, where + " ('" + std::string(text_of(entry.identity.name)) + "')");
     }
-    owners_.insert(static_cast<std::uint16_t>(index));
+    owners_.insert(index);
     if (entry.occupancy_valid.load(relaxed) == occupancy_saved) {
-      saved_.insert(static_cast<std::uint16_t>(index));
+      saved_.insert(index);
     }
   }
 
@@ -153,7 +153,7 @@ class image_check {
     for (std::uint32_t i = 0; i < header_.fixed.region_count; ++i) {
       const std::uint64_t state = entries[i].state.load(relaxed);
       if (state == entry_free) continue;
-      owners_.insert(static_cast<std::uint16_t>(region_owner_base | i));
+      owners_.insert(region_owner_base | i);
       const std::string where = "region entry " + std::to_string(i);
       if (state == entry_creating) {
         add(severity::note, where + " was being created; the next opening removes it");
@@ -193,7 +193,8 @@ class image_check {
     auto* const base = const_cast<std::byte*>(image_.data());
     auto* const lines = const_cast<page_line*>(at<page_line>(header_.fixed.line_table_offset));
     const auto first = static_cast<std::uint32_t>(header_.fixed.first_data_offset / page_bytes);
-    space pages({base, lines, first, used_pages_, used_pages_},
+    const bool long_owners = header_.fixed.format_version >= 2;
+    space pages({base, lines, first, used_pages_, used_pages_, long_owners},
                 [](std::uint32_t, std::uint32_t) {});
     pages.set_high_water(used_pages_);
     const std::string contradiction = pages.check();
@@ -229,8 +230,8 @@ class image_check {
   const parsed_header& header_;
   std::vector<finding>& findings_;
   std::uint32_t used_pages_;
-  std::set<std::uint16_t> owners_;
-  std::set<std::uint16_t> saved_;  // roots whose occupancy bits are valid
+  std::set<std::uint32_t> owners_;
+  std::set<std::uint32_t> saved_;  // roots whose occupancy bits are valid
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ class run_world final : public world {
     static std::string complaint(nothing&, bool) { return ""; }
   };
 
-  std::uint16_t own_root() {
+  std::uint32_t own_root() {
     const attached_root root = pool_->attach_root("runs", "runs", 3, false);
     if (root.state == root_state::fresh) {
       void* const object = pool_->pages().allocate_run(pool_format::run_kind::large, root.index, 0,
@@ -155,7 +155,7 @@ class run_world final : public world {
   std::unique_ptr<simulated_pool> pool_;
   first_place<simulated_pool> place_;
   std::uint32_t object_page_ = 0;
-  std::uint16_t owner_;
+  std::uint32_t owner_;
   other_roots<simulated_pool, nothing, use_of_nothing> others_;
   domain::spin_lock<simulated> lock_;
   std::map<number, std::uint32_t> pages_;

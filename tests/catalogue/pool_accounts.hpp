@@ -35,14 +35,14 @@ std::uint32_t count_free_pages(Pool& pool) {
 
 /// Owners that runs may have. Adds to `wrong` what is only half there.
 template <class Pool>
-std::set<std::uint16_t> owners_in(Pool& pool, std::string& wrong) {
-  std::set<std::uint16_t> owners;
+std::set<std::uint32_t> owners_in(Pool& pool, std::string& wrong) {
+  std::set<std::uint32_t> owners;
   for (const root_info& root : pool.roots()) {
     if (!root.live) wrong = "the root '" + root.name + "' is half created or half dropped";
     owners.insert(root.index);
   }
   for (const region_info& region : pool.regions()) {
-    owners.insert(static_cast<std::uint16_t>(pool_format::region_owner_base | region.index));
+    owners.insert(pool_format::region_owner_base | region.index);
   }
   return owners;
 }
@@ -51,7 +51,7 @@ std::set<std::uint16_t> owners_in(Pool& pool, std::string& wrong) {
 template <class Pool>
 std::string check_owners(Pool& pool) {
   std::string wrong;
-  const std::set<std::uint16_t> owners = owners_in(pool, wrong);
+  const std::set<std::uint32_t> owners = owners_in(pool, wrong);
   const std::uint32_t end = pool.pages().high_water();
   std::uint32_t used = 0;
   pool.pages().for_each_run([&](std::uint32_t first, pool_format::run_word run) {

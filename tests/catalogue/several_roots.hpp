@@ -27,10 +27,10 @@ class first_place {
   }
 
  private:
-  static constexpr std::uint16_t none = 0xffff;
+  static constexpr std::uint32_t none = 0xffff'ffff;
 
   Pool& pool_;
-  std::uint16_t index_ = none;
+  std::uint32_t index_ = none;
 };
 
 /// What happens to other roots: one step for each operation of the thread that has the task. The

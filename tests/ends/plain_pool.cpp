@@ -48,7 +48,7 @@ class words {
 
   basic_pool<D>& in_;
   u64* at_ = nullptr;
-  std::uint16_t index_ = 0;
+  std::uint32_t index_ = 0;
 };
 
 }  // namespace

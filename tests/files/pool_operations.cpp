@@ -116,7 +116,7 @@ class two_words {
  private:
   basic_pool<D> pool_;
   std::uint64_t* words_ = nullptr;
-  std::uint16_t index_ = 0;
+  std::uint32_t index_ = 0;
 };
 
 template <class D>

@@ -142,7 +142,7 @@ class corrupter {
   /// A descriptor that is nearly possible: small numbers in each of its fields.
   [[nodiscard]] static std::uint64_t run_from(std::uint64_t value) {
     return run_word{static_cast<run_kind>(value % 5), static_cast<std::uint8_t>(value >> 8 & 3),
-                    static_cast<std::uint16_t>(value >> 16 & 0x8007),
+                    static_cast<std::uint32_t>((value & region_owner_base) | (value >> 16 & 7)),
                     static_cast<std::uint32_t>(value >> 32 & 31)}
         .pack();
   }

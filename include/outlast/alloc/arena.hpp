@@ -78,7 +78,7 @@ class arena {
   /// Makes an arena of the blocks of `owner`. In scan mode every block is aligned to 16 bytes. Its
   /// first 16 bytes are durably zero when it is allocated for the first time since its pages
   /// changed owner or stride.
-  arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode = recovery_mode::trace);
+  arena(page_space<D>& pages, std::uint32_t owner, recovery_mode mode = recovery_mode::trace);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
@@ -208,7 +208,7 @@ class arena {
     callee_.end([&] { waiting.wait(); });
   }
 
-  [[nodiscard]] std::uint16_t owner() const noexcept { return owner_; }
+  [[nodiscard]] std::uint32_t owner() const noexcept { return owner_; }
   [[nodiscard]] recovery_mode mode() const noexcept { return mode_; }
   [[nodiscard]] page_space<D>& pages() const noexcept { return pages_; }
 
@@ -298,7 +298,7 @@ class arena {
   void for_each_span(Visit&& visit) const;
 
   page_space<D>& pages_;
-  std::uint16_t owner_;
+  std::uint32_t owner_;
   recovery_mode mode_;
   std::size_t min_align_;
   base::zeroed_array<std::atomic<class_index>> class_of_page_;  // 0: no known span

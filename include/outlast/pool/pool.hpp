@@ -203,14 +203,14 @@ class basic_pool {
   /// Publishes a new root: from now on `object` is found by the name of the root. Durable at
   /// return.
   /// Requires: `object` is in this pool and is durable.
-  void publish_root(std::uint16_t index, const void* object);
+  void publish_root(std::uint32_t index, const void* object);
   /// Records that every pointer of the root is relative to base(). Durable at return. Requires: the
   /// pointers are durable.
-  void root_relocated(std::uint16_t index);
+  void root_relocated(std::uint32_t index);
   /// Detaches a root. If `occupancy_saved` is true, the next attach may use the saved occupancy. A
   /// root that was not published is removed with all its pages. May be repeated, for example at
   /// close() for a root whose object was destroyed earlier. Durable at return.
-  void detach_root(std::uint16_t index, bool occupancy_saved);
+  void detach_root(std::uint32_t index, bool occupancy_saved);
   /// Calls the on_drop() functions, and then removes the root and all its pages. Operations on
   /// other roots may run during the call; it waits for buffered operations. Durable at return. If a
   /// crash interrupts the removal, the next opening completes it. Throws error{not_found} if there

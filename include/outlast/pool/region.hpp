@@ -22,7 +22,7 @@ enum class region_kind : std::uint32_t {
 struct region_info {
   std::string name;
   region_kind kind;
-  std::uint16_t index;
+  std::uint32_t index;
   unsigned replicas;
   std::size_t bytes;         ///< size of one replica
   std::size_t stride_bytes;  ///< distance from one replica to the next

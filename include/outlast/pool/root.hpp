@@ -16,7 +16,7 @@ enum class root_state {
 
 /// The result of attach_root().
 struct attached_root {
-  std::uint16_t index;
+  std::uint32_t index;
   root_state state;
   std::uint64_t object_offset;  ///< offset from the pool's base; 0 if fresh
   /// Base address of the absolute pointers in this root's blocks. If it is not base(), the caller
@@ -33,7 +33,7 @@ struct root_info {
   std::string name;
   std::string type_name;
   std::uint64_t fingerprint;
-  std::uint16_t index;
+  std::uint32_t index;
   bool live;
   bool attached;
   bool relocatable;

@@ -25,6 +25,8 @@ namespace {
 
 using image = test::memory_image<domain::process>;
 using space = page_space<domain::process>;
+using pool_format::most_owners;
+using pool_format::region_owner_base;
 using pool_format::run_kind;
 
 void* large_run(space& pages, std::uint32_t count, std::uint32_t align = 1) {
@@ -91,13 +93,74 @@ TEST(PageSpace, knows_the_blocks_of_an_owner) {
 }
 
 TEST(RunWord, packs_and_unpacks) {
-  const pool_format::run_word run{run_kind::small, 2, 0xabcd, 0x12345678};
+  const pool_format::run_word run{run_kind::small, 2, region_owner_base + 0x2bcd, 0x12345678};
   EXPECT_EQ(run.pack(), 0x12345678abcd0201U);
   const auto back = pool_format::run_word::unpack(run.pack());
   EXPECT_EQ(back.kind, run.kind);
   EXPECT_EQ(back.mode, run.mode);
   EXPECT_EQ(back.owner, run.owner);
   EXPECT_EQ(back.pages, run.pages);
+}
+
+TEST(RunWord, of_an_owner_of_format_1_is_what_it_always_was) {
+  const auto word_of = [](run_kind kind, std::uint8_t mode, std::uint32_t owner) {
+    return pool_format::run_word{kind, mode, owner, 5}.pack();
+  };
+  EXPECT_EQ(word_of(run_kind::small, 1, 0), 0x0000000500000101U);
+  EXPECT_EQ(word_of(run_kind::large, 2, 1), 0x0000000500010202U);
+  EXPECT_EQ(word_of(run_kind::large, 0, 255), 0x0000000500ff0002U);
+  EXPECT_EQ(word_of(run_kind::small, 2, 0x7fff), 0x000000057fff0201U);
+  EXPECT_EQ(word_of(run_kind::region, 0, region_owner_base), 0x0000000580000003U);
+  EXPECT_EQ(word_of(run_kind::region, 0, region_owner_base + 63), 0x00000005803f0003U);
+  EXPECT_EQ(word_of(run_kind::region, 0, region_owner_base + 0x7fff), 0x00000005ffff0003U);
+}
+
+TEST(RunWord, has_27_bits_of_each_owner) {
+  EXPECT_EQ((pool_format::run_word{run_kind::small, 1, 0x8000, 5}.pack()), 0x0000000500000105U);
+  EXPECT_EQ((pool_format::run_word{run_kind::small, 1, 1 << 21, 5}.pack()), 0x0000000500000501U);
+  EXPECT_EQ((pool_format::run_word{run_kind::large, 2, most_owners - 1, 5}.pack()),
+            0x000000057ffffefeU);
+  for (const std::uint32_t index : {0U, 1U, 0x7fffU, 0x8000U, 0x1fffffU, most_owners - 1}) {
+    for (const std::uint32_t owner : {index, region_owner_base + index}) {
+      const pool_format::run_word run{run_kind::large, 2, owner, 0xffffffff};
+      const auto back = pool_format::run_word::unpack(run.pack());
+      EXPECT_EQ(back.kind, run.kind) << owner;
+      EXPECT_EQ(back.mode, run.mode) << owner;
+      EXPECT_EQ(back.owner, run.owner);
+      EXPECT_EQ(back.pages, run.pages) << owner;
+      EXPECT_EQ(back.has_long_owner(), index > 0x7fff) << owner;
+    }
+  }
+  // No bit of a word is lost: a word is 0 if and only if its run packs to 0.
+  for (int bit = 0; bit < 64; ++bit) {
+    const std::uint64_t word = std::uint64_t{1} << bit;
+    EXPECT_EQ(pool_format::run_word::unpack(word).pack(), word);
+  }
+}
+
+TEST(PageSpace, has_long_owners_only_in_format_2) {
+  const image memory(300);
+  const auto pages = memory.open();
+  constexpr std::uint32_t owner = 0x12345;
+  (void)pages->allocate_run(run_kind::large, owner, 1, 1, 4096);
+  EXPECT_THROW((void)memory.open(), corruption);
+  auto where = memory.geometry();
+  where.long_owners = true;
+  space opened(where, [](std::uint32_t, std::uint32_t) {});
+  opened.load();
+  std::uint32_t runs = 0;
+  opened.for_each_run([&](std::uint32_t first, pool_format::run_word run) {
+    EXPECT_EQ(run.owner, owner);
+    EXPECT_EQ(opened.block_bytes(opened.address_of(first), owner), 4096U);
+    EXPECT_EQ(opened.block_bytes(opened.address_of(first), owner & 0x7fff), 0U);
+    ++runs;
+  });
+  EXPECT_EQ(runs, 1U);
+  EXPECT_EQ(opened.check(), "");
+  opened.free_runs_of(owner & 0x7fff);
+  EXPECT_NE(opened.run_at(memory.first_page()).pack(), 0U) << "of another owner";
+  opened.free_runs_of(owner);
+  EXPECT_EQ(opened.run_at(memory.first_page()).pack(), 0U);
 }
 
 TEST(PageSpace, hands_out_every_page_once) {

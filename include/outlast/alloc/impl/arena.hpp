@@ -6,7 +6,7 @@
 namespace outlast::alloc {
 
 template <domain::persistence_domain D>
-arena<D>::arena(page_space<D>& pages, std::uint16_t owner, recovery_mode mode)
+arena<D>::arena(page_space<D>& pages, std::uint32_t owner, recovery_mode mode)
     : pages_(pages),
       owner_(owner),
       mode_(mode),

@@ -87,16 +87,16 @@ class clock_session final : public roots::root_session<D> {
 
   /// Returns the boundary at which the root must be settled before it is used, or nothing for a new
   /// root.
-  [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint16_t root) const {
+  [[nodiscard]] std::optional<std::uint64_t> unsettled(std::uint32_t root) const {
     const std::uint64_t word = D::load(words_[root], std::memory_order_relaxed);
     if (word < settle_from) return std::nullopt;
     return word - settle_from;
   }
-  [[nodiscard]] bool knows(std::uint16_t root) const {
+  [[nodiscard]] bool knows(std::uint32_t root) const {
     return D::load(words_[root], std::memory_order_relaxed) != not_ours;
   }
   /// Records that the root is settled, durably, and about to be used. Durable at return.
-  void take(std::uint16_t root) {
+  void take(std::uint32_t root) {
     D::store(words_[root], in_use, std::memory_order_release);
     domain::persist<D>(&words_[root], sizeof(words_[root]));
   }

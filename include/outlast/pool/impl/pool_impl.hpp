@@ -241,10 +241,12 @@ void basic_pool<D>::write_slot(pool_format::state_slot& slot,
 template <domain::persistence_domain D>
 std::uint32_t basic_pool<D>::open_pages(std::uint32_t high_water) {
   using geometry = typename page_space<D>::geometry;
-  geometry where{base_, at<pool_format::page_line>(fixed_.line_table_offset),
+  geometry where{base_,
+                 at<pool_format::page_line>(fixed_.line_table_offset),
                  static_cast<std::uint32_t>(fixed_.first_data_offset / pool_format::page_bytes),
                  page_count(),
-                 static_cast<std::uint32_t>(fixed_.capacity_bytes / pool_format::page_bytes)};
+                 static_cast<std::uint32_t>(fixed_.capacity_bytes / pool_format::page_bytes),
+                 fixed_.format_version >= 2};
   if (was_dirty_ && file_) {
     // Reading the lines of pages that were never used would fill memory with zeros.
     where.page_count =
@@ -467,7 +469,7 @@ attached_root basic_pool<D>::attach_root(std::string_view name, std::string_view
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
+void basic_pool<D>::publish_root(std::uint32_t index, const void* object) {
   const auto lock = usable_alone();
   if (!pages_->contains(object)) {
     throw error(errc::bad_argument, path_, "the object of a root must be in its pool");
@@ -476,13 +478,13 @@ void basic_pool<D>::publish_root(std::uint16_t index, const void* object) {
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::root_relocated(std::uint16_t index) {
+void basic_pool<D>::root_relocated(std::uint32_t index) {
   const auto lock = usable_alone();
   roots_->relocated(index);
 }
 
 template <domain::persistence_domain D>
-void basic_pool<D>::detach_root(std::uint16_t index, bool occupancy_saved) {
+void basic_pool<D>::detach_root(std::uint32_t index, bool occupancy_saved) {
   const auto lock = usable_alone();
   roots_->detach(index, occupancy_saved);
 }

@@ -56,22 +56,22 @@ class region_table {
     D::store(word, value, release, where);
     domain::persist_before_return<D>(&word, sizeof word, where);
   }
-  [[nodiscard]] static std::uint16_t owner_of(std::uint16_t index) noexcept {
-    return static_cast<std::uint16_t>(pool_format::region_owner_base | index);
+  [[nodiscard]] static std::uint32_t owner_of(std::uint32_t index) noexcept {
+    return pool_format::region_owner_base | index;
   }
-  [[nodiscard]] bool live(std::uint16_t index) const {
+  [[nodiscard]] bool live(std::uint32_t index) const {
     return D::load(entries_[index].state, acquire) == pool_format::entry_live &&
            pool_format::intact(entries_[index].identity);
   }
   void require_arguments(std::string_view name, region_kind kind, std::size_t bytes,
                          unsigned replicas) const;
-  [[nodiscard]] std::uint16_t free_entry() const;
-  [[nodiscard]] pool_format::region_identity take_pages(std::uint16_t index, std::string_view name,
+  [[nodiscard]] std::uint32_t free_entry() const;
+  [[nodiscard]] pool_format::region_identity take_pages(std::uint32_t index, std::string_view name,
                                                         region_kind kind, std::size_t bytes,
                                                         unsigned replicas);
-  void give_back(std::uint16_t index);
-  [[nodiscard]] bool owns_its_pages(std::uint16_t index) const;
-  [[nodiscard]] region_info describe(std::uint16_t index) const;
+  void give_back(std::uint32_t index);
+  [[nodiscard]] bool owns_its_pages(std::uint32_t index) const;
+  [[nodiscard]] region_info describe(std::uint32_t index) const;
 
   region_entry* entries_;
   std::uint32_t count_;
@@ -84,7 +84,7 @@ template <domain::persistence_domain D>
 region_info region_table<D>::reserve(std::string_view name, region_kind kind, std::size_t bytes,
                                      unsigned replicas) {
   require_arguments(name, kind, bytes, replicas);
-  const std::uint16_t index = free_entry();
+  const std::uint32_t index = free_entry();
   // (P1) persisted-before (P2): pages taken for a region that never came to be can be found.
   set(entries_[index].state, pool_format::entry_creating);
   try {
@@ -103,7 +103,7 @@ region_info region_table<D>::reserve(std::string_view name, region_kind kind, st
 }
 
 template <domain::persistence_domain D>
-pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, std::string_view name,
+pool_format::region_identity region_table<D>::take_pages(std::uint32_t index, std::string_view name,
                                                          region_kind kind, std::size_t bytes,
                                                          unsigned replicas) {
   const bool sparse = bytes >= sparse_bytes;
@@ -131,7 +131,7 @@ pool_format::region_identity region_table<D>::take_pages(std::uint16_t index, st
 }
 
 template <domain::persistence_domain D>
-void region_table<D>::give_back(std::uint16_t index) {
+void region_table<D>::give_back(std::uint32_t index) {
   // The next owner of the pages assumes that they exist. (The cost of reading a line for each of
   // them in free_runs_of() does not matter.)
   pages_.for_each_run([&](std::uint32_t first, pool_format::run_word run) {
@@ -150,7 +150,7 @@ bool region_table<D>::unfinished() const {
 
 template <domain::persistence_domain D>
 void region_table<D>::require_inside() const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (!live(i) || owns_its_pages(i)) continue;
     const std::string name(pool_format::text_of(entries_[i].identity.name));
     throw corruption(path_,
@@ -160,7 +160,7 @@ void region_table<D>::require_inside() const {
 
 /// Validates the entry and the line of the region's first page.
 template <domain::persistence_domain D>
-bool region_table<D>::owns_its_pages(std::uint16_t index) const {
+bool region_table<D>::owns_its_pages(std::uint32_t index) const {
   const pool_format::region_identity& region = entries_[index].identity;
   const bool has_shadow = static_cast<region_kind>(region.kind) == region_kind::shadow_copy;
   if (region.replicas == 0 || region.bytes == 0 || region.bytes > region.stride_bytes ||
@@ -178,7 +178,7 @@ bool region_table<D>::owns_its_pages(std::uint16_t index) const {
 
 template <domain::persistence_domain D>
 void region_table<D>::undo_unfinished() {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (D::load(entries_[i].state, acquire) != pool_format::entry_creating) continue;
     try {
       give_back(i);
@@ -190,7 +190,7 @@ void region_table<D>::undo_unfinished() {
 
 template <domain::persistence_domain D>
 std::optional<region_info> region_table<D>::find(std::string_view name) const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (live(i) && pool_format::text_of(entries_[i].identity.name) == name) return describe(i);
   }
   return std::nullopt;
@@ -199,14 +199,14 @@ std::optional<region_info> region_table<D>::find(std::string_view name) const {
 template <domain::persistence_domain D>
 std::vector<region_info> region_table<D>::list() const {
   std::vector<region_info> result;
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (live(i)) result.push_back(describe(i));
   }
   return result;
 }
 
 template <domain::persistence_domain D>
-region_info region_table<D>::describe(std::uint16_t index) const {
+region_info region_table<D>::describe(std::uint32_t index) const {
   const pool_format::region_identity& identity = entries_[index].identity;
   const auto kind = static_cast<region_kind>(identity.kind);
   std::byte* const address = pages_.base() + identity.offset;
@@ -222,8 +222,8 @@ region_info region_table<D>::describe(std::uint16_t index) const {
 }
 
 template <domain::persistence_domain D>
-std::uint16_t region_table<D>::free_entry() const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+std::uint32_t region_table<D>::free_entry() const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (D::load(entries_[i].state, acquire) == pool_format::entry_free) return i;
   }
   throw error(errc::roots_exhausted, path_,

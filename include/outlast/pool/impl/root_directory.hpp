@@ -36,9 +36,9 @@ class root_directory {
 
   [[nodiscard]] attached_root attach(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
-  void publish(std::uint16_t index, std::uint64_t object_offset);
-  void relocated(std::uint16_t index);
-  void detach(std::uint16_t index, bool occupancy_was_saved);
+  void publish(std::uint32_t index, std::uint64_t object_offset);
+  void relocated(std::uint32_t index);
+  void detach(std::uint32_t index, bool occupancy_was_saved);
   void drop(std::string_view name);
   [[nodiscard]] std::vector<root_info> list() const;
 
@@ -80,14 +80,14 @@ class root_directory {
     domain::persist_before_return<D>(&word, sizeof word, where);
   }
 
-  [[nodiscard]] std::optional<std::uint16_t> find(std::string_view name) const;
-  [[nodiscard]] root_entry& at(std::uint16_t index, const char* action) const;
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+  [[nodiscard]] root_entry& at(std::uint32_t index, const char* action) const;
   void require_name(std::string_view name) const;
   void require_undamaged() const;
-  [[nodiscard]] std::uint16_t free_entry() const;
+  [[nodiscard]] std::uint32_t free_entry() const;
   [[nodiscard]] attached_root create(std::string_view name, std::string_view type_name,
                                      std::uint64_t fingerprint, bool relocatable);
-  [[nodiscard]] attached_root attach_live(std::uint16_t index, std::string_view type_name,
+  [[nodiscard]] attached_root attach_live(std::uint32_t index, std::string_view type_name,
                                           std::uint64_t fingerprint, bool relocatable);
   void require_type(const root_entry& entry, std::string_view type_name,
                     std::uint64_t fingerprint) const;
@@ -95,7 +95,7 @@ class root_directory {
   void require_bases(const root_entry& entry) const;
   void add_base(root_entry& entry, bool relocatable) const;
   static void report_bases(const root_entry& entry, std::uintptr_t base, attached_root& root);
-  void remove(std::uint16_t index);
+  void remove(std::uint32_t index);
 
   root_entry* entries_;
   std::uint32_t count_;
@@ -109,7 +109,7 @@ template <domain::persistence_domain D>
 attached_root root_directory<D>::attach(std::string_view name, std::string_view type_name,
                                         std::uint64_t fingerprint, bool relocatable) {
   require_name(name);
-  std::optional<std::uint16_t> index = find(name);
+  std::optional<std::uint32_t> index = find(name);
   if (index && attached_[*index]) {
     throw error(errc::already_open, path_,
                 "the root '" + std::string(name) +
@@ -127,7 +127,7 @@ attached_root root_directory<D>::attach(std::string_view name, std::string_view 
 template <domain::persistence_domain D>
 attached_root root_directory<D>::create(std::string_view name, std::string_view type_name,
                                         std::uint64_t fingerprint, bool relocatable) {
-  const std::uint16_t index = free_entry();
+  const std::uint32_t index = free_entry();
   root_entry& entry = entries_[index];
   pool_format::root_identity identity{};
   pool_format::set_text(identity.name, name);
@@ -150,7 +150,7 @@ attached_root root_directory<D>::create(std::string_view name, std::string_view 
 }
 
 template <domain::persistence_domain D>
-attached_root root_directory<D>::attach_live(std::uint16_t index, std::string_view type_name,
+attached_root root_directory<D>::attach_live(std::uint32_t index, std::string_view type_name,
                                              std::uint64_t fingerprint, bool relocatable) {
   root_entry& entry = entries_[index];
   require_type(entry, type_name, fingerprint);
@@ -170,7 +170,7 @@ attached_root root_directory<D>::attach_live(std::uint16_t index, std::string_vi
 }
 
 template <domain::persistence_domain D>
-void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset) {
+void root_directory<D>::publish(std::uint32_t index, std::uint64_t object_offset) {
   root_entry& entry = at(index, "publish");
   if (state_of(entry) != pool_format::entry_creating) {
     throw error(
@@ -187,7 +187,7 @@ void root_directory<D>::publish(std::uint16_t index, std::uint64_t object_offset
 }
 
 template <domain::persistence_domain D>
-void root_directory<D>::relocated(std::uint16_t index) {
+void root_directory<D>::relocated(std::uint32_t index) {
   root_entry& entry = at(index, "relocate");
   // Each word is changed alone: an entry with too many bases is always valid.
   for (auto& word : entry.bases) {
@@ -197,7 +197,7 @@ void root_directory<D>::relocated(std::uint16_t index) {
 }
 
 template <domain::persistence_domain D>
-void root_directory<D>::detach(std::uint16_t index, bool occupancy_was_saved) {
+void root_directory<D>::detach(std::uint32_t index, bool occupancy_was_saved) {
   if (index >= count_) (void)at(index, "detach");
   root_entry& entry = entries_[index];
   const std::uint64_t state = state_of(entry);
@@ -211,7 +211,7 @@ void root_directory<D>::detach(std::uint16_t index, bool occupancy_was_saved) {
 
 template <domain::persistence_domain D>
 void root_directory<D>::drop(std::string_view name) {
-  const std::optional<std::uint16_t> index = find(name);
+  const std::optional<std::uint32_t> index = find(name);
   if (!index) {
     throw error(errc::not_found, path_, "there is no root '" + std::string(name) + "' to drop");
   }
@@ -225,7 +225,7 @@ void root_directory<D>::drop(std::string_view name) {
 template <domain::persistence_domain D>
 std::vector<root_info> root_directory<D>::list() const {
   std::vector<root_info> result;
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     const root_entry& entry = entries_[i];
     if (state_of(entry) == pool_format::entry_free || damaged(entry)) continue;
     result.push_back({std::string(pool_format::text_of(entry.identity.name)),
@@ -245,14 +245,14 @@ bool root_directory<D>::unfinished() const {
 
 template <domain::persistence_domain D>
 void root_directory<D>::undo_unfinished() {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (unfinished_entry(entries_[i])) remove(i);
   }
 }
 
 template <domain::persistence_domain D>
 void root_directory<D>::forget_occupancy() {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (D::load(entries_[i].occupancy_valid, acquire) != 0) set(entries_[i].occupancy_valid, 0);
   }
 }
@@ -260,8 +260,8 @@ void root_directory<D>::forget_occupancy() {
 /// Returns any entry that is not free. The caller handles an entry that is half created or half
 /// dropped.
 template <domain::persistence_domain D>
-std::optional<std::uint16_t> root_directory<D>::find(std::string_view name) const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+std::optional<std::uint32_t> root_directory<D>::find(std::string_view name) const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (state_of(entries_[i]) == pool_format::entry_free || damaged(entries_[i])) continue;
     if (pool_format::text_of(entries_[i].identity.name) == name) return i;
   }
@@ -269,7 +269,7 @@ std::optional<std::uint16_t> root_directory<D>::find(std::string_view name) cons
 }
 
 template <domain::persistence_domain D>
-pool_format::root_entry& root_directory<D>::at(std::uint16_t index, const char* action) const {
+pool_format::root_entry& root_directory<D>::at(std::uint32_t index, const char* action) const {
   if (index < count_ && attached_[index]) return entries_[index];
   throw error(
       errc::bad_argument, path_,
@@ -290,7 +290,7 @@ void root_directory<D>::require_name(std::string_view name) const {
 /// A damaged entry may be the requested one: no root is created while there is one.
 template <domain::persistence_domain D>
 void root_directory<D>::require_undamaged() const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (!damaged(entries_[i])) continue;
     throw corruption(path_, "entry " + std::to_string(i) +
                                 " of the root directory is damaged, so that no root can be "
@@ -299,8 +299,8 @@ void root_directory<D>::require_undamaged() const {
 }
 
 template <domain::persistence_domain D>
-std::uint16_t root_directory<D>::free_entry() const {
-  for (std::uint16_t i = 0; i < count_; ++i) {
+std::uint32_t root_directory<D>::free_entry() const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
     if (state_of(entries_[i]) == pool_format::entry_free) return i;
   }
   throw error(errc::roots_exhausted, path_,
@@ -380,7 +380,7 @@ void root_directory<D>::report_bases(const root_entry& entry, std::uintptr_t bas
 
 /// Frees the pages of the entry, then the entry. undo_unfinished() completes it after a crash.
 template <domain::persistence_domain D>
-void root_directory<D>::remove(std::uint16_t index) {
+void root_directory<D>::remove(std::uint32_t index) {
   root_entry& entry = entries_[index];
   // (P5) persisted-before (P6): pages are freed only under an entry that can no longer be attached.
   if (state_of(entry) == pool_format::entry_live) set(entry.state, pool_format::entry_dropping);

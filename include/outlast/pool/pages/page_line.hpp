@@ -22,7 +22,11 @@ enum class run_kind : std::uint8_t {
 };
 
 /// Owner of the runs of region 0; region i has this number plus i. Other owners are roots.
-inline constexpr std::uint16_t region_owner_base = 0x8000;
+inline constexpr std::uint32_t region_owner_base = std::uint32_t{1} << 31;
+
+/// The number of roots, and of regions, that `page_line::word` can name as owners: their indices
+/// have 27 bits. A pool of format 1 has owners of 15 bits only.
+inline constexpr std::uint32_t most_owners = std::uint32_t{1} << 27;
 
 /// How the blocks in use of a run are determined after a crash.
 enum class recovery_mode : std::uint8_t {
@@ -36,7 +40,9 @@ enum class recovery_mode : std::uint8_t {
 /// 0. The word is durable before any byte of the run is used, and durably 0 again before its pages
 /// are free.
 struct alignas(64) page_line {
-  /// Published last: kind (bits 0-7), recovery mode (8-15), owner root (16-31), pages (32-63).
+  /// Published last: kind (bits 0-1), recovery mode (8-9), owner, pages (32-63). The index of the
+  /// owner is in the bits 16-30, 2-7 and 10-15, from its lowest bits to its highest. Bit 31 is set
+  /// if the owner is a region. Format 1 has zeros in the bits 2-7 and 10-15.
   std::atomic<std::uint64_t> word;
   std::uint64_t block_size;  ///< small: bytes from block to block; large, region: requested bytes
   std::uint64_t generation;  ///< grows with each new run: binds self-describing headers
@@ -62,20 +68,30 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   return check;
 }
 
-/// The parts of `page_line::word`.
+/// The parts of `page_line::word`. Each value of the word is that of exactly one run_word.
 struct run_word {
   run_kind kind = run_kind::free;
   std::uint8_t mode = 0;
-  std::uint16_t owner = 0;
+  std::uint32_t owner = 0;
   std::uint32_t pages = 0;
 
   [[nodiscard]] static constexpr run_word unpack(std::uint64_t word) noexcept {
-    return {static_cast<run_kind>(word & 0xff), static_cast<std::uint8_t>(word >> 8),
-            static_cast<std::uint16_t>(word >> 16), static_cast<std::uint32_t>(word >> 32)};
+    const auto low = static_cast<std::uint32_t>(word);
+    const std::uint32_t owner = (low & region_owner_base) | (low >> 16 & 0x7fff) |
+                                (low >> 2 & 0x3f) << 15 | (low >> 10 & 0x3f) << 21;
+    return {static_cast<run_kind>(low & 3), static_cast<std::uint8_t>(low >> 8 & 3), owner,
+            static_cast<std::uint32_t>(word >> 32)};
   }
+  /// Requires: the index of the owner is less than `most_owners`.
   [[nodiscard]] constexpr std::uint64_t pack() const noexcept {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{mode} << 8 |
-           std::uint64_t{owner} << 16 | std::uint64_t{pages} << 32;
+    const std::uint32_t owner_bits = (owner & region_owner_base) | (owner & 0x7fff) << 16 |
+                                     (owner >> 15 & 0x3f) << 2 | (owner >> 21 & 0x3f) << 10;
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} | std::uint64_t{mode} << 8 | owner_bits |
+           std::uint64_t{pages} << 32;
+  }
+  /// Returns whether the owner has bits that words of format 1 do not have.
+  [[nodiscard]] constexpr bool has_long_owner() const noexcept {
+    return (owner & ~region_owner_base) > 0x7fff;
   }
 };
 

@@ -59,6 +59,7 @@ class page_space {
     std::uint32_t first_page;
     std::uint32_t page_count;      ///< present limit
     std::uint32_t capacity_pages;  ///< final limit
+    bool long_owners = false;      ///< owners may have more than 15 bits, as since format 2
   };
 
   /// Makes pages [first, first + count) and their part of the line table exist on the file system.
@@ -97,7 +98,7 @@ class page_space {
   /// Allocates a run of `pages` pages whose address is a multiple of `align_pages` pages, a power
   /// of two. Lock-free. Throws out_of_space without effect. The descriptor is durable at return; in
   /// scan mode also zeros in the first 16 bytes of each block. Other contents are undefined.
-  [[nodiscard]] void* allocate_run(run_kind kind, std::uint16_t owner, std::uint8_t mode,
+  [[nodiscard]] void* allocate_run(run_kind kind, std::uint32_t owner, std::uint8_t mode,
                                    std::uint32_t pages, std::uint64_t block_size,
                                    std::uint32_t align_pages = 1);
 
@@ -136,7 +137,7 @@ class page_space {
 
   /// Frees every run of `owner`. Throws corruption and errors of the device; then some runs may be
   /// left. Requires: the owner has no live arena. Other owners may use theirs.
-  void free_runs_of(std::uint16_t owner);
+  void free_runs_of(std::uint32_t owner);
 
   /// Calls `visit(first_page, run_word)` for each run. Concurrent runs may be missed or visited.
   /// The word is the one that was read and found valid; only the run's owner can read it again and
@@ -220,7 +221,7 @@ class page_space {
   void require_no_run_inside(std::uint32_t first, run_word run) const;
   /// Returns the size of the block of `owner` that begins at `block`, or 0 if none does, as
   /// recorded in the lines.
-  [[nodiscard]] std::size_t block_bytes(const void* block, std::uint16_t owner) const;
+  [[nodiscard]] std::size_t block_bytes(const void* block, std::uint32_t owner) const;
   /// Returns the first page of the run that holds `page`, or 0 if none does.
   [[nodiscard]] std::uint32_t run_holding(std::uint32_t page) const;
 
@@ -307,7 +308,7 @@ void page_space<D>::throw_full(const std::string& lack) const {
 }
 
 template <domain::persistence_domain D>
-void* page_space<D>::allocate_run(run_kind kind, std::uint16_t owner, std::uint8_t mode,
+void* page_space<D>::allocate_run(run_kind kind, std::uint32_t owner, std::uint8_t mode,
                                   std::uint32_t pages, std::uint64_t block_size,
                                   std::uint32_t align_pages) {
   const std::optional<std::uint32_t> first = claim(pages, align_pages);
@@ -347,7 +348,7 @@ void page_space<D>::require_intact() const {
 }
 
 template <domain::persistence_domain D>
-void page_space<D>::free_runs_of(std::uint16_t owner) {
+void page_space<D>::free_runs_of(std::uint32_t owner) {
   const auto for_each = [&](auto&& visit) {
     for_each_run([&](std::uint32_t first, run_word run) {
       if (run.owner == owner) visit(first, run);
@@ -435,7 +436,7 @@ std::uint32_t page_space<D>::run_holding(std::uint32_t page) const {
 }
 
 template <domain::persistence_domain D>
-std::size_t page_space<D>::block_bytes(const void* block, std::uint16_t owner) const {
+std::size_t page_space<D>::block_bytes(const void* block, std::uint32_t owner) const {
   const std::uint32_t first = contains(block) ? run_holding(page_of(block)) : 0;
   if (first == 0) return 0;
   const run_word run = valid_run_at(first);

@@ -90,8 +90,8 @@ void page_space<D>::require_no_run_inside(std::uint32_t first, run_word run) con
 template <domain::persistence_domain D>
 std::string page_space<D>::complaint(std::uint32_t page, run_word run) const {
   const auto where = [page] { return "the descriptor of page " + std::to_string(page); };
-  if (run.kind == run_kind::free || run.kind > run_kind::region) {
-    return where() + " names an unknown kind " + std::to_string(static_cast<int>(run.kind));
+  if (run.kind == run_kind::free || (run.has_long_owner() && !where_.long_owners)) {
+    return where() + " names an unknown kind or owner: its word is " + std::to_string(run.pack());
   }
   if ((run.kind == run_kind::region) != (run.owner >= pool_format::region_owner_base)) {
     return where() +
